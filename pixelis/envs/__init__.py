@@ -1,0 +1,1 @@
+"""Environments: a task, a toolset and a verifier each (see ``tool_env``)."""

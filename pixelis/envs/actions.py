@@ -1,0 +1,138 @@
+"""From one assistant turn (text) to calls and an answer, in document order.
+
+The grammar, which chat templates of current models speak:
+
+    <tool_call>{"name": "ZOOM", "arguments": {"center": [0.3, 0.7], "factor": 4}}</tool_call>
+    <tool_call><function=ZOOM><parameter=factor>4</parameter></function></tool_call>
+    <answer>KT47</answer>
+
+The first ``<answer>`` ends the turn: nothing after it counts. The scan is linear and bounded in the number
+of calls, nothing is evaluated, and no text whatever makes it raise.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_CALLS_PER_TURN = 16
+MAX_ACTION_LENGTH = 16_384
+
+_CALL_OPEN, _CALL_CLOSE = "<tool_call>", "</tool_call>"
+_ANSWER_OPEN, _ANSWER_CLOSE = "<answer>", "</answer>"
+_FUNCTION_OPEN = re.compile(r"<function=([A-Za-z0-9_.-]{1,64})>")
+_PARAMETER_OPEN = re.compile(r"<parameter=([A-Za-z0-9_.-]{1,64})>")
+
+CALL_HELP = 'Write <tool_call>{"name": "TOOL", "arguments": {…}}</tool_call> or <answer>…</answer>.'
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A well-formed call; whether the tool exists and takes the arguments is the toolset's business."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class BadCall:
+    """A call that could not be read, and why, in words meant for the model."""
+
+    error_code: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ParsedAction:
+    """The calls of a turn in document order, and the answer that ends it (``None`` if there is none)."""
+
+    calls: tuple[ToolCall | BadCall, ...]
+    answer: str | None
+
+
+def parse_action(text: str) -> ParsedAction:
+    """Return the calls and the answer in ``text``; text longer than ``MAX_ACTION_LENGTH`` is cut first."""
+    text = text[:MAX_ACTION_LENGTH]
+    calls: list[ToolCall | BadCall] = []
+    position = 0
+    while True:
+        call_at = text.find(_CALL_OPEN, position)
+        answer_at = text.find(_ANSWER_OPEN, position)
+        if answer_at >= 0 and (call_at < 0 or answer_at < call_at):
+            start = answer_at + len(_ANSWER_OPEN)
+            end = text.find(_ANSWER_CLOSE, start)
+            return ParsedAction(tuple(calls), text[start : end if end >= 0 else len(text)].strip())
+        if call_at < 0:
+            return ParsedAction(tuple(calls), None)
+        if len(calls) == MAX_CALLS_PER_TURN:
+            calls.append(BadCall("too_many_calls", f"Only the first {MAX_CALLS_PER_TURN} calls of a turn are run."))
+            return ParsedAction(tuple(calls), None)
+        start = call_at + len(_CALL_OPEN)
+        end = text.find(_CALL_CLOSE, start)
+        if end < 0:
+            calls.append(BadCall("unclosed_call", f"A <tool_call> has no </tool_call>. {CALL_HELP}"))
+            return ParsedAction(tuple(calls), None)
+        calls.append(_parse_call(text[start:end]))
+        position = end + len(_CALL_CLOSE)
+
+
+def _parse_call(body: str) -> ToolCall | BadCall:
+    function = _FUNCTION_OPEN.search(body)
+    if function and not body.lstrip().startswith("{"):
+        return _parse_xml_arguments(function.group(1), body[function.end() :])
+    try:
+        value = json.loads(body, parse_constant=_reject_constant)
+    except (ValueError, RecursionError) as error:
+        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)[:120]
+        return BadCall("bad_json", f"The call is not valid JSON ({reason}). {CALL_HELP}")
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        return BadCall("bad_call", f'The call must be an object with a text "name". {CALL_HELP}')
+    arguments = value.get("arguments", {})
+    if not isinstance(arguments, dict):
+        return BadCall("bad_call", f'"arguments" must be an object. {CALL_HELP}')
+    if not _is_finite(arguments):
+        return BadCall("bad_json", f"A number is too large. {CALL_HELP}")
+    return ToolCall(value["name"], arguments)
+
+
+def _parse_xml_arguments(name: str, body: str) -> ToolCall | BadCall:
+    arguments: dict[str, Any] = {}
+    position = 0
+    while match := _PARAMETER_OPEN.search(body, position):
+        end = body.find("</parameter>", match.end())
+        if end < 0:
+            return BadCall("unclosed_call", f"<parameter={match.group(1)}> has no </parameter>. {CALL_HELP}")
+        arguments[match.group(1)] = _value(body[match.end() : end].strip())
+        position = end
+    if not _is_finite(arguments):
+        return BadCall("bad_json", f"A number is too large. {CALL_HELP}")
+    return ToolCall(name, arguments)
+
+
+def _value(text: str) -> Any:
+    """An XML argument is JSON when it reads as JSON, else plain text."""
+    try:
+        return json.loads(text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _reject_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether no number in ``value`` overflowed to infinity (``1e999`` is legal JSON)."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            return False
+    return True

@@ -1,0 +1,91 @@
+"""Scripted policies every environment can offer: floors to compare an agent with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pixelis.envs.tool_env import ToolEnv
+
+
+class Policy(Protocol):
+    """Chooses a turn from an observation and its ``info``; one object plays one episode."""
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return the next assistant turn."""
+        ...
+
+
+class NothingPolicy:
+    """Says nothing, every turn."""
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return the empty turn."""
+        return ""
+
+
+class RandomPolicy:
+    """Calls tools at random with arguments drawn from their schemas; now and then answers with a random code.
+
+    Deterministic in the task: its generator is seeded with the task's hash.
+    """
+
+    answer_probability = 0.15
+
+    def __init__(self, env: ToolEnv[Any]) -> None:
+        self._schemas = env.toolset.schemas()
+        self._rng: np.random.Generator | None = None
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return a random call or answer."""
+        if self._rng is None:
+            self._rng = np.random.default_rng(int(info["task"]["hash"], 16))
+        if not self._schemas or self._rng.random() < self.answer_probability:
+            letters = self._rng.choice(list("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"), size=4)
+            return f"<answer>{''.join(letters)}</answer>"
+        function = self._schemas[self._rng.integers(len(self._schemas))]["function"]
+        call = {"name": function["name"], "arguments": self._arguments(function["parameters"])}
+        return f"<tool_call>{json.dumps(call)}</tool_call>"
+
+    def _arguments(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        required = schema.get("required", ())
+        return {
+            name: self._value(kind)
+            for name, kind in schema.get("properties", {}).items()
+            if name in required or self._rng_bool()
+        }
+
+    def _value(self, schema: Mapping[str, Any]) -> Any:
+        assert self._rng is not None  # act() has made it
+        if "enum" in schema:
+            return schema["enum"][self._rng.integers(len(schema["enum"]))]
+        low, high = schema.get("minimum", 0), schema.get("maximum", 1)
+        match schema.get("type"):
+            case "array":
+                return [self._value(schema.get("items", {})) for _ in range(schema.get("maxItems", 2))]
+            case "integer":
+                return int(self._rng.integers(low, high + 1))
+            case "number":
+                return round(float(self._rng.uniform(low, high)), 2)
+            case "boolean":
+                return self._rng_bool()
+            case _:
+                return "text"
+
+    def _rng_bool(self) -> bool:
+        assert self._rng is not None  # act() has made it
+        return bool(self._rng.random() < 0.5)
+
+
+def nothing_policy(env: ToolEnv[Any]) -> Policy:
+    """Return the do-nothing policy; ``env`` is not needed."""
+    return NothingPolicy()
+
+
+def random_policy(env: ToolEnv[Any]) -> Policy:
+    """Return the random policy over ``env``'s tools."""
+    return RandomPolicy(env)

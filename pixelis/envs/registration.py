@@ -1,0 +1,79 @@
+"""The table of environments, their registration with Gymnasium, and plugins.
+
+Gymnasium ≥ 1.0 loads no entry points of its own, so ``import pixelis`` registers the ids below and then the
+plugins; ``gym.make("pixelis:Pixelis/ZoomRead-v0")`` does both with no import.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+import gymnasium as gym
+
+from pixelis.errors import PluginWarning, UnknownEnvError, suggest
+
+NAMESPACE = "Pixelis"
+PLUGIN_GROUP = "pixelis.plugins"
+
+
+@dataclass(frozen=True)
+class EnvEntry:
+    """One row of the table: an id and ``module:class``, imported when the environment is made."""
+
+    id: str
+    entry_point: str
+
+
+ENVIRONMENTS = (EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),)
+
+
+def register_environments() -> None:
+    """Register every row of ``ENVIRONMENTS``; calling it again changes nothing."""
+    for entry in ENVIRONMENTS:
+        if entry.id not in gym.registry:
+            gym.register(id=entry.id, entry_point=entry.entry_point)
+
+
+def load_plugins() -> list[str]:
+    """Call every entry point of the group ``pixelis.plugins``; return the names of those that loaded.
+
+    A plugin is a callable without arguments that registers its environments with ``gymnasium.register``. One
+    that fails is reported as a ``PluginWarning`` naming it and never stops ``import pixelis``.
+    """
+    return [plugin.name for plugin in entry_points(group=PLUGIN_GROUP) if _load_plugin(plugin)]
+
+
+def _load_plugin(plugin: EntryPoint) -> bool:
+    try:
+        plugin.load()()
+    except Exception as error:  # whatever a stranger's code raises must not break the import
+        distribution = f" of {plugin.dist.name}" if plugin.dist else ""
+        warnings.warn(
+            f"Pixelis plugin {plugin.name!r}{distribution} ({plugin.value}) failed to load and is left out: "
+            f"{type(error).__name__}: {error}",
+            PluginWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+def check_env_id(env_id: str) -> str:
+    """Return ``env_id`` when Gymnasium can make it (``module:Id-v0`` included).
+
+    Raises:
+        UnknownEnvError: nothing is registered under it, or its module cannot be imported.
+    """
+    module, _, name = env_id.rpartition(":")
+    if module:
+        try:
+            __import__(module)
+        except ImportError as error:
+            raise UnknownEnvError(f"environment {env_id!r}: cannot import module {module!r} ({error})") from None
+    if name not in gym.registry:
+        ours = [known for known in gym.registry if known.startswith(f"{NAMESPACE}/")]
+        candidates = list(gym.registry) if "/" not in name else ours
+        raise UnknownEnvError(f"no environment is registered as {name!r}.{suggest(name, candidates or ours)}")
+    return env_id

@@ -1,0 +1,108 @@
+"""A task (what is asked, and the truth) and where tasks come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from pixelis.errors import DifficultyError, SplitError, TaskError, suggest
+
+SPLITS = ("train", "test")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One concrete thing to do. Everything in it is JSON, so a task can be stored, sent and replayed.
+
+    Attributes:
+        id: readable name, unique within the family.
+        family: the family of environments it belongs to, e.g. ``zoom_read``.
+        difficulty: the family's dial.
+        split: ``train`` or ``test``.
+        question: what the agent is asked.
+        answer: the truth.
+        data: what the toolset needs to open the task (a scene, a file name, test cases, …).
+    """
+
+    id: str
+    family: str
+    difficulty: int
+    split: str
+    question: str
+    answer: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def content_hash(self) -> str:
+        """First 16 hex digits of the SHA-256 of the task's canonical JSON."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the task as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Any, *, family: str) -> Task:
+        """Return the task a JSON object describes.
+
+        ``id``, ``difficulty`` and ``split`` may be left out by people who write tasks by hand.
+
+        Raises:
+            TaskError: not an object, a field missing, unknown or of the wrong type, or another family's task.
+        """
+        if not isinstance(value, Mapping):
+            raise TaskError(f"a task must be a mapping with question, answer and data, got {type(value).__name__}")
+        fields = {"id": "given", "family": family, "difficulty": 0, "split": "train", "data": {}, **value}
+        for name in fields:
+            if name not in cls.__dataclass_fields__:
+                raise TaskError(f"unknown task field {name!r}.{suggest(name, cls.__dataclass_fields__)}")
+        expected = {name: int if name == "difficulty" else Mapping if name == "data" else str for name in fields}
+        for name in ("question", "answer"):
+            if name not in fields:
+                raise TaskError(f"the task has no {name!r}; give at least question and answer")
+        for name, kind in expected.items():
+            if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
+                raise TaskError(
+                    f"task field {name!r} must be {kind.__name__}, got {type(fields[name]).__name__}; correct the task"
+                )
+        if fields["family"] != family:
+            raise TaskError(f"this environment plays {family!r} tasks, got one of {fields['family']!r}")
+        return cls(**{**fields, "data": dict(fields["data"])})
+
+
+class TaskSource(Protocol):
+    """Where an environment's tasks come from: a generator, or a file.
+
+    Attributes:
+        family: name of the family, also the ``family`` of every task.
+        difficulties: the values the dial may take.
+    """
+
+    family: str
+    difficulties: range
+
+    def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
+        """Draw a task using ``rng`` alone. Tasks of the two splits must never be equal."""
+        ...
+
+
+def check_difficulty(difficulty: Any, allowed: range) -> int:
+    """Return ``difficulty`` when it is an integer in ``allowed``, else raise ``DifficultyError``."""
+    if isinstance(difficulty, bool) or not isinstance(difficulty, int | np.integer) or int(difficulty) not in allowed:
+        raise DifficultyError(
+            f"difficulty must be an integer from {allowed[0]} to {allowed[-1]}, got {difficulty!r}; choose one of these"
+        )
+    return int(difficulty)
+
+
+def check_split(split: Any) -> str:
+    """Return ``split`` when it is ``train`` or ``test``, else raise ``SplitError``."""
+    if split not in SPLITS:
+        raise SplitError(f"split must be 'train' or 'test', got {split!r}; training uses 'train', evaluation 'test'")
+    return str(split)

@@ -1,0 +1,231 @@
+"""``ToolEnv``: a task, a toolset and a verifier, as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, parse_action
+from pixelis.envs.policies import Policy, nothing_policy, random_policy
+from pixelis.envs.spaces import Utf8Text, truncate_text
+from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
+from pixelis.envs.tools import ToolResult, Toolset
+from pixelis.errors import ActionTypeError, ConfigError, suggest
+
+W = TypeVar("W")
+
+MAX_TEXT_LENGTH = 8_192
+_OPTIONS = ("difficulty", "split", "task")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verifier's judgement of a finished episode.
+
+    Attributes:
+        success: whether the task was solved; kept apart from the reward.
+        terms: reward terms, name → value, each in [0, 1] by custom.
+        weights: name → weight; a term that is not named here weighs 0 and is a metric.
+    """
+
+    success: bool
+    terms: Mapping[str, float]
+    weights: Mapping[str, float] = field(default_factory=lambda: {"task": 1.0})
+
+    @property
+    def reward(self) -> float:
+        """The weighted sum of the terms."""
+        return float(sum(self.weights.get(name, 0.0) * value for name, value in self.terms.items()))
+
+
+class Verifier(Protocol[W]):
+    """Judges the answer (``None`` when the episode ended without one) and the final state."""
+
+    def __call__(self, task: Task, answer: str | None, workspace: W) -> Verdict:
+        """Return the verdict; the same arguments always give the same one."""
+        ...
+
+
+class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
+    """An environment in which one action is one whole assistant turn.
+
+    Each step parses the turn, runs its calls in document order and returns what they said. An answer ends the
+    episode and is judged by the verifier. Bad calls are observations; each turn, good or bad, counts towards
+    ``max_turns``.
+
+    Subclasses pass the three parts to ``__init__`` and may override ``observe_image`` (environments with
+    pictures), ``render`` and ``policies``.
+
+    Args:
+        source: where tasks come from.
+        toolset: what may be called.
+        verifier: ``(task, answer, workspace) -> Verdict``.
+        max_turns: steps until the episode is truncated.
+        difficulty: the family's dial; ``reset(options={"difficulty": …})`` overrides it for an episode.
+        split: ``train`` or ``test``; likewise.
+        image_size: side of the square image in the observation in pixels, or ``None`` for text alone.
+        render_mode: ``rgb_array``, ``human`` or ``None``, if the subclass renders.
+
+    Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "render_fps": 2}
+
+    def __init__(
+        self,
+        *,
+        source: TaskSource,
+        toolset: Toolset[W],
+        verifier: Verifier[W],
+        max_turns: int = 8,
+        difficulty: int = 0,
+        split: str = "train",
+        image_size: int | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
+            raise ConfigError(f"max_turns must be an integer of at least 1, got {max_turns!r}; 8 is usual")
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ConfigError(f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}")
+        self.source, self.toolset, self.verifier = source, toolset, verifier
+        self.max_turns = max_turns
+        self.difficulty = check_difficulty(difficulty, source.difficulties)
+        self.split = check_split(split)
+        self.render_mode = render_mode
+        observation: dict[str, spaces.Space[Any]] = {"text": Utf8Text(MAX_TEXT_LENGTH)}
+        if image_size is not None:
+            observation["image"] = spaces.Box(0, 255, (image_size, image_size, 3), np.uint8)
+        self.observation_space = spaces.Dict(observation)
+        self.action_space = Utf8Text(MAX_ACTION_LENGTH)
+        self.task: Task | None = None
+        self.turn = 0
+        self.results: list[ToolResult] = []
+        self.answer: str | None = None
+
+    # ------------------------------------------------------------------ Gymnasium
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Start an episode.
+
+        Args:
+            seed: equal seeds with equal options give byte-identical episodes.
+            options: ``difficulty`` and ``split`` override the constructor's for this episode; ``task``
+                (see ``Task.from_json``) plays a given task.
+
+        Raises:
+            ConfigError, DifficultyError, SplitError, TaskError: an option is unknown or has a bad value.
+        """
+        super().reset(seed=seed)
+        self.task = self._choose_task(options or {})
+        self.workspace = self.toolset.open_workspace(self.task)
+        self.turn, self.results, self.answer = 0, [], None
+        self._ended = False
+        text = f"{self.task.question}\n{self.instructions}" if self.instructions else self.task.question
+        if self.render_mode == "human":
+            self.render()
+        return self._observation(text), {**self._info([]), "view_changed": True}
+
+    def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Play one assistant turn.
+
+        Raises:
+            ActionTypeError: ``action`` is not a string.
+            gymnasium.error.ResetNeeded: there is no episode, or it has ended.
+        """
+        if not isinstance(action, str):
+            raise ActionTypeError(
+                f"an action is one assistant turn as a str, got {type(action).__name__}; pass the model's text"
+            )
+        if self.task is None or self._ended:
+            raise gym.error.ResetNeeded("the episode has not begun or has ended; call reset() first")
+        view_before = self._view_key()
+        parsed = parse_action(action)
+        results = [self._run(call) for call in parsed.calls]
+        if not results and parsed.answer is None:
+            results.append(ToolResult("", False, f"No tool call and no answer. {CALL_HELP}", error_code="no_action"))
+        self.results.extend(results)
+        self.turn += 1
+        self.answer = parsed.answer
+        terminated = parsed.answer is not None
+        truncated = not terminated and self.turn >= self.max_turns
+        info = self._info(results)
+        info["view_changed"] = self._view_key() != view_before
+        reward = self._end(info) if terminated or truncated else 0.0
+        if self.render_mode == "human":
+            self.render()
+        text = "\n".join(result.text for result in results)
+        return self._observation(text), reward, terminated, truncated, info
+
+    # ------------------------------------------------------------------ for subclasses
+
+    @property
+    def instructions(self) -> str:
+        """One line after the question that says how to act; empty to leave it out."""
+        return f"Tools: {', '.join(self.toolset.tools)}. Answer with <answer>…</answer>."
+
+    def observe_image(self) -> np.ndarray | None:
+        """Return the current picture, uint8 ``(V, V, 3)``, or ``None`` in an environment of text alone."""
+        return None
+
+    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+        """Return the scripted policies this environment ships, by name.
+
+        ``oracle`` reaches the maximum; ``nothing`` and ``random`` are floors; names that begin with
+        ``exploit_`` try to get reward that was not earned.
+        """
+        return {"nothing": nothing_policy, "random": random_policy}
+
+    def _view_key(self) -> Any:
+        """Return a value that changes when the picture does."""
+        return None
+
+    # ------------------------------------------------------------------ private
+
+    def _choose_task(self, options: Mapping[str, Any]) -> Task:
+        for name in options:
+            if name not in _OPTIONS:
+                raise ConfigError(f"unknown reset option {name!r}.{suggest(name, _OPTIONS)}")
+        difficulty = check_difficulty(options.get("difficulty", self.difficulty), self.source.difficulties)
+        split = check_split(options.get("split", self.split))
+        if "task" in options:
+            return Task.from_json(options["task"], family=self.source.family)
+        return self.source.sample(self.np_random, difficulty, split)
+
+    def _run(self, call: Any) -> ToolResult:
+        if isinstance(call, BadCall):
+            return ToolResult("", False, call.message, error_code=call.error_code)
+        return self.toolset.call(self.workspace, call.name, call.arguments)
+
+    def _end(self, info: dict[str, Any]) -> float:
+        assert self.task is not None  # step() has checked it
+        verdict = self.verifier(self.task, self.answer, self.workspace)
+        self._ended = True
+        info["success"] = verdict.success
+        info["reward_terms"] = dict(verdict.terms)
+        return verdict.reward
+
+    def _observation(self, text: str) -> dict[str, Any]:
+        observation: dict[str, Any] = {"text": truncate_text(text, MAX_TEXT_LENGTH)}
+        image = self.observe_image()
+        if image is not None:
+            observation["image"] = image
+        return observation
+
+    def _info(self, results: list[ToolResult]) -> dict[str, Any]:
+        assert self.task is not None  # reset() has set it
+        task = self.task
+        summary = {
+            "id": task.id,
+            "family": task.family,
+            "difficulty": task.difficulty,
+            "split": task.split,
+            "hash": task.content_hash,
+        }
+        return {"task": summary, "tool_calls": [result.to_json() for result in results], "reward_terms": {}}

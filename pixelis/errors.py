@@ -1,0 +1,74 @@
+"""Every error Pixelis raises on purpose: one class per mistake.
+
+A message says what was expected, what came, and what to do. Each class also derives from the built-in
+exception a caller would expect, so that ``except ValueError`` keeps working.
+A model's bad action is *not* here: it is an observation (see ``pixelis.envs.tools.ToolResult``).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PixelisError(Exception):
+    """Superclass of every error below."""
+
+
+class ConfigError(PixelisError, ValueError):
+    """A setting has an unknown name, a wrong type or a value out of range."""
+
+
+class UnknownEnvError(PixelisError, ValueError):
+    """No environment is registered under the id that was asked for."""
+
+
+class DifficultyError(PixelisError, ValueError):
+    """A difficulty outside the range the environment declares."""
+
+
+class SplitError(PixelisError, ValueError):
+    """A split other than ``train`` or ``test``."""
+
+
+class TaskError(PixelisError, ValueError):
+    """A task given by the user cannot be played, or none could be generated."""
+
+
+class ActionTypeError(PixelisError, TypeError):
+    """``step`` was called with something that is not a string (a caller's mistake, not a model's)."""
+
+
+class ImageSizeError(PixelisError, ValueError):
+    """An image with no pixels, or with more than the limit."""
+
+
+class MissingDependencyError(PixelisError, ImportError):
+    """An optional package is needed; the message names the extra to install."""
+
+
+class ModelLoadError(PixelisError, OSError):
+    """A model could not be loaded from the folder or hub id that was given."""
+
+
+class CheckpointError(PixelisError, ValueError):
+    """A checkpoint is missing, corrupt, or belongs to another configuration."""
+
+
+class OutputError(PixelisError, OSError):
+    """A result could not be written (no permission, disk full)."""
+
+
+class TrainingError(PixelisError, RuntimeError):
+    """Training cannot go on (for example repeated non-finite losses)."""
+
+
+class PluginWarning(UserWarning):
+    """An environment plugin failed to load; ``import pixelis`` goes on without it."""
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the closest known name, or the known names when none is close."""
+    names = sorted(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else f" Known: {', '.join(names)}."
