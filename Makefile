@@ -1,0 +1,65 @@
+# The commands a person types. `make demo` and `make test` work on a fresh clone with nothing but Python 3.10+ and make.
+PYTHON ?= python3
+VENV ?= .venv
+# Extra words for pip, for example a wheel index of CPU builds.
+PIP_FLAGS ?=
+WORKERS ?= 2
+DEMO_ARGS ?=
+TEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt $(PIP_FLAGS)
+LOCK := pyproject.toml constraints.txt
+USE_READY := $(VENV)/.ready-to-use
+DEV_READY := $(VENV)/.ready-to-develop
+SOURCES := pixelis scripts tests benchmarks docs
+
+.DEFAULT_GOAL := help
+.PHONY: help demo setup setup-dev test lint types format wheel-check check clean
+
+help:  ## Show these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Pixelis needs Python 3.10 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 10) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+# torch goes first and alone: whatever else asks for "any torch" is then satisfied by the pinned build.
+$(USE_READY): $(LOCK) | $(BIN)/python
+	$(PIP) torch==2.13.0
+	$(PIP) -e '.[ocr]'
+	@touch $@
+
+$(DEV_READY): $(USE_READY)
+	$(PIP) -e '.[ocr,render,sb3,dev]'
+	@touch $@
+
+setup: $(USE_READY)  ## Create .venv with the package and what the demo needs
+
+setup-dev: $(DEV_READY)  ## The same, and what tests and checks need
+
+demo: setup  ## Install, train the shipped model on ZoomRead, print before and after
+	$(BIN)/python scripts/train_agent.py --config configs/zoom_read.yaml $(DEMO_ARGS)
+
+test: setup-dev  ## Install, then run the whole test suite
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(TEST_ARGS)
+
+lint: setup-dev  ## Lint rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup-dev  ## Static types
+	$(BIN)/pyright
+
+format: setup-dev  ## Fix formatting and what lint can fix by itself
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+wheel-check: setup-dev  ## Build the wheel, install it afresh, use it outside the checkout
+	PIP_FLAGS="$(PIP_FLAGS)" scripts/check_wheel.sh $(BIN)/python
+
+check: lint types test wheel-check  ## Everything that has to pass before a change goes in
+
+clean:  ## Remove .venv, builds and caches (never runs/)
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
