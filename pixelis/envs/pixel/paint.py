@@ -1,0 +1,141 @@
+"""Turn a scene into pixels: the same bytes on every machine, and quickly.
+
+Only Pillow with the package's own fonts and integer arithmetic is used. Turned signs are drawn four times as
+large, turned with nearest-neighbour sampling (fixed-point in Pillow) and averaged down.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from pixelis.envs.pixel.backdrop import paint_backdrop, shade
+from pixelis.envs.pixel.palette import RGB
+from pixelis.envs.pixel.scene import Scene, Sign
+from pixelis.envs.pixel.view import check_image_size
+
+FONT_FOLDER = Path(__file__).parent / "fonts"
+_OVERSAMPLING = 4
+_NOISE_TILE = 192
+_SHADOW: RGB = (40, 42, 46)
+
+
+@lru_cache(maxsize=12)
+def paint(scene: Scene) -> Image.Image:
+    """The picture of a scene, RGB, `scene.size` pixels square.
+
+    The last twelve pictures are kept (7 MB each at the default size), so that a group of environments on one seed
+    paints once. The same object is handed to every caller: read it, never draw on it (`.copy()` first).
+
+    Raises:
+        ImageSizeError: if the scene has no pixels or too many.
+    """
+    check_image_size(scene.size, scene.size)
+    image = paint_backdrop(scene.size, scene.backdrop_seed)
+    for sign in scene.signs:
+        _paste_sign(image, sign)
+    return _add_noise(image, scene.noise, scene.backdrop_seed) if scene.noise else image
+
+
+def _paste_sign(image: Image.Image, sign: Sign) -> None:
+    board, mask = _draw_board(sign)
+    left, top = sign.center[0] - board.width // 2, sign.center[1] - board.height // 2
+    if sign.kind == "sign" and sign.angle_degrees == 0:
+        _hang(image, sign)
+    image.paste(_SHADOW, (left + 3, top + 5), mask.point(_SHADOW_STRENGTH))
+    image.paste(board, (left, top), mask)
+
+
+_SHADOW_STRENGTH = [v * 3 // 8 for v in range(256)]
+
+
+def _hang(image: Image.Image, sign: Sign) -> None:
+    """Two short rods that hold a board."""
+    (x, y), (width, height) = sign.center, sign.size
+    draw = ImageDraw.Draw(image)
+    for rod in (x - width // 4, x + width // 4):
+        draw.rectangle((rod - 1, y - height // 2 - 9, rod + 1, y - height // 2), fill=(78, 80, 84))
+
+
+def _draw_board(sign: Sign) -> tuple[Image.Image, Image.Image]:
+    """The turned board (RGB) and where it covers the street (L), as large as the upright box around it."""
+    scale = _OVERSAMPLING
+    width, height = (v * scale for v in sign.size)
+    board = Image.new("RGB", (width, height), sign.rgb)
+    mask = Image.new("L", (width, height))
+    edge = _BOARDS[sign.kind](ImageDraw.Draw(board), ImageDraw.Draw(mask), (width - 1, height - 1), sign.rgb)
+    font = _font(sign.font, sign.text_height * scale)
+    ImageDraw.Draw(board).text((width // 2, height // 2), sign.code, fill=sign.ink, font=font, anchor="mm")
+    if sign.angle_degrees:
+        board = board.rotate(sign.angle_degrees, Image.Resampling.NEAREST, expand=True, fillcolor=edge)
+        mask = mask.rotate(sign.angle_degrees, Image.Resampling.NEAREST, expand=True)
+    return board.reduce(scale), mask.reduce(scale)
+
+
+def _draw_sign(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
+    """A flat board: thin darker border, a screw at each end."""
+    (right, low), border = end, shade(rgb, 62)
+    mask.rounded_rectangle((0, 0, right, low), 16, fill=255)
+    board.rectangle((0, 0, right, low), fill=border)
+    board.rounded_rectangle((10, 10, right - 10, low - 10), 10, fill=rgb)
+    for x in (36, right - 36):
+        board.ellipse((x - 8, low // 2 - 8, x + 8, low // 2 + 8), fill=border)
+    return border
+
+
+def _draw_label(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
+    """A paper tag: pale edge, cut corners and a hole on the left."""
+    (right, low), paper, cut = end, (240, 238, 232), 44
+    outline = ((cut, 0), (right, 0), (right, low), (cut, low), (0, low - cut), (0, cut))
+    mask.polygon(outline, fill=255)
+    board.rectangle((0, 0, right, low), fill=paper)
+    inner = 18
+    board.polygon(
+        (
+            (cut + 8, inner),
+            (right - inner, inner),
+            (right - inner, low - inner),
+            (cut + 8, low - inner),
+            (inner, low - cut - 8),
+            (inner, cut + 8),
+        ),
+        fill=rgb,
+    )
+    board.ellipse((38, low // 2 - 22, 82, low // 2 + 22), fill=paper)
+    board.ellipse((48, low // 2 - 12, 72, low // 2 + 12), fill=(92, 92, 94))
+    return paper
+
+
+def _draw_screen(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
+    """A lit panel in a dark bezel, with a small lamp below it."""
+    (right, low), bezel = end, (34, 36, 40)
+    mask.rounded_rectangle((0, 0, right, low), 28, fill=255)
+    board.rectangle((0, 0, right, low), fill=bezel)
+    board.rectangle((20, 20, right - 20, low - 28), fill=rgb)
+    board.ellipse((right - 52, low - 19, right - 40, low - 7), fill=(222, 226, 226))
+    return bezel
+
+
+_BOARDS = {"sign": _draw_sign, "label": _draw_label, "screen": _draw_screen}
+
+
+@lru_cache(maxsize=64)
+def _font(name: str, line_height: int) -> ImageFont.FreeTypeFont:
+    """The font at the size whose ascent plus descent is `line_height` pixels."""
+    path, layout = str(FONT_FOLDER / name), ImageFont.Layout.BASIC
+    ascent, descent = ImageFont.truetype(path, line_height, layout_engine=layout).getmetrics()
+    return ImageFont.truetype(path, round(line_height * line_height / (ascent + descent)), layout_engine=layout)
+
+
+def _add_noise(image: Image.Image, amplitude: int, seed: int) -> Image.Image:
+    """Add a tiled pattern of integers from -amplitude to amplitude, clipped to 0-255."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    tile = rng.integers(-amplitude, amplitude + 1, size=(_NOISE_TILE, _NOISE_TILE, 3), dtype=np.int8)
+    repeats = -(-image.height // _NOISE_TILE), -(-image.width // _NOISE_TILE), 1
+    noise = np.tile(tile.view(np.uint8), repeats)[: image.height, : image.width]
+    pixels = np.clip(np.asarray(image), amplitude, 255 - amplitude)
+    pixels += noise  # two's complement: adding the byte of a negative number subtracts
+    return Image.fromarray(pixels)
