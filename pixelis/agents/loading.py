@@ -1,0 +1,184 @@
+"""Finding a model and loading it: a local folder, a hub id, a PEFT adapter folder, or ``pixelis-tiny``.
+
+Everything goes through transformers' Auto classes; ``pixelis-tiny`` is only a name for a folder inside the package.
+A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pixelis.errors import ConfigError, ModelLoadError
+
+TINY_NAME = "pixelis-tiny"
+HUB_TIMEOUT_SECONDS = 10.0
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+_ADAPTER_FILE = "adapter_config.json"
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model with what is needed to talk to it.
+
+    Attributes:
+        model: a transformers model, or a `peft.PeftModel` around one; in eval mode, on its device.
+        processor: its processor (models with vision) or its tokenizer (text models).
+        base_name: what the base was loaded from: a folder's absolute path, a hub id or ``pixelis-tiny``.
+    """
+
+    model: Any
+    processor: Any
+    base_name: str
+
+
+def load_model(name: str | Path, *, device: str = "auto", dtype: str = "float32") -> LoadedModel:
+    """Load ``name``; see `pixelis.agents.policy.Policy.load` for the arguments.
+
+    Raises:
+        ModelLoadError: it is not there, is not a model, or the hub cannot be reached.
+        ConfigError: unknown ``dtype`` or ``device``.
+    """
+    if dtype not in _DTYPES:
+        raise ConfigError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
+    place = _device(device)
+    folder = find_folder(name)
+    if folder is not None and (folder / _ADAPTER_FILE).is_file():
+        return _load_adapter(folder, place, dtype)
+    source = str(folder) if folder is not None else str(name)
+    if folder is None:
+        require_hub_model(source)
+    with quiet_libraries(), _one_line_errors(source):
+        model, processor = _load_base(source, _DTYPES[dtype], local=folder is not None)
+    base_name = TINY_NAME if str(name) == TINY_NAME else str(folder.resolve()) if folder is not None else source
+    return LoadedModel(model.to(place).eval(), processor, base_name)
+
+
+def find_folder(name: str | Path) -> Path | None:
+    """Return the folder ``name`` stands for, or None if it can only be a hub id.
+
+    Raises:
+        ModelLoadError: it is a path and there is no model there.
+    """
+    if str(name) == TINY_NAME:
+        return _tiny_folder()
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file() and not (path / _ADAPTER_FILE).is_file():
+            raise ModelLoadError(
+                f"expected a model folder with config.json or {_ADAPTER_FILE}, found neither in {str(path)!r};"
+                " give the folder that save_pretrained wrote"
+            )
+        return path
+    if isinstance(name, Path) or path.is_absolute() or str(name).startswith((".", "~")) or str(name).count("/") > 1:
+        raise ModelLoadError(f"expected a model folder, there is none at {str(name)!r}; check the path")
+    return None
+
+
+def _tiny_folder() -> Path:
+    folder = Path(str(resources.files("pixelis") / "models" / TINY_NAME))
+    if not (folder / "config.json").is_file():
+        raise ModelLoadError(f"this installation lacks the {TINY_NAME} model; reinstall pixelis or give another --model")
+    return folder
+
+
+def require_hub_model(model_id: str) -> None:
+    """Make sure that a hub model is cached or can be fetched, without waiting for retries.
+
+    Raises:
+        ModelLoadError: it is neither cached nor reachable, or the hub does not have it.
+    """
+    import huggingface_hub
+    from huggingface_hub import constants
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    advice = "give a local folder, or pixelis-tiny which needs no hub"
+    try:
+        if isinstance(huggingface_hub.try_to_load_from_cache(model_id, "config.json"), str):
+            return
+    except HFValidationError as error:
+        raise ModelLoadError(f"{model_id!r} is neither a folder nor a valid hub id; {advice}") from error
+    if constants.HF_HUB_OFFLINE:
+        raise ModelLoadError(f"{model_id!r} is not in the local cache and HF_HUB_OFFLINE is set; {advice}")
+    try:
+        huggingface_hub.HfApi(endpoint=constants.ENDPOINT).model_info(model_id, timeout=HUB_TIMEOUT_SECONDS)
+    except HfHubHTTPError as error:
+        status = getattr(error.response, "status_code", "an error")
+        raise ModelLoadError(f"the hub at {constants.ENDPOINT} answered {status} for {model_id!r}; {advice}") from error
+    except Exception as error:  # whatever the HTTP client of the day raises when there is no network
+        raise ModelLoadError(
+            f"{model_id!r} is not a folder and the hub at {constants.ENDPOINT} cannot be reached"
+            f" ({type(error).__name__}); {advice}"
+        ) from error
+
+
+@contextlib.contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Silence the progress bars and notices of transformers and huggingface_hub for a block."""
+    from transformers.utils import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def _one_line_errors(source: str) -> Iterator[None]:
+    try:
+        yield
+    except ModelLoadError:
+        raise
+    except Exception as error:  # transformers, safetensors, tokenizers and peft each have their own classes
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ModelLoadError(f"cannot load a model from {source!r}: {lines[0]}") from error
+
+
+def _load_base(source: str, dtype: torch.dtype, *, local: bool) -> tuple[Any, Any]:
+    import transformers as hf
+
+    config = hf.AutoConfig.from_pretrained(source, local_files_only=local)
+    sees = type(config) in hf.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    model_class = hf.AutoModelForImageTextToText if sees else hf.AutoModelForCausalLM
+    reader_class = hf.AutoProcessor if sees else hf.AutoTokenizer
+    processor = reader_class.from_pretrained(source, local_files_only=local)
+    model = model_class.from_pretrained(source, dtype=dtype, local_files_only=local)
+    return model, processor
+
+
+def _load_adapter(folder: Path, device: torch.device, dtype: str) -> LoadedModel:
+    import peft
+
+    with _one_line_errors(str(folder)):
+        base_name = json.loads((folder / _ADAPTER_FILE).read_text(encoding="utf-8"))["base_model_name_or_path"]
+    # An adapter of the shipped model may have been trained in another installation: its folder is then elsewhere.
+    moved = Path(str(base_name)).name == TINY_NAME and not os.path.isdir(str(base_name))
+    base = load_model(TINY_NAME if moved else base_name, device=str(device), dtype=dtype)
+    with quiet_libraries(), _one_line_errors(str(folder)):
+        model = peft.PeftModel.from_pretrained(base.model, str(folder), is_trainable=True)
+    return LoadedModel(model.to(device).eval(), base.processor, base.base_name)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ConfigError(f"device must be auto, cpu or cuda, got {name!r}") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(f"device {name!r} was asked for and no CUDA device is available; use auto or cpu")
+    return device

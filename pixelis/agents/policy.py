@@ -1,0 +1,338 @@
+"""A language or vision-language model as a policy: loading, LoRA, and the log-probabilities of episodes."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from pixelis.agents.chat import ChatFormat
+from pixelis.agents.episode import Episode, join_images
+from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
+from pixelis.errors import ConfigError
+
+# Finite, so that p * log p of a forbidden token is 0 and not NaN.
+FORBIDDEN_LOGIT = torch.finfo(torch.float32).min
+
+
+@dataclass(frozen=True)
+class LoraSettings:
+    """Low-rank adapter (Hu et al., 2021, arXiv:2106.09685) to train instead of the weights.
+
+    Attributes:
+        rank: inner dimension, at least 1.
+        alpha: the update is scaled by ``alpha / rank``.
+        dropout: probability in [0, 1) applied to the adapter's input while the model is in train mode.
+        include_vision: also adapt the vision tower and the projector, not only the language model.
+        target_modules: module names to adapt instead; None means every linear layer but the output head.
+    """
+
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    include_vision: bool = False
+    target_modules: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        if self.rank < 1 or self.alpha <= 0 or not 0 <= self.dropout < 1:
+            raise ConfigError(f"LoRA needs rank >= 1, alpha > 0 and 0 <= dropout < 1, got {self}")
+
+
+class TokenLogprobs(NamedTuple):
+    """What `Policy.logprobs` returns; B episodes, T tokens in the longest.
+
+    Attributes:
+        logprobs: float32 [B, T], log-probability of each sampled token given all before it; 0 elsewhere.
+        mask: bool [B, T], True where the policy sampled the token.
+        entropy: float32 [B, T], entropy in nats of the distribution it was drawn from; 0 elsewhere, no gradient.
+    """
+
+    logprobs: torch.Tensor
+    mask: torch.Tensor
+    entropy: torch.Tensor
+
+
+class Policy:
+    """A model that writes turns, with an optional LoRA adapter on top.
+
+    Build one with `Policy.load`. The model stays in eval mode (no dropout) unless a trainer switches it.
+
+    Attributes:
+        model: the transformers model, inside a `peft.PeftModel` if there is an adapter.
+        processor: its processor or tokenizer.
+        base_name: what the base model was loaded from.
+        chat: how conversations become tokens, see `pixelis.agents.chat.ChatFormat`.
+    """
+
+    def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None) -> None:
+        self.processor, self.base_name = loaded.processor, loaded.base_name
+        self.model = loaded.model
+        self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
+        if lora is not None and not self.has_adapter:
+            self.model = _with_lora(self.model, lora)
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path,
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        lora: LoraSettings | None = None,
+    ) -> Policy:
+        """Load a model by one path for all.
+
+        Args:
+            model: a folder that ``save_pretrained`` wrote, a PEFT adapter folder (its base is loaded first), a hub
+                id, or ``pixelis-tiny`` for the model inside the package.
+            device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
+            dtype: ``float32``, ``bfloat16`` or ``float16``.
+            lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.
+
+        Raises:
+            ModelLoadError: the model cannot be had; the message says what was tried and what to do.
+            ConfigError: unknown dtype or device.
+        """
+        return cls(load_model(model, device=device, dtype=dtype), lora)
+
+    # ------------------------------------------------------------------ what it is
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer."""
+        return self.chat.tokenizer
+
+    @property
+    def has_adapter(self) -> bool:
+        """Whether a LoRA adapter sits on the base model."""
+        return hasattr(self.model, "disable_adapter")
+
+    @property
+    def base(self) -> Any:
+        """The transformers model without the PEFT wrapper (adapted layers stay adapted)."""
+        return self.model.get_base_model() if self.has_adapter else self.model
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        return next(self.model.parameters()).device
+
+    @cached_property
+    def max_context(self) -> int | None:
+        """Longest sequence in tokens the model was built for, or None if its config does not say."""
+        return getattr(self.base.config.get_text_config(decoder=True), "max_position_embeddings", None)
+
+    @cached_property
+    def forward_keywords(self) -> frozenset[str]:
+        """Names of the arguments the model's forward takes."""
+        return frozenset(inspect.signature(self.base.forward).parameters)
+
+    @property
+    def position_axes(self) -> int:
+        """Number of position ids a token has: 1, or 3 for models with multimodal rotary embeddings."""
+        return 1 if self._rope_index is None else 3
+
+    @cached_property
+    def _rope_index(self) -> Any:
+        return getattr(getattr(self.base, "model", None), "get_rope_index", None)
+
+    # ------------------------------------------------------------------ forward
+
+    def positions(self, tokens: np.ndarray, images: Mapping[str, torch.Tensor]) -> np.ndarray:
+        """Return position ids of a stretch of tokens that starts at position 0, int64 [axes, n].
+
+        One axis for ordinary models; three (time, height, width) for those with multimodal rotary embeddings, whose
+        own ``get_rope_index`` decides.
+        """
+        if self._rope_index is None or not images:
+            return np.broadcast_to(np.arange(len(tokens)), (self.position_axes, len(tokens)))
+        ids = torch.as_tensor(tokens)[None]
+        offered = {"input_ids": ids, "mm_token_type_ids": self._image_flags(ids), "attention_mask": torch.ones_like(ids)}
+        offered.update({key: value.cpu() for key, value in images.items() if key.endswith("grid_thw")})
+        known = inspect.signature(self._rope_index).parameters
+        found, _ = self._rope_index(**{key: value for key, value in offered.items() if key in known})
+        return found[:, 0].numpy()
+
+    def forward(
+        self,
+        tokens: torch.Tensor,
+        attention_mask: torch.Tensor,
+        positions: torch.Tensor,
+        images: Mapping[str, torch.Tensor],
+        **options: Any,
+    ) -> Any:
+        """Call the model once.
+
+        Args:
+            tokens: int64 [B, n], the new tokens.
+            attention_mask: bool or int [B, past + n], 1 where a token may be attended to.
+            positions: int64 [axes, B, n].
+            images: tensors of the images whose placeholders are in ``tokens``, in row order.
+            **options: passed on (``past_key_values``, ``use_cache``, ``logits_to_keep``).
+
+        Returns:
+            The model's output object; ``logits`` is among its attributes.
+        """
+        inputs: dict[str, Any] = {"input_ids": tokens, "attention_mask": attention_mask, **options}
+        if "position_ids" in self.forward_keywords:
+            inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
+        if images:
+            inputs.update({key: value.to(tokens.device) for key, value in images.items()})
+            if "mm_token_type_ids" in self.forward_keywords:
+                inputs["mm_token_type_ids"] = self._image_flags(tokens)
+        return self.model(**inputs)
+
+    def scaled(self, logits: torch.Tensor, temperature: float) -> torch.Tensor:
+        """Return float32 logits divided by the temperature, image placeholders ruled out (no text can mean them).
+
+        Sampler and trainer both go through here, so they speak of the same distribution.
+        """
+        logits = logits.float()
+        if temperature != 1.0:
+            logits = logits / temperature
+        if self.chat.placeholder_ids:
+            logits[..., list(self.chat.placeholder_ids)] = FORBIDDEN_LOGIT
+        return logits
+
+    def logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
+        """Score the sampled tokens of episodes in one batched forward of the model, with gradient.
+
+        log p(token_t | tokens_<t) is the log-softmax of ``logits / temperature`` at position t-1. The output head
+        runs only at positions that are needed.
+
+        Args:
+            episodes: at least one; rows are right-padded, images concatenated in row order.
+            temperature: the one the tokens were sampled at, > 0.
+        """
+        tokens, valid, positions, mask = self._collate(episodes)
+        images = join_images([episode.images for episode in episodes])
+        keep = torch.zeros_like(mask)
+        keep[:, :-1] = mask[:, 1:]
+        inputs = (tokens, valid, positions, images)
+        logits = self.scaled(self.logits_at(keep, *inputs, use_cache=False), temperature)
+        everything = torch.log_softmax(logits, dim=-1)
+        chosen = everything.gather(-1, tokens[mask][:, None])[:, 0]
+        with torch.no_grad():
+            spread = -(everything.exp() * everything).sum(-1)
+        zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
+        return TokenLogprobs(zeros.masked_scatter(mask, chosen), mask, zeros.masked_scatter(mask, spread))
+
+    def _collate(self, episodes: Sequence[Episode]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        rows = [episode.tokens for episode in episodes]
+        shape = (len(rows), max(map(len, rows)))
+        places = [self.positions(row, episode.images) for row, episode in zip(rows, episodes, strict=True)]
+        tokens = np.full(shape, self.chat.pad_id, np.int64)
+        valid, mask = np.zeros(shape, np.int64), np.zeros(shape, bool)
+        positions = np.zeros((len(places[0]), *shape), np.int64)
+        for index, (row, episode) in enumerate(zip(rows, episodes, strict=True)):
+            n = len(row)
+            tokens[index, :n], valid[index, :n], mask[index, :n] = row, 1, episode.loss_mask
+            positions[:, index, :n] = places[index]
+        if mask[:, 0].any():
+            raise ValueError("the first token of an episode cannot be a sampled one: nothing precedes it")
+        return tuple(torch.from_numpy(x).to(self.device) for x in (tokens, valid, positions, mask))  # type: ignore
+
+    def logits_at(self, keep: torch.Tensor, *inputs: Any, **options: Any) -> torch.Tensor:
+        """Return logits [N, V] at the N True positions of ``keep`` [B, n], in row order.
+
+        ``inputs`` and ``options`` are those of `forward`. Only these positions go through the output head where the
+        architecture allows it.
+        """
+        if self._keeps_positions:
+            return self.forward(*inputs, logits_to_keep=keep, **options).logits
+        return self.forward(*inputs, **options).logits[keep]
+
+    @cached_property
+    def _keeps_positions(self) -> bool:
+        """Whether the architecture's ``logits_to_keep`` takes a mask; found by trying it on two tokens."""
+        if "logits_to_keep" not in self.forward_keywords:
+            return False
+        ids = torch.full((1, 2), self.chat.pad_id, device=self.device)
+        keep = torch.tensor([[False, True]], device=self.device)
+        positions = torch.arange(2, device=self.device)[None, None]
+        try:
+            with torch.no_grad():
+                logits = self.forward(ids, torch.ones_like(ids), positions, {}, use_cache=False, logits_to_keep=keep).logits
+        except (IndexError, RuntimeError, TypeError):
+            return False
+        return tuple(logits.shape[:-1]) == (1,)
+
+    def _image_flags(self, tokens: torch.Tensor) -> torch.Tensor:
+        flags = torch.zeros_like(tokens, dtype=torch.int32)
+        for index in self.chat.placeholder_ids:
+            flags |= (tokens == index).int()
+        return flags
+
+    # ------------------------------------------------------------------ the adapter
+
+    @contextlib.contextmanager
+    def reference(self) -> Iterator[None]:
+        """Inside the block the model is the reference: the base with its adapter disabled, never a second copy.
+
+        Raises:
+            ConfigError: there is no adapter to disable.
+        """
+        if not self.has_adapter:
+            raise ConfigError("a reference policy needs a LoRA adapter to disable; load with lora=LoraSettings()")
+        with self.model.disable_adapter():
+            yield
+
+    def trainable_parameters(self) -> list[torch.nn.Parameter]:
+        """The parameters an optimiser should see: the adapter's, or all of them without one."""
+        return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+
+    def save_adapter(self, folder: str | Path) -> None:
+        """Write the adapter as an ordinary PEFT folder (``adapter_config.json`` and safetensors).
+
+        Raises:
+            ConfigError: there is no adapter.
+        """
+        if not self.has_adapter:
+            raise ConfigError("there is no adapter to save; use save() for a fully fine-tuned model")
+        with quiet_libraries():
+            self.model.save_pretrained(str(folder))
+
+    def save(self, folder: str | Path) -> None:
+        """Write model, tokenizer and processor as a Hugging Face folder, the adapter folded into the weights."""
+        import copy
+
+        model = copy.deepcopy(self.model).merge_and_unload() if self.has_adapter else self.model
+        with quiet_libraries():
+            model.save_pretrained(str(folder))
+            self.processor.save_pretrained(str(folder))
+
+
+def _with_lora(model: Any, settings: LoraSettings) -> Any:
+    import peft
+
+    targets = list(settings.target_modules or language_linears(model, include_vision=settings.include_vision))
+    config = peft.LoraConfig(
+        r=settings.rank,
+        lora_alpha=settings.alpha,
+        lora_dropout=settings.dropout,
+        target_modules=targets,
+        task_type="CAUSAL_LM",
+    )
+    return peft.get_peft_model(model, config).eval()
+
+
+def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
+    """Return the names of a model's linear layers, output head left out; of the language part unless told otherwise.
+
+    Short names (``q_proj``) where they name no layer outside the language part, else full ones.
+    """
+    named = {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
+    head = model.get_output_embeddings()
+    inside = set(map(id, (model if include_vision else model.get_decoder()).modules()))
+    wanted = [name for name, module in named.items() if id(module) in inside and module is not head]
+    leaves = {name.rsplit(".", 1)[-1] for name in wanted}
+    outside = {name.rsplit(".", 1)[-1] for name in named if name not in wanted}
+    return wanted if leaves & outside else sorted(leaves)
