@@ -1,4 +1,4 @@
-# The commands a person types. `make demo` and `make test` work on a fresh clone with nothing but Python 3.10+ and make.
+# The commands a person types. `make demo` and `make test` work on a fresh clone with nothing but Python 3.11+ and make.
 PYTHON ?= python3
 VENV ?= .venv
 # Extra words for pip, for example a wheel index of CPU builds.
@@ -21,7 +21,7 @@ help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit("Pixelis needs Python 3.10 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 10) else 0)'
+	@$(PYTHON) -c 'import sys; sys.exit("constraints.txt needs Python 3.11 or newer, this is %s; try: make PYTHON=python3.12 ..." % sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 
 # torch goes first and alone: whatever else asks for "any torch" is then satisfied by the pinned build.

@@ -1,0 +1,146 @@
+"""Imports point one way: rewards ← wrappers, envs → rewards, agents may use all three, and scripts all of it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "pixelis"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SCRIPTS = [
+    path
+    for folder in ("scripts", "benchmarks", "examples", "tests")
+    for path in (ROOT / folder).rglob("*.py")
+]
+FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")}
+TOP = ("pixelis.pretrain", "pixelis.cli")  # what only scripts import
+BARE = {"envs", "agents", "rewards", "wrappers"}
+HEAVY = (
+    "torch",
+    "cv2",
+    "transformers",
+    "peft",
+    "rapidocr",
+    "onnxruntime",
+    "matplotlib",
+    "pandas",
+    "pygame",
+    "PIL",
+)
+OPTIONAL = {"rapidocr", "onnxruntime", "playwright", "selectolax", "sacrebleu", "sentence_transformers"}
+OPTIONAL |= {"vaderSentiment", "gradio", "matplotlib", "ray", "vllm", "pygame", "stable_baselines3"}
+
+
+def _module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _targets(node: ast.AST, path: Path) -> list[str]:
+    """Return what an import statement names, ``from a import b`` as both ``a`` and ``a.b``."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    package = _module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    base = package[: len(package) - (node.level - 1)] if node.level else []
+    start = ".".join([*base, *([node.module] if node.module else [])])
+    return [start, *(f"{start}.{alias.name}" for alias in node.names)]
+
+
+def imports(path: Path) -> set[str]:
+    """Return every module that a file imports anywhere, inside functions and ``TYPE_CHECKING`` included."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return {target for node in ast.walk(tree) for target in _targets(node, path)}
+
+
+def _under(name: str, *packages: str) -> bool:
+    return any(name == package or name.startswith(f"{package}.") for package in packages)
+
+
+def _concrete_env(name: str) -> bool:
+    return _under(name, *(f"pixelis.envs.{family}" for family in FAMILIES))
+
+
+# Layer → what its modules may not import.
+RULES: dict[str, Callable[[str], bool]] = {
+    "pixelis.rewards": lambda name: (
+        _under(name, "gymnasium", "pixelis")
+        and not _under(name, "pixelis.rewards", "pixelis.errors")
+        and name != "pixelis"
+    ),
+    "pixelis.wrappers": lambda name: _under(name, "pixelis.agents", *TOP) or _concrete_env(name),
+    "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
+    "pixelis.agents": lambda name: _under(name, *TOP),
+    "pixelis": lambda name: _under(name, "scripts", "tests", "benchmarks", "examples"),
+}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_module_name)
+def test_layers(path: Path):
+    name = _module_name(path)
+    broken = [
+        target
+        for layer, forbidden in RULES.items()
+        if _under(name, layer)
+        for target in imports(path)
+        if forbidden(target)
+    ]
+    assert not broken
+
+
+def test_nothing_below_agents_imports_them():
+    outside = [path for path in MODULES if not _under(_module_name(path), "pixelis.agents", *TOP)]
+    assert not [path for path in outside if any(_under(target, "pixelis.agents") for target in imports(path))]
+
+
+@pytest.mark.parametrize("path", [*MODULES, *SCRIPTS], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_bare_names_of_the_links(path: Path):
+    assert not {target.split(".")[0] for target in imports(path)} & BARE
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_module_name)
+def test_optional_packages_are_imported_where_used(path: Path):
+    """At module level an extra's package may only stand inside ``try`` or ``if TYPE_CHECKING``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = {target.split(".")[0] for node in tree.body for target in _targets(node, path)}
+    assert not top & OPTIONAL
+
+
+def test_a_relative_import_is_resolved_before_it_is_judged():
+    node = ast.parse("from ..agents import episode").body[0]
+    assert "pixelis.agents.episode" in _targets(node, PACKAGE / "envs" / "tasks.py")
+    assert RULES["pixelis.envs"]("pixelis.agents.episode")
+    assert RULES["pixelis.rewards"]("gymnasium.spaces")
+    assert not RULES["pixelis.rewards"]("pixelis.rewards.answers")
+
+
+def _printed_by(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_pixelis_is_light():
+    code = (
+        f"import sys, pixelis; print(*[name for name in {(*HEAVY, *sorted(BARE))!r} if name in sys.modules])"
+    )
+    assert _printed_by(code) == ""
+
+
+def test_no_module_loads_a_link_under_its_bare_name():
+    """Import the whole package with the checkout first on the path, where the bare names would be found."""
+    code = (
+        "import sys, pkgutil, importlib, pixelis\n"
+        "for m in pkgutil.walk_packages(pixelis.__path__, 'pixelis.'): importlib.import_module(m.name)\n"
+        f"print(*[name for name in {sorted(BARE)!r} if name in sys.modules])"
+    )
+    assert _printed_by(code) == ""
