@@ -1,13 +1,13 @@
-"""Write the reference numbers of TRL's own GRPO code that tests/agents/grpo/test_trl_reference.py compares with.
+"""Write the reference numbers of TRL's own code for tests/agents/grpo/test_trl_reference.py.
 
 Needs an environment of its own (nothing in Pixelis imports TRL)::
 
     python -m venv /tmp/trl && /tmp/trl/bin/pip install torch==2.13.0 trl==1.16.0 peft==0.21.2
     /tmp/trl/bin/python benchmarks/trl_reference.py tests/agents/grpo/trl_reference.json
 
-Advantages: ``GRPOTrainer._generate_and_score_completions`` runs as it is, on a random two-layer model, with a reward
-function that returns given values. Losses: ``GRPOTrainer._compute_loss`` runs as it is, except that the forward pass
-returns given log-probabilities; the gradient is that of the loss with respect to them.
+Advantages: ``GRPOTrainer._generate_and_score_completions`` runs as it is, on a random two-layer model, with
+a reward function that returns given values. Losses: ``GRPOTrainer._compute_loss`` runs as it is, except that
+the forward pass returns given log-probabilities; the gradient is that of the loss with respect to them.
 """
 
 from __future__ import annotations
@@ -139,20 +139,21 @@ def loss(settings: dict[str, Any], given: dict[str, torch.Tensor]) -> dict[str, 
             "num_items_in_batch": given["mask"].sum(),
         }
         value = trainer._compute_loss(trainer.model, inputs)
-        value.backward()
+        (gradient,) = torch.autograd.grad(value, trainer.given)
         logged = {key: values[-1] for key, values in trainer._metrics["train"].items()}
     kept = {
         key: logged[key] for key in ("kl", "clip_ratio/low_mean", "clip_ratio/high_mean") if key in logged
     }
-    return {**settings, "loss": value.item(), "gradient": trainer.given.grad.tolist(), "logged": kept}
+    return {**settings, "loss": value.item(), "gradient": gradient.tolist(), "logged": kept}
 
 
 def main() -> None:
     """Write every number to the JSON file named on the command line."""
     given = given_tensors()
     numbers = {
-        "source": f"TRL {trl.__version__}, torch {torch.__version__}: GRPOTrainer._generate_and_score_completions "
-        "(advantages) and GRPOTrainer._compute_loss (losses); written by benchmarks/trl_reference.py",
+        "source": f"TRL {trl.__version__}, torch {torch.__version__}: "
+        "GRPOTrainer._generate_and_score_completions (advantages) and "
+        "GRPOTrainer._compute_loss (losses); written by benchmarks/trl_reference.py",
         "max_completion_length": MAX_COMPLETION_LENGTH,
         "advantages": [advantages(name, scale) for name in REWARDS for scale in ("group", "batch", "none")],
         "given": {key: value.tolist() for key, value in given.items()},

@@ -21,7 +21,8 @@ def group_advantages(rewards: np.ndarray, scale: AdvantageScale = "group") -> np
         A[p, g] = (r[p, g] - mean_g r[p]) / (s + 1e-4)
 
     where ``s`` is the sample standard deviation (n - 1) of the group's rewards for ``scale="group"``, of all
-    rewards of the batch for ``"batch"``, and the division is left out for ``"none"``. The centre is always the group's.
+    rewards of the batch for ``"batch"``, and the division is left out for ``"none"``. The centre is always
+    the group's.
 
     Args:
         rewards: float [P, G], P groups of G members; NaN marks an episode without a score (it is left out of
@@ -31,8 +32,8 @@ def group_advantages(rewards: np.ndarray, scale: AdvantageScale = "group") -> np
     Returns:
         float64 [P, G]; 0 for unscored episodes and for groups with fewer than two scored members.
 
-    Source: Shao et al. 2024, DeepSeekMath (arXiv 2402.03300), eq. 3 and section 4.1.2; ``none`` is Liu et al. 2025,
-    Dr. GRPO (arXiv 2503.20783).
+    Source: Shao et al. 2024, DeepSeekMath (arXiv 2402.03300), eq. 3 and section 4.1.2; ``none`` is Liu et
+    al. 2025, Dr. GRPO (arXiv 2503.20783).
     """
     rewards = _checked(rewards)
     if scale not in ADVANTAGE_SCALES:

@@ -1,7 +1,8 @@
 """Aggregations: how the losses of tokens become one number.
 
-Each divides by counts of the *whole optimiser step*, never by what happens to be in one micro-batch. The sum over
-micro-batches is therefore the loss of the step, and its gradient does not depend on how the step was split.
+Each divides by counts of the *whole optimiser step*, never by what happens to be in one micro-batch. The sum
+over micro-batches is therefore the loss of the step, and its gradient does not depend on how the step was
+split.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from torch import Tensor
 class StepCounts:
     """What one optimiser step covers.
 
-    Episodes of groups without reward variance are counted although they are not trained on: their loss would be 0,
-    so leaving them out of the pass is a saving and not a change of the gradient.
+    Episodes of groups without reward variance are counted although they are not trained on: their loss would
+    be 0, so leaving them out of the pass is a saving and not a change of the gradient.
 
     Attributes:
         tokens: sampled tokens of all valid episodes, N.

@@ -35,7 +35,8 @@ def clip(log_ratio: Tensor, advantages: Tensor, epsilon_low: float, epsilon_high
         epsilon_low: how far the ratio may fall, in (0, 1).
         epsilon_high: how far it may rise, > 0; above ``epsilon_low`` this is DAPO's clip-higher.
 
-    Source: Schulman et al. 2017, PPO (arXiv 1707.06347), eq. 7; Yu et al. 2025, DAPO (arXiv 2503.14476), eq. 10.
+    Source: Schulman et al. 2017, PPO (arXiv 1707.06347), eq. 7; Yu et al. 2025, DAPO (arXiv 2503.14476), eq.
+    10.
     """
     if log_ratio.ndim != 2 or advantages.ndim != 2 or advantages.shape[0] != log_ratio.shape[0]:
         raise ValueError(

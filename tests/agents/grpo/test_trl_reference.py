@@ -1,8 +1,9 @@
 """Numbers that TRL's own code produced.
 
-``trl_reference.json`` was written by TRL 1.16.0 (``GRPOTrainer._generate_and_score_completions`` for the advantages,
-``GRPOTrainer._compute_loss`` with ``use_bias_correction_kl=False`` for the losses and their gradients), run by
-``benchmarks/trl_reference.py`` in an environment of its own. TRL is no dependency of Pixelis.
+``trl_reference.json`` was written by TRL 1.16.0 (``GRPOTrainer._generate_and_score_completions`` for the
+advantages, ``GRPOTrainer._compute_loss`` with ``use_bias_correction_kl=False`` for the losses and their
+gradients), run by ``benchmarks/trl_reference.py`` in an environment of its own. TRL is no dependency of
+Pixelis.
 """
 
 from __future__ import annotations
