@@ -71,21 +71,19 @@ class ChatFormat:
     def stop_ids(self) -> frozenset[int]:
         """Tokens that end a turn: end-of-sequence ids and the template's end of turn."""
         declared = getattr(self._generation_config, "eos_token_id", None)
-        ids = {*(declared if isinstance(declared, list) else [declared]), self.tokenizer.eos_token_id, self.end_of_turn_id}
+        ids = {
+            *(declared if isinstance(declared, list) else [declared]),
+            self.tokenizer.eos_token_id,
+            self.end_of_turn_id,
+        }
         return frozenset(int(index) for index in ids if index is not None)
 
     @cached_property
     def reads_tools(self) -> bool:
-        """Whether the template refers to ``tools``; if so it alone decides how (or whether) they are shown."""
-        from jinja2 import Environment, TemplateSyntaxError, meta
-
+        """Whether the template mentions ``tools``; if so it alone decides how (or whether) they are shown."""
         template = getattr(self.processor, "chat_template", None) or self.tokenizer.chat_template
         sources = list(template.values()) if isinstance(template, dict) else [template]
-        environment = Environment(extensions=["jinja2.ext.loopcontrols"])
-        try:
-            return any("tools" in meta.find_undeclared_variables(environment.parse(source)) for source in sources)
-        except TemplateSyntaxError:  # a tag that only transformers' own environment knows
-            return any("tools" in source for source in sources)
+        return any("tools" in source for source in sources)
 
     @cached_property
     def append_only(self) -> bool:
@@ -106,14 +104,21 @@ class ChatFormat:
     def _control_strings(self) -> tuple[str, ...]:
         """Strings that would become control tokens: those the template writes, end of sequence, placeholders."""
         ids = {int(index) for index in self._encode(self._render(list(self._dummy())))}
-        special = ids & set(self.tokenizer.all_special_ids) | self.stop_ids | {self.pad_id} | set(self.placeholder_ids)
+        special = (
+            ids & set(self.tokenizer.all_special_ids)
+            | self.stop_ids
+            | {self.pad_id}
+            | set(self.placeholder_ids)
+        )
         strings = {self.tokenizer.convert_ids_to_tokens(index) for index in special}
         image = getattr(self.processor, "image_token", None)
         return tuple(sorted(string for string in strings | {image} if string and len(string) > 1))
 
     # ------------------------------------------------------------------ segments
 
-    def first(self, text: str, image: np.ndarray | None = None, tools: Sequence[Mapping[str, Any]] = ()) -> Segment:
+    def first(
+        self, text: str, image: np.ndarray | None = None, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Segment:
         """Return the prompt: the tools, the first observation and the opening of the assistant's turn.
 
         Args:
@@ -141,7 +146,9 @@ class ChatFormat:
                 of the turn), it is not repeated; a turn that was cut off gets it here, outside the loss.
         """
         image = image if self.sees_images else None
-        return self._segment(self._suffix(self.harmless(text), image=image is not None), image, skip=last_token)
+        return self._segment(
+            self._suffix(self.harmless(text), image=image is not None), image, skip=last_token
+        )
 
     def written(self, text: str) -> np.ndarray:
         """Tokenise an assistant's turn as the policy would have sampled it, end of turn included; int64 [n]."""
@@ -182,7 +189,9 @@ class ChatFormat:
         return {"role": role, "content": [*parts, {"type": "text", "text": text}]}
 
     def _render(self, messages: list[dict[str, Any]], tools: list[Mapping[str, Any]] | None = None) -> str:
-        return self.processor.apply_chat_template(messages, tools=tools, add_generation_prompt=True, tokenize=False)
+        return self.processor.apply_chat_template(
+            messages, tools=tools, add_generation_prompt=True, tokenize=False
+        )
 
     def _render_with_listing(self, text: str, tools: Sequence[Mapping[str, Any]], image: bool) -> str:
         listing = "\n".join([_TOOLS_INTRO, *(json.dumps(tool, ensure_ascii=False) for tool in tools)])
@@ -209,7 +218,9 @@ class ChatFormat:
             tokens = self._encode(rendered)
         else:
             with quiet_libraries():
-                out = self.processor(text=[rendered], images=[image], add_special_tokens=False, return_tensors="pt")
+                out = self.processor(
+                    text=[rendered], images=[image], add_special_tokens=False, return_tensors="pt"
+                )
             tokens = out.pop("input_ids")[0].numpy()
             length = len(tokens)
             per_token = [key for key, value in out.items() if tuple(value.shape) == (1, length)]

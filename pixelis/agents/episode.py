@@ -57,7 +57,10 @@ class Segment:
 
     @classmethod
     def given(
-        cls, tokens: Sequence[int] | np.ndarray, text: str = "", images: Mapping[str, torch.Tensor] | None = None
+        cls,
+        tokens: Sequence[int] | np.ndarray,
+        text: str = "",
+        images: Mapping[str, torch.Tensor] | None = None,
     ) -> Segment:
         """Return a segment the policy read (a prompt or an observation)."""
         ids = np.asarray(tokens, dtype=np.int64)
@@ -65,7 +68,10 @@ class Segment:
 
     @classmethod
     def written(
-        cls, tokens: Sequence[int] | np.ndarray, logprobs: Sequence[float] | np.ndarray | None = None, text: str = ""
+        cls,
+        tokens: Sequence[int] | np.ndarray,
+        logprobs: Sequence[float] | np.ndarray | None = None,
+        text: str = "",
     ) -> Segment:
         """Return a segment the policy wrote; ``logprobs`` defaults to zeros (demonstrations)."""
         ids = np.asarray(tokens, dtype=np.int64)

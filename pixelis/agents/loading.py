@@ -58,7 +58,9 @@ def load_model(name: str | Path, *, device: str = "auto", dtype: str = "float32"
         require_hub_model(source)
     with quiet_libraries(), _one_line_errors(source):
         model, processor = _load_base(source, _DTYPES[dtype], local=folder is not None)
-    base_name = TINY_NAME if str(name) == TINY_NAME else str(folder.resolve()) if folder is not None else source
+    base_name = (
+        TINY_NAME if str(name) == TINY_NAME else str(folder.resolve()) if folder is not None else source
+    )
     return LoadedModel(model.to(place).eval(), processor, base_name)
 
 
@@ -78,7 +80,12 @@ def find_folder(name: str | Path) -> Path | None:
                 " give the folder that save_pretrained wrote"
             )
         return path
-    if isinstance(name, Path) or path.is_absolute() or str(name).startswith((".", "~")) or str(name).count("/") > 1:
+    if (
+        isinstance(name, Path)
+        or path.is_absolute()
+        or str(name).startswith((".", "~"))
+        or str(name).count("/") > 1
+    ):
         raise ModelLoadError(f"expected a model folder, there is none at {str(name)!r}; check the path")
     return None
 
@@ -86,7 +93,9 @@ def find_folder(name: str | Path) -> Path | None:
 def _tiny_folder() -> Path:
     folder = Path(str(resources.files("pixelis") / "models" / TINY_NAME))
     if not (folder / "config.json").is_file():
-        raise ModelLoadError(f"this installation lacks the {TINY_NAME} model; reinstall pixelis or give another --model")
+        raise ModelLoadError(
+            f"this installation lacks the {TINY_NAME} model; reinstall pixelis or give another --model"
+        )
     return folder
 
 
@@ -112,7 +121,9 @@ def require_hub_model(model_id: str) -> None:
         huggingface_hub.HfApi(endpoint=constants.ENDPOINT).model_info(model_id, timeout=HUB_TIMEOUT_SECONDS)
     except HfHubHTTPError as error:
         status = getattr(error.response, "status_code", "an error")
-        raise ModelLoadError(f"the hub at {constants.ENDPOINT} answered {status} for {model_id!r}; {advice}") from error
+        raise ModelLoadError(
+            f"the hub at {constants.ENDPOINT} answered {status} for {model_id!r}; {advice}"
+        ) from error
     except Exception as error:  # whatever the HTTP client of the day raises when there is no network
         raise ModelLoadError(
             f"{model_id!r} is not a folder and the hub at {constants.ENDPOINT} cannot be reached"
@@ -163,7 +174,9 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str) -> LoadedModel
     import peft
 
     with _one_line_errors(str(folder)):
-        base_name = json.loads((folder / _ADAPTER_FILE).read_text(encoding="utf-8"))["base_model_name_or_path"]
+        base_name = json.loads((folder / _ADAPTER_FILE).read_text(encoding="utf-8"))[
+            "base_model_name_or_path"
+        ]
     # An adapter of the shipped model may have been trained in another installation: its folder is then elsewhere.
     moved = Path(str(base_name)).name == TINY_NAME and not os.path.isdir(str(base_name))
     base = load_model(TINY_NAME if moved else base_name, device=str(device), dtype=dtype)

@@ -155,7 +155,11 @@ class Policy:
         if self._rope_index is None or not images:
             return np.broadcast_to(np.arange(len(tokens)), (self.position_axes, len(tokens)))
         ids = torch.as_tensor(tokens)[None]
-        offered = {"input_ids": ids, "mm_token_type_ids": self._image_flags(ids), "attention_mask": torch.ones_like(ids)}
+        offered = {
+            "input_ids": ids,
+            "mm_token_type_ids": self._image_flags(ids),
+            "attention_mask": torch.ones_like(ids),
+        }
         offered.update({key: value.cpu() for key, value in images.items() if key.endswith("grid_thw")})
         known = inspect.signature(self._rope_index).parameters
         found, _ = self._rope_index(**{key: value for key, value in offered.items() if key in known})
@@ -225,7 +229,9 @@ class Policy:
         zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
         return TokenLogprobs(zeros.masked_scatter(mask, chosen), mask, zeros.masked_scatter(mask, spread))
 
-    def _collate(self, episodes: Sequence[Episode]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _collate(
+        self, episodes: Sequence[Episode]
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         rows = [episode.tokens for episode in episodes]
         shape = (len(rows), max(map(len, rows)))
         places = [self.positions(row, episode.images) for row, episode in zip(rows, episodes, strict=True)]
@@ -260,7 +266,9 @@ class Policy:
         positions = torch.arange(2, device=self.device)[None, None]
         try:
             with torch.no_grad():
-                logits = self.forward(ids, torch.ones_like(ids), positions, {}, use_cache=False, logits_to_keep=keep).logits
+                logits = self.forward(
+                    ids, torch.ones_like(ids), positions, {}, use_cache=False, logits_to_keep=keep
+                ).logits
         except (IndexError, RuntimeError, TypeError):
             return False
         return tuple(logits.shape[:-1]) == (1,)
@@ -281,7 +289,9 @@ class Policy:
             ConfigError: there is no adapter to disable.
         """
         if not self.has_adapter:
-            raise ConfigError("a reference policy needs a LoRA adapter to disable; load with lora=LoraSettings()")
+            raise ConfigError(
+                "a reference policy needs a LoRA adapter to disable; load with lora=LoraSettings()"
+            )
         with self.model.disable_adapter():
             yield
 

@@ -45,7 +45,9 @@ class SamplingSettings:
     def __post_init__(self) -> None:
         """Check the ranges."""
         if not self.temperature > 0:
-            raise ConfigError(f"temperature must be > 0, got {self.temperature}; use greedy for the most probable token")
+            raise ConfigError(
+                f"temperature must be > 0, got {self.temperature}; use greedy for the most probable token"
+            )
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p must be in (0, 1], got {self.top_p}")
         if self.max_new_tokens < 1:
@@ -231,7 +233,9 @@ class Decoder:
         device, stop = self._mask.device, sorted(self.policy.chat.stop_ids)
         stops = torch.tensor(stop, dtype=torch.long, device=device)
         numbers = torch.from_numpy(uniforms).to(device)
-        most = torch.as_tensor(limits if limits is not None else [settings.max_new_tokens] * len(numbers), device=device)
+        most = torch.as_tensor(
+            limits if limits is not None else [settings.max_new_tokens] * len(numbers), device=device
+        )
         alive = torch.ones(len(numbers), dtype=torch.bool, device=device)
         lengths = torch.zeros(len(numbers), dtype=torch.long, device=device)
         drawn: list[torch.Tensor] = []
@@ -251,21 +255,29 @@ class Decoder:
         self.stats.generated_tokens += sum(counts)
         ids, logs = torch.stack(drawn, 1).cpu().numpy(), torch.stack(scores, 1).cpu().numpy()
         decode = self.policy.chat.decode
-        return [Segment.written(i[:n], s[:n], decode(i[:n])) for i, s, n in zip(ids, logs, counts, strict=True)]
+        return [
+            Segment.written(i[:n], s[:n], decode(i[:n])) for i, s, n in zip(ids, logs, counts, strict=True)
+        ]
 
     # ------------------------------------------------------------------ one call of the model
 
     def _restart(self) -> None:
         rows, device = len(self._histories), self.policy.device
         plain = self.keeps_cache
-        self._cache = Cache(layer_class_to_replicate=_RoomyLayer) if plain else DynamicCache(config=self.policy.base.config)
+        self._cache = (
+            Cache(layer_class_to_replicate=_RoomyLayer)
+            if plain
+            else DynamicCache(config=self.policy.base.config)
+        )
         self._mask = torch.zeros(rows, 0, dtype=torch.bool, device=device)
         self._next = torch.zeros(rows, dtype=torch.long, device=device)
 
     def _reread(self) -> None:
         self._restart()
         rows = [np.concatenate([segment.tokens for segment in history]) for history in self._histories]
-        self._feed(rows, [join_images([segment.images for segment in history]) for history in self._histories])
+        self._feed(
+            rows, [join_images([segment.images for segment in history]) for history in self._histories]
+        )
 
     def _feed(self, rows: Sequence[np.ndarray], images: Sequence[Mapping[str, torch.Tensor]]) -> None:
         """Read one stretch of tokens per row; leaves the logits after each row's last token."""
@@ -298,7 +310,9 @@ class Decoder:
         self._mask = torch.cat([self._mask, alive[:, None]], dim=1)
         positions = self._next[None, :, None].expand(self.policy.position_axes, -1, -1)
         self._next = self._next + alive
-        out = self.policy.forward(tokens[:, None], self._mask, positions, {}, past_key_values=self._cache, use_cache=True)
+        out = self.policy.forward(
+            tokens[:, None], self._mask, positions, {}, past_key_values=self._cache, use_cache=True
+        )
         return out.logits[:, -1]
 
 
@@ -308,4 +322,6 @@ _ANNOUNCED: set[str] = set()
 def _announce_rereading(name: str) -> None:
     if name not in _ANNOUNCED:
         _ANNOUNCED.add(name)
-        _LOG.warning("%s does not allow a cache with holes: every turn reads its whole history again (slower)", name)
+        _LOG.warning(
+            "%s does not allow a cache with holes: every turn reads its whole history again (slower)", name
+        )

@@ -1,0 +1,314 @@
+"""Playing episodes with a policy: groups of them, turn by turn in lock-step, tokens kept as they were sampled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, TypeVar
+
+import gymnasium as gym
+import numpy as np
+
+from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.policy import Policy
+from pixelis.agents.sampling import Decoder, RolloutStats, SamplingSettings
+from pixelis.errors import ConfigError, PixelisError
+
+EnvFactory = Callable[[], gym.Env[Any, Any]]
+R = TypeVar("R")
+
+_SUMMED = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
+
+
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """One episode to play.
+
+    Attributes:
+        seed: the env's reset seed; equal for the members of a group.
+        group: which group of the batch.
+        member: index inside the group.
+        options: the env's reset options (``difficulty``, ``split``, ``task``, ...).
+    """
+
+    seed: int
+    group: int = 0
+    member: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class _Seat:
+    """An episode in play with its env and its own random numbers."""
+
+    env: gym.Env[Any, Any]
+    episode: Episode
+    options: Mapping[str, Any]
+    rng: np.random.Generator
+    observation: Any = None
+    info: dict[str, Any] = field(default_factory=dict)
+    done: bool = False
+
+    def fail(self, reason: str) -> None:
+        """End the episode as one a trainer must leave out."""
+        self.done = True
+        self.episode.valid_for_training = False
+        self.episode.failure_reason = reason
+
+
+class Collector:
+    """Plays episodes and keeps the envs for the next call.
+
+    Args:
+        env: a Gymnasium id, or a factory of envs; called once for each episode that is in play at the same time.
+        env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no state.
+
+    Attributes:
+        stats: counters of the last call of `collect`.
+    """
+
+    def __init__(self, env: str | EnvFactory, *, env_threads: int = 1) -> None:
+        if env_threads < 1:
+            raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
+        self._factory: EnvFactory = (lambda: gym.make(env)) if isinstance(env, str) else env
+        self._idle: list[gym.Env[Any, Any]] = []
+        self._threads = ThreadPoolExecutor(env_threads) if env_threads > 1 else None
+        self.stats = RolloutStats()
+
+    def collect(
+        self, policy: Policy, requests: Sequence[EpisodeRequest], settings: SamplingSettings, rng_seed: int
+    ) -> list[Episode]:
+        """Play the requested episodes at the same time and return them in the order of the requests.
+
+        An episode's tokens depend on the weights, its request and ``rng_seed``, not on the other episodes (up to the
+        rounding of the model's arithmetic, which differs between batch sizes). An env that raises ends its own episode
+        with ``valid_for_training=False``; a context that is full ends it with ``truncated=True``.
+
+        Args:
+            policy: who plays.
+            requests: what to play.
+            settings: how to sample.
+            rng_seed: at least 0; changes the sampled tokens of all episodes (mix the run's seed and the step into it).
+        """
+        self.stats = RolloutStats(episodes=len(requests))
+        seats = [
+            _Seat(self._env(), _blank(request), request.options, _generator(request, rng_seed))
+            for request in requests
+        ]
+        try:
+            self._timed_envs(self._reset, seats)
+            self._play(policy, [seat for seat in seats if not seat.done], settings)
+        finally:
+            for seat in seats:
+                self._give_back(seat)
+        self.stats.failed_episodes = sum(not seat.episode.valid_for_training for seat in seats)
+        self.stats.turns = sum(seat.episode.turns for seat in seats)
+        return [seat.episode for seat in seats]
+
+    def close(self) -> None:
+        """Close the envs and the threads."""
+        while self._idle:
+            self._idle.pop().close()
+        if self._threads is not None:
+            self._threads.shutdown()
+
+    def __enter__(self) -> Collector:
+        """Return itself; the block's end closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    # ------------------------------------------------------------------ turns
+
+    def _play(self, policy: Policy, seats: list[_Seat], settings: SamplingSettings) -> None:
+        decoder = Decoder(policy, self.stats)
+        with _Clock(self.stats):
+            seats = self._open(policy, decoder, seats)
+        while seats:
+            with _Clock(self.stats):
+                uniforms = np.stack([seat.rng.random(settings.max_new_tokens) for seat in seats])
+                limits = [min(settings.max_new_tokens, _room(policy, seat.episode)) for seat in seats]
+                turns = decoder.write(uniforms, settings, limits)
+                for seat, turn in zip(seats, turns, strict=True):
+                    seat.episode.segments.append(turn)
+            self._timed_envs(
+                lambda seat: _step(seat, policy.chat.action(seat.episode.segments[-1].tokens)), seats
+            )
+            with _Clock(self.stats):
+                seats = self._read(policy, decoder, seats)
+
+    def _open(self, policy: Policy, decoder: Decoder, seats: list[_Seat]) -> list[_Seat]:
+        """Read the prompts, one for all members of a group that start alike; return the seats that can play."""
+        prompts: list[Segment] = []
+        starts: list[list[_Seat]] = []
+        for seat in seats:
+            leader = starts[-1][0] if starts else None
+            if (
+                leader is not None
+                and leader.episode.group == seat.episode.group
+                and _same_start(leader, seat)
+            ):
+                seat.episode.segments.append(prompts[-1])
+                starts[-1].append(seat)
+                continue
+            text, image = _seen(seat)
+            prompt = policy.chat.first(text, image, _tool_schemas(seat.env))
+            seat.episode.segments.append(prompt)
+            if _room(policy, seat.episode) < 1:
+                seat.episode.truncated = True
+                seat.fail(
+                    f"the prompt of {len(prompt)} tokens fills the model's context of {policy.max_context}"
+                )
+                continue
+            prompts.append(prompt)
+            starts.append([seat])
+        if prompts:
+            decoder.start(prompts, [len(group) for group in starts])
+        return [seat for group in starts for seat in group]
+
+    def _read(self, policy: Policy, decoder: Decoder, seats: list[_Seat]) -> list[_Seat]:
+        """Give the episodes that go on their observations; return their seats."""
+        going: list[tuple[int, Segment, Segment]] = []
+        for row, seat in enumerate(seats):
+            if seat.done:
+                continue
+            turn = seat.episode.segments[-1]
+            text, image = _seen(seat)
+            segment = policy.chat.later(text, image, int(turn.tokens[-1]))
+            if _room(policy, seat.episode) <= len(segment):
+                seat.episode.truncated = seat.done = True
+                continue
+            seat.episode.segments.append(segment)
+            self.stats.forks += not policy.chat.append_only
+            going.append((row, turn, segment))
+        if going:
+            decoder.keep([row for row, _, _ in going])
+            decoder.read([segment for _, _, segment in going], [turn for _, turn, _ in going])
+        return [seats[row] for row, _, _ in going]
+
+    # ------------------------------------------------------------------ envs
+
+    def _env(self) -> gym.Env[Any, Any]:
+        return self._idle.pop() if self._idle else self._factory()
+
+    def _give_back(self, seat: _Seat) -> None:
+        if seat.episode.valid_for_training:
+            self._idle.append(seat.env)
+            return
+        try:  # an env that failed is not trusted again
+            seat.env.close()
+        except Exception:
+            seat.episode.info["close_failed"] = True
+
+    def _reset(self, seat: _Seat) -> None:
+        try:
+            seat.observation, seat.info = seat.env.reset(
+                seed=seat.episode.seed, options=dict(seat.options) or None
+            )
+        except PixelisError:  # a wrong option is the caller's mistake, and the same for every episode
+            raise
+        except Exception as error:
+            seat.fail(f"reset raised {type(error).__name__}: {error}")
+            return
+        if seat.env.spec is not None:
+            seat.episode.env_id = seat.env.spec.id
+        _note(seat)
+
+    def _timed_envs(self, work: Callable[[_Seat], R], seats: Sequence[_Seat]) -> list[R]:
+        start = time.perf_counter()
+        results = list(self._threads.map(work, seats) if self._threads is not None else map(work, seats))
+        self.stats.env_seconds += time.perf_counter() - start
+        return results
+
+
+def collect(
+    policy: Policy,
+    env_factory: str | EnvFactory,
+    requests: Sequence[EpisodeRequest],
+    settings: SamplingSettings,
+    rng_seed: int,
+) -> list[Episode]:
+    """Play episodes once; see `Collector`, which keeps its envs between calls."""
+    with Collector(env_factory) as collector:
+        return collector.collect(policy, requests, settings, rng_seed)
+
+
+class _Clock:
+    """Adds the time of a block to the seconds of generation."""
+
+    def __init__(self, stats: RolloutStats) -> None:
+        self._stats = stats
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._stats.generation_seconds += time.perf_counter() - self._start
+
+
+def _blank(request: EpisodeRequest) -> Episode:
+    return Episode(env_id="", seed=request.seed, group=request.group, member=request.member)
+
+
+def _generator(request: EpisodeRequest, rng_seed: int) -> np.random.Generator:
+    return np.random.default_rng([rng_seed, request.seed, request.group, request.member])
+
+
+def _step(seat: _Seat, action: str) -> None:
+    episode = seat.episode
+    try:
+        seat.observation, reward, terminated, truncated, seat.info = seat.env.step(action)
+    except Exception as error:  # whatever an env does wrong, the other episodes go on
+        seat.fail(f"step raised {type(error).__name__}: {error}")
+        return
+    episode.turns += 1
+    episode.reward += float(reward)
+    episode.terminated, episode.truncated = bool(terminated), bool(truncated)
+    seat.done = episode.terminated or episode.truncated
+    _note(seat)
+
+
+def _note(seat: _Seat) -> None:
+    """Take over what the last info says."""
+    info, episode = seat.info, seat.episode
+    episode.tool_calls.extend(info.get("tool_calls", ()))
+    for name, value in info.get("reward_terms", {}).items():
+        episode.reward_terms[name] = episode.reward_terms.get(name, 0.0) + float(value)
+    if "success" in info:
+        episode.success = bool(info["success"])
+    episode.info = {key: value for key, value in info.items() if key not in _SUMMED}
+    if not info.get("valid_for_training", True):
+        seat.fail(str(info.get("failure_reason", "the environment gave no reason")))
+
+
+def _seen(seat: _Seat) -> tuple[str, np.ndarray | None]:
+    """Return the text of the observation, and its image if it is a new one."""
+    observation = seat.observation
+    if not isinstance(observation, Mapping) or not isinstance(observation.get("text"), str):
+        raise ConfigError(
+            f"a language policy needs observations that are a dict with 'text', got {type(observation).__name__};"
+            " use an env whose observation_space is Dict(text=..., [image=...])"
+        )
+    return observation["text"], observation.get("image") if seat.info.get("view_changed", True) else None
+
+
+def _same_start(one: _Seat, other: _Seat) -> bool:
+    (text, image), (text_2, image_2) = _seen(one), _seen(other)
+    return text == text_2 and (image is image_2 if image is None else np.array_equal(image, image_2))
+
+
+def _tool_schemas(env: gym.Env[Any, Any]) -> Sequence[Mapping[str, Any]]:
+    toolset = getattr(env.unwrapped, "toolset", None)
+    return toolset.schemas() if toolset is not None else ()
+
+
+def _room(policy: Policy, episode: Episode) -> int:
+    """Return how many more tokens fit into the model's context."""
+    return policy.max_context - len(episode) if policy.max_context is not None else 2**31
