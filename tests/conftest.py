@@ -1,4 +1,4 @@
-"""Settings that hold for every test: no network, no window, one thread, the same generated examples each run."""
+"""Settings that hold for every test: no network, no window, one thread, the same generated examples."""
 
 from __future__ import annotations
 

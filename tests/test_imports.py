@@ -1,4 +1,4 @@
-"""Imports point one way: rewards ← wrappers, envs → rewards, agents may use all three, and scripts all of it."""
+"""Imports point one way: rewards ← wrappers, envs → rewards, agents may use all three, scripts all of it."""
 
 from __future__ import annotations
 
