@@ -1,6 +1,6 @@
 """Turn a scene into pixels: the same bytes on every machine, and quickly.
 
-Only Pillow with the package's own fonts and integer arithmetic is used. Turned signs are drawn four times as
+Only Pillow with the package's own fonts and integer arithmetic is used. Turned signs are drawn three times as
 large, turned with nearest-neighbour sampling (fixed-point in Pillow) and averaged down.
 """
 
@@ -18,7 +18,8 @@ from pixelis.envs.pixel.scene import Scene, Sign
 from pixelis.envs.pixel.view import check_image_size
 
 FONT_FOLDER = Path(__file__).parent / "fonts"
-_OVERSAMPLING = 4
+_OVERSAMPLING = 3
+_LETTER_SPACING = 4  # oversampled pixels
 _NOISE_TILE = 192
 _SHADOW: RGB = (40, 42, 46)
 
@@ -67,8 +68,7 @@ def _draw_board(sign: Sign) -> tuple[Image.Image, Image.Image]:
     board = Image.new("RGB", (width, height), sign.rgb)
     mask = Image.new("L", (width, height))
     edge = _BOARDS[sign.kind](ImageDraw.Draw(board), ImageDraw.Draw(mask), (width - 1, height - 1), sign.rgb)
-    font = _font(sign.font, sign.text_height * scale)
-    ImageDraw.Draw(board).text((width // 2, height // 2), sign.code, fill=sign.ink, font=font, anchor="mm")
+    _draw_code(ImageDraw.Draw(board), sign, (width // 2, height // 2))
     if sign.angle_degrees:
         board = board.rotate(sign.angle_degrees, Image.Resampling.NEAREST, expand=True, fillcolor=edge)
         mask = mask.rotate(sign.angle_degrees, Image.Resampling.NEAREST, expand=True)
@@ -76,50 +76,48 @@ def _draw_board(sign: Sign) -> tuple[Image.Image, Image.Image]:
 
 
 def _draw_sign(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
-    """A flat board: thin darker border, a screw at each end."""
+    """A flat board with a thin darker border."""
     (right, low), border = end, shade(rgb, 62)
-    mask.rounded_rectangle((0, 0, right, low), 16, fill=255)
+    mask.rounded_rectangle((0, 0, right, low), 12, fill=255)
     board.rectangle((0, 0, right, low), fill=border)
-    board.rounded_rectangle((10, 10, right - 10, low - 10), 10, fill=rgb)
-    for x in (36, right - 36):
-        board.ellipse((x - 8, low // 2 - 8, x + 8, low // 2 + 8), fill=border)
+    board.rounded_rectangle((8, 8, right - 8, low - 8), 7, fill=rgb)
     return border
 
 
 def _draw_label(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
-    """A paper tag: pale edge, cut corners and a hole on the left."""
-    (right, low), paper, cut = end, (240, 238, 232), 44
-    outline = ((cut, 0), (right, 0), (right, low), (cut, low), (0, low - cut), (0, cut))
-    mask.polygon(outline, fill=255)
+    """A paper tag: pale edge, cut corners and a small hole at its edge."""
+    (right, low), paper, cut, rim = end, (240, 238, 232), 33, 13
+    inner = cut + 6
+    mask.polygon(((cut, 0), (right, 0), (right, low), (cut, low), (0, low - cut), (0, cut)), fill=255)
     board.rectangle((0, 0, right, low), fill=paper)
-    inner = 18
-    board.polygon(
-        (
-            (cut + 8, inner),
-            (right - inner, inner),
-            (right - inner, low - inner),
-            (cut + 8, low - inner),
-            (inner, low - cut - 8),
-            (inner, cut + 8),
-        ),
-        fill=rgb,
-    )
-    board.ellipse((38, low // 2 - 22, 82, low // 2 + 22), fill=paper)
-    board.ellipse((48, low // 2 - 12, 72, low // 2 + 12), fill=(92, 92, 94))
+    board.rectangle((inner, rim, right - rim, low - rim), fill=rgb)
+    board.polygon(((inner, rim), (inner, low - rim), (rim, low - inner), (rim, inner)), fill=rgb)
+    board.rectangle((rim, low // 2 - 12, 32, low // 2 + 12), fill=paper)
+    board.ellipse((14, low // 2 - 9, 32, low // 2 + 9), fill=(92, 92, 94))
     return paper
 
 
 def _draw_screen(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
     """A lit panel in a dark bezel, with a small lamp below it."""
     (right, low), bezel = end, (34, 36, 40)
-    mask.rounded_rectangle((0, 0, right, low), 28, fill=255)
+    mask.rounded_rectangle((0, 0, right, low), 21, fill=255)
     board.rectangle((0, 0, right, low), fill=bezel)
-    board.rectangle((20, 20, right - 20, low - 28), fill=rgb)
-    board.ellipse((right - 52, low - 19, right - 40, low - 7), fill=(222, 226, 226))
+    board.rectangle((15, 15, right - 15, low - 21), fill=rgb)
+    board.ellipse((right - 39, low - 14, right - 30, low - 5), fill=(222, 226, 226))
     return bezel
 
 
 _BOARDS = {"sign": _draw_sign, "label": _draw_label, "screen": _draw_screen}
+
+
+def _draw_code(draw: ImageDraw.ImageDraw, sign: Sign, middle: tuple[int, int]) -> None:
+    """The code, letter-spaced as on real signs; each character on a whole pixel, so that no kerning comes in."""
+    font = _font(sign.font, sign.text_height * _OVERSAMPLING)
+    widths = [round(font.getlength(character)) + _LETTER_SPACING for character in sign.code]
+    x = middle[0] - (sum(widths) - _LETTER_SPACING) // 2
+    for character, width in zip(sign.code, widths, strict=True):
+        draw.text((x, middle[1]), character, fill=sign.ink, font=font, anchor="lm")
+        x += width
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from pixelis.errors import DifficultyError, SplitError, TaskError
 SCENE_SIZE = 1536
 """Side of a scene, native pixels."""
 
-CODE_ALPHABET = "ACEFHJKMNPRTWXY3479"
+CODE_ALPHABET = "ACEFHKMNPRTXY3479"
 """Characters of a code: capitals and digits, without the ones that are easily taken for each other."""
 
 CODE_LENGTH = 4
@@ -188,7 +188,9 @@ def code_split(code: str) -> str:
 
 
 def sample_codes(rng: np.random.Generator, count: int, split: str) -> list[str]:
-    """Draw codes of one split that differ from each other in at least two places.
+    """Draw codes of one split; two of them differ in at least two places, and no character comes twice in one.
+
+    (A repeated character is what text recognisers lose most often.)
 
     Raises:
         SplitError: if split is unknown.
@@ -197,7 +199,7 @@ def sample_codes(rng: np.random.Generator, count: int, split: str) -> list[str]:
         raise SplitError(f"expected a split of {SPLITS}, got {split!r}")
     codes: list[str] = []
     while len(codes) < count:
-        code = "".join(CODE_ALPHABET[i] for i in rng.integers(len(CODE_ALPHABET), size=CODE_LENGTH))
+        code = "".join(CODE_ALPHABET[i] for i in rng.choice(len(CODE_ALPHABET), CODE_LENGTH, replace=False))
         if code_split(code) == split and all(_differences(code, other) >= 2 for other in codes):
             codes.append(code)
     return codes
