@@ -1,8 +1,8 @@
 """Conversations as tokens: a first prompt, then only what each observation adds.
 
-The history is never rendered or tokenised a second time. What a later observation adds is found by rendering a dummy
-conversation through the model's own chat template and cutting it after the assistant's words, so that the tokens the
-policy sampled stay exactly as they were.
+The history is never rendered or tokenised a second time. What a later observation adds is found by rendering
+a dummy conversation through the model's own chat template and cutting it after the assistant's words, so that
+the tokens the policy sampled stay exactly as they were.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 import torch
 
 from pixelis.agents.episode import Segment
-from pixelis.agents.loading import quiet_libraries
 from pixelis.errors import ModelLoadError
 
 _LOG = logging.getLogger(__name__)
@@ -95,14 +94,14 @@ class ChatFormat:
         answer = middle.startswith(short + _MARKS[0]) and long.startswith(middle + _MARKS[1])
         if not answer:
             _LOG.warning(
-                "the chat template rewrites earlier turns when a conversation grows; episodes keep the tokens the model"
-                " saw and only append, each such observation is counted as a fork"
+                "the chat template rewrites earlier turns when a conversation grows; episodes keep the tokens"
+                " the model saw and only append, each such observation is counted as a fork"
             )
         return answer
 
     @cached_property
     def _control_strings(self) -> tuple[str, ...]:
-        """Strings that would become control tokens: those the template writes, end of sequence, placeholders."""
+        """Strings that would become control tokens: the template's own, end of sequence, placeholders."""
         ids = {int(index) for index in self._encode(self._render(list(self._dummy())))}
         special = (
             ids & set(self.tokenizer.all_special_ids)
@@ -124,7 +123,8 @@ class ChatFormat:
         Args:
             text: the observation's text.
             image: uint8 [H, W, 3] or None; ignored by a model without vision.
-            tools: schemas in OpenAI's function form; listed in a system message if the template has no place for them.
+            tools: schemas in OpenAI's function form; listed in a system message if the template has no place
+                for them.
         """
         image = image if self.sees_images else None
         user = self._message("user", self.harmless(text), image=image is not None)
@@ -142,8 +142,9 @@ class ChatFormat:
         Args:
             text: the observation's text.
             image: uint8 [H, W, 3] or None.
-            last_token: the last token the policy sampled. If the template would write that same token next (the end
-                of the turn), it is not repeated; a turn that was cut off gets it here, outside the loss.
+            last_token: the last token the policy sampled. If the template would write that same token next
+                (the end of the turn), it is not repeated; a turn that was cut off gets it here, outside the
+                loss.
         """
         image = image if self.sees_images else None
         return self._segment(
@@ -151,7 +152,7 @@ class ChatFormat:
         )
 
     def written(self, text: str) -> np.ndarray:
-        """Tokenise an assistant's turn as the policy would have sampled it, end of turn included; int64 [n]."""
+        """Tokenise a turn as if the policy had sampled it, end of turn included; int64 [n]."""
         end = self.end_of_turn_id if self.end_of_turn_id is not None else self.tokenizer.eos_token_id
         return np.append(self._encode(self.harmless(text)), [] if end is None else [end]).astype(np.int64)
 
@@ -166,7 +167,7 @@ class ChatFormat:
         return self.decode(ids[:-1] if ids and int(ids[-1]) in self.stop_ids else ids)
 
     def harmless(self, text: str) -> str:
-        """Break control strings inside an observation, so that a tool's output cannot end a turn or claim an image."""
+        """Break control strings in a text, so that a tool's output cannot end a turn or claim an image."""
         for string in self._control_strings:
             if string in text:
                 text = text.replace(string, f"{string[0]} {string[1:]}")
@@ -217,14 +218,12 @@ class ChatFormat:
         if image is None:
             tokens = self._encode(rendered)
         else:
-            with quiet_libraries():
-                out = self.processor(
-                    text=[rendered], images=[image], add_special_tokens=False, return_tensors="pt"
-                )
+            options = {"add_special_tokens": False, "return_tensors": "pt"}
+            out = self.processor(text=[rendered], images=[image], **options)
             tokens = out.pop("input_ids")[0].numpy()
             length = len(tokens)
             per_token = [key for key, value in out.items() if tuple(value.shape) == (1, length)]
             images = {key: value for key, value in out.items() if key not in per_token}
         if skip is not None and len(tokens) and int(tokens[0]) == skip:
-            tokens = tokens[1:]
-        return Segment.given(tokens, self.decode(tokens), images)
+            tokens, rendered = tokens[1:], rendered.removeprefix(self.decode(tokens[:1]))
+        return Segment.given(tokens, rendered, images)

@@ -1,8 +1,8 @@
 """Episodes as token segments: what a rollout hands to a trainer.
 
-Token ids are the truth and text is a view of them, so nothing here is ever tokenised again. An episode is a list of
-segments in the order in which the model read or wrote them: the prompt, a sampled turn, the observation that
-followed, the next sampled turn, and so on.
+Token ids are the truth and text is a view of them, so nothing here is ever tokenised again. An episode is a
+list of segments in the order in which the model read or wrote them: the prompt, a sampled turn, the
+observation that followed, the next sampled turn, and so on.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Segment:
     Attributes:
         tokens: token ids, int64 of shape [n].
         loss_mask: bool of shape [n], True where the policy sampled the token.
-        logprobs: float32 of shape [n], natural log of the probability the sampler gave each sampled token at its
-            temperature (before any nucleus truncation); 0 where the token was not sampled.
+        logprobs: float32 of shape [n], natural log of the probability the sampler gave each sampled token at
+            its temperature (before any nucleus truncation); 0 where the token was not sampled.
         images: the processor's tensors for the images of this segment, by the model's own keyword
             (``pixel_values``, ...), their first axis counting images or patches; empty without images.
         text: the same stretch decoded, for people; never fed back to a model.

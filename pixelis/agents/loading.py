@@ -1,7 +1,8 @@
 """Finding a model and loading it: a local folder, a hub id, a PEFT adapter folder, or ``pixelis-tiny``.
 
-Everything goes through transformers' Auto classes; ``pixelis-tiny`` is only a name for a folder inside the package.
-A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within seconds.
+Everything goes through transformers' Auto classes; ``pixelis-tiny`` is only a name for a folder inside the
+package. A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within
+seconds.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -76,8 +78,8 @@ def find_folder(name: str | Path) -> Path | None:
     if path.is_dir():
         if not (path / "config.json").is_file() and not (path / _ADAPTER_FILE).is_file():
             raise ModelLoadError(
-                f"expected a model folder with config.json or {_ADAPTER_FILE}, found neither in {str(path)!r};"
-                " give the folder that save_pretrained wrote"
+                f"expected a model folder with config.json or {_ADAPTER_FILE}, found neither in {str(path)!r}"
+                "; give the folder that save_pretrained wrote"
             )
         return path
     if (
@@ -133,14 +135,16 @@ def require_hub_model(model_id: str) -> None:
 
 @contextlib.contextmanager
 def quiet_libraries() -> Iterator[None]:
-    """Silence the progress bars and notices of transformers and huggingface_hub for a block."""
+    """Silence the progress bars, notices and deprecations of transformers, peft and the hub in a block."""
     from transformers.utils import logging
 
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)
+            yield
     finally:
         logging.set_verbosity(verbosity)
         if bars:
@@ -177,7 +181,8 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str) -> LoadedModel
         base_name = json.loads((folder / _ADAPTER_FILE).read_text(encoding="utf-8"))[
             "base_model_name_or_path"
         ]
-    # An adapter of the shipped model may have been trained in another installation: its folder is then elsewhere.
+    # An adapter of the shipped model may have been trained in another installation: its folder is then
+    # elsewhere.
     moved = Path(str(base_name)).name == TINY_NAME and not os.path.isdir(str(base_name))
     base = load_model(TINY_NAME if moved else base_name, device=str(device), dtype=dtype)
     with quiet_libraries(), _one_line_errors(str(folder)):

@@ -52,7 +52,8 @@ class TokenLogprobs(NamedTuple):
     Attributes:
         logprobs: float32 [B, T], log-probability of each sampled token given all before it; 0 elsewhere.
         mask: bool [B, T], True where the policy sampled the token.
-        entropy: float32 [B, T], entropy in nats of the distribution it was drawn from; 0 elsewhere, no gradient.
+        entropy: float32 [B, T], entropy in nats of the distribution it was drawn from; 0 elsewhere, no
+            gradient.
     """
 
     logprobs: torch.Tensor
@@ -91,8 +92,8 @@ class Policy:
         """Load a model by one path for all.
 
         Args:
-            model: a folder that ``save_pretrained`` wrote, a PEFT adapter folder (its base is loaded first), a hub
-                id, or ``pixelis-tiny`` for the model inside the package.
+            model: a folder that ``save_pretrained`` wrote, a PEFT adapter folder (its base is loaded first),
+                a hub id, or ``pixelis-tiny`` for the model inside the package.
             device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
             dtype: ``float32``, ``bfloat16`` or ``float16``.
             lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.
@@ -149,8 +150,8 @@ class Policy:
     def positions(self, tokens: np.ndarray, images: Mapping[str, torch.Tensor]) -> np.ndarray:
         """Return position ids of a stretch of tokens that starts at position 0, int64 [axes, n].
 
-        One axis for ordinary models; three (time, height, width) for those with multimodal rotary embeddings, whose
-        own ``get_rope_index`` decides.
+        One axis for ordinary models; three (time, height, width) for those with multimodal rotary embeddings,
+        whose own ``get_rope_index`` decides.
         """
         if self._rope_index is None or not images:
             return np.broadcast_to(np.arange(len(tokens)), (self.position_axes, len(tokens)))
@@ -195,7 +196,9 @@ class Policy:
         return self.model(**inputs)
 
     def scaled(self, logits: torch.Tensor, temperature: float) -> torch.Tensor:
-        """Return float32 logits divided by the temperature, image placeholders ruled out (no text can mean them).
+        """Return float32 logits divided by the temperature, with image placeholders ruled out.
+
+        A placeholder without an image would break the model, and no text can mean one.
 
         Sampler and trainer both go through here, so they speak of the same distribution.
         """
@@ -209,8 +212,8 @@ class Policy:
     def logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
         """Score the sampled tokens of episodes in one batched forward of the model, with gradient.
 
-        log p(token_t | tokens_<t) is the log-softmax of ``logits / temperature`` at position t-1. The output head
-        runs only at positions that are needed.
+        log p(token_t | tokens_<t) is the log-softmax of ``logits / temperature`` at position t-1. The output
+        head runs only at positions that are needed.
 
         Args:
             episodes: at least one; rows are right-padded, images concatenated in row order.
@@ -249,8 +252,8 @@ class Policy:
     def logits_at(self, keep: torch.Tensor, *inputs: Any, **options: Any) -> torch.Tensor:
         """Return logits [N, V] at the N True positions of ``keep`` [B, n], in row order.
 
-        ``inputs`` and ``options`` are those of `forward`. Only these positions go through the output head where the
-        architecture allows it.
+        ``inputs`` and ``options`` are those of `forward`. Only these positions go through the output head
+        where the architecture allows it.
         """
         if self._keeps_positions:
             return self.forward(*inputs, logits_to_keep=keep, **options).logits
@@ -283,7 +286,7 @@ class Policy:
 
     @contextlib.contextmanager
     def reference(self) -> Iterator[None]:
-        """Inside the block the model is the reference: the base with its adapter disabled, never a second copy.
+        """Make the model its own reference inside the block: the adapter is disabled, nothing is copied.
 
         Raises:
             ConfigError: there is no adapter to disable.
@@ -311,7 +314,7 @@ class Policy:
             self.model.save_pretrained(str(folder))
 
     def save(self, folder: str | Path) -> None:
-        """Write model, tokenizer and processor as a Hugging Face folder, the adapter folded into the weights."""
+        """Write model and processor as a Hugging Face folder, the adapter folded into the weights."""
         import copy
 
         model = copy.deepcopy(self.model).merge_and_unload() if self.has_adapter else self.model
@@ -331,13 +334,14 @@ def _with_lora(model: Any, settings: LoraSettings) -> Any:
         target_modules=targets,
         task_type="CAUSAL_LM",
     )
-    return peft.get_peft_model(model, config).eval()
+    with quiet_libraries():
+        return peft.get_peft_model(model, config).eval()
 
 
 def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
-    """Return the names of a model's linear layers, output head left out; of the language part unless told otherwise.
+    """Return the names of the linear layers of a model's language part, the output head left out.
 
-    Short names (``q_proj``) where they name no layer outside the language part, else full ones.
+    ``include_vision`` adds the rest of the model. Short names (``q_proj``) where they name no layer outside the language part, else full ones.
     """
     named = {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
     head = model.get_output_embeddings()

@@ -1,4 +1,4 @@
-"""Playing episodes with a policy: groups of them, turn by turn in lock-step, tokens kept as they were sampled."""
+"""Playing groups of episodes with a policy, turn by turn in lock-step, keeping the tokens as sampled."""
 
 from __future__ import annotations
 
@@ -63,8 +63,10 @@ class Collector:
     """Plays episodes and keeps the envs for the next call.
 
     Args:
-        env: a Gymnasium id, or a factory of envs; called once for each episode that is in play at the same time.
-        env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no state.
+        env: a Gymnasium id, or a factory of envs; called once for each episode that is in play at the same
+            time.
+        env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no
+            state.
 
     Attributes:
         stats: counters of the last call of `collect`.
@@ -83,15 +85,17 @@ class Collector:
     ) -> list[Episode]:
         """Play the requested episodes at the same time and return them in the order of the requests.
 
-        An episode's tokens depend on the weights, its request and ``rng_seed``, not on the other episodes (up to the
-        rounding of the model's arithmetic, which differs between batch sizes). An env that raises ends its own episode
-        with ``valid_for_training=False``; a context that is full ends it with ``truncated=True``.
+        An episode's tokens depend on the weights, its request and ``rng_seed``, not on the other episodes (up
+        to the rounding of the model's arithmetic, which differs between batch sizes). An env that raises ends
+        its own episode with ``valid_for_training=False``; a context that is full ends it with
+        ``truncated=True``.
 
         Args:
             policy: who plays.
             requests: what to play.
             settings: how to sample.
-            rng_seed: at least 0; changes the sampled tokens of all episodes (mix the run's seed and the step into it).
+            rng_seed: at least 0; changes the sampled tokens of all episodes (mix the run's seed and the step
+                into it).
         """
         self.stats = RolloutStats(episodes=len(requests))
         seats = [
@@ -145,7 +149,7 @@ class Collector:
                 seats = self._read(policy, decoder, seats)
 
     def _open(self, policy: Policy, decoder: Decoder, seats: list[_Seat]) -> list[_Seat]:
-        """Read the prompts, one for all members of a group that start alike; return the seats that can play."""
+        """Read the prompts, one for the members of a group that start alike; return the seats that play."""
         prompts: list[Segment] = []
         starts: list[list[_Seat]] = []
         for seat in seats:
@@ -293,8 +297,8 @@ def _seen(seat: _Seat) -> tuple[str, np.ndarray | None]:
     observation = seat.observation
     if not isinstance(observation, Mapping) or not isinstance(observation.get("text"), str):
         raise ConfigError(
-            f"a language policy needs observations that are a dict with 'text', got {type(observation).__name__};"
-            " use an env whose observation_space is Dict(text=..., [image=...])"
+            "a language policy needs observations that are a dict with 'text', got"
+            f" {type(observation).__name__}; use an env whose observation_space is Dict(text=..., [image=...])"
         )
     return observation["text"], observation.get("image") if seat.info.get("view_changed", True) else None
 

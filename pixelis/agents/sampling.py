@@ -1,8 +1,9 @@
 """Batched multi-turn decoding with a K/V cache that lives as long as the episodes.
 
-Rows of a batch differ in length. Instead of moving keys about, a shorter row gets holes: columns of the cache that its
-attention mask hides. Position ids are given explicitly, so a hole shifts nothing. Where an architecture does not allow
-that (sliding windows, recurrent layers, no position ids), every turn reads its whole history again, left-padded.
+Rows of a batch differ in length. Instead of moving keys about, a shorter row gets holes: columns of the cache
+that its attention mask hides. Position ids are given explicitly, so a hole shifts nothing. Where an
+architecture does not allow that (sliding windows, recurrent layers, no position ids), every turn reads its
+whole history again, left-padded.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ class SamplingSettings:
 
     Attributes:
         temperature: > 0; logits are divided by it.
-        top_p: in (0, 1]; only the smallest set of tokens with this much probability can be drawn. The recorded
-            log-probability stays that of the *untruncated* distribution at ``temperature``, which is the one a trainer
-            can score; with ``top_p`` < 1 the importance ratio is therefore biased.
-        max_new_tokens: per turn, at least 1; a turn that reaches it is cut off and handed to the env as it is.
-        greedy: take the most probable token; ``temperature`` then only matters for the recorded log-probabilities.
+        top_p: in (0, 1]; only the smallest set of tokens with this much probability can be drawn. The
+            recorded log-probability stays that of the *untruncated* distribution at ``temperature``, which is
+            the one a trainer can score; with ``top_p`` < 1 the importance ratio is therefore biased.
+        max_new_tokens: per turn, at least 1; a turn that reaches it is cut off and handed to the env as it
+            is.
+        greedy: take the most probable token; ``temperature`` then only matters for the recorded
+            log-probabilities.
     """
 
     temperature: float = 1.0
@@ -62,7 +65,8 @@ class RolloutStats:
         episodes: how many were asked for.
         failed_episodes: those that are not valid for training.
         turns: env steps.
-        prefilled_tokens: tokens the model read (prompts once per group, observations, re-reading if it cannot cache).
+        prefilled_tokens: tokens the model read (prompts once per group, observations, re-reading if it cannot
+            cache).
         generated_tokens: tokens the policy sampled.
         forks: observations appended although the chat template would have rewritten what came before.
         generation_seconds: wall time in the model, tokenising included.
@@ -84,8 +88,8 @@ def draw(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw one token a row by inverting the cumulative distribution.
 
-    token = min{k : F(k) > u F(V-1)} with F the cumulative probability over token ids, so a row's token depends on its
-    own logits and its own uniform number alone, and a token of probability 0 is never drawn.
+    token = min{k : F(k) > u F(V-1)} with F the cumulative probability over token ids, so a row's token
+    depends on its own logits and its own uniform number alone, and a token of probability 0 is never drawn.
 
     Args:
         logits: float32 [R, V], already divided by the temperature.
@@ -94,7 +98,8 @@ def draw(
         greedy: take the most probable token.
 
     Returns:
-        Tokens int64 [R] and their log-probabilities float32 [R] under softmax(logits), not truncated by ``top_p``.
+        Tokens int64 [R] and their log-probabilities float32 [R] under softmax(logits), not truncated by
+        ``top_p``.
     """
     logprobs = torch.log_softmax(logits, dim=-1)
     if greedy:
@@ -171,8 +176,8 @@ def can_keep_cache(policy: Policy) -> bool:
 class Decoder:
     """The rows of a batch while they read and write.
 
-    ``start`` reads the prompts, then ``write`` and ``read`` alternate; ``keep`` drops the rows that have ended. The last
-    token a turn sampled is fed together with what follows it.
+    ``start`` reads the prompts, then ``write`` and ``read`` alternate; ``keep`` drops the rows that have
+    ended. The last token a turn sampled is fed together with what follows it.
 
     Args:
         policy: whose model to call.
