@@ -16,14 +16,14 @@ from pixelis.errors import DifficultyError, SplitError, TaskError
 SCENE_SIZE = 1536
 """Side of a scene, native pixels."""
 
-CODE_ALPHABET = "ACEFHKMNPRTXY3479"
+CODE_ALPHABET = "ACEFHKMNPRTXY347"
 """Characters of a code: capitals and digits, without the ones that are easily taken for each other."""
 
 CODE_LENGTH = 4
 SPLITS: tuple[str, ...] = ("train", "test")
 FONTS: tuple[str, ...] = (
     "DejaVuSansMono-Bold.ttf",
-    "OpenSans-Bold.ttf",
+    "LiberationSans-Bold.ttf",
     "Roboto-Bold.ttf",
     "Roboto-Medium.ttf",
 )
@@ -93,7 +93,9 @@ class Scene:
         """Plain JSON values; `from_json` gives an equal scene back."""
         return {
             "size": self.size,
-            "signs": [{k: list(v) if isinstance(v, tuple) else v for k, v in asdict(s).items()} for s in self.signs],
+            "signs": [
+                {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(s).items()} for s in self.signs
+            ],
             "backdrop_seed": self.backdrop_seed,
             "noise": self.noise,
         }
@@ -109,7 +111,9 @@ class Scene:
             signs = tuple(_sign_from_json(sign) for sign in data["signs"])
             return cls(int(data["size"]), signs, int(data["backdrop_seed"]), int(data["noise"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise TaskError(f"expected a scene as Scene.to_json writes it, got a wrong or missing part: {error}") from error
+            raise TaskError(
+                f"expected a scene as Scene.to_json writes it, got a wrong or missing part: {error}"
+            ) from error
 
 
 def _sign_from_json(data: Mapping[str, Any]) -> Sign:
@@ -170,7 +174,11 @@ def sample_scene(rng: np.random.Generator, difficulty: int, split: str) -> Scene
         DifficultyError: if difficulty is not an integer 0-4.
         SplitError: if split is unknown.
     """
-    if isinstance(difficulty, bool) or not isinstance(difficulty, int | np.integer) or not 0 <= difficulty < len(LEVELS):
+    if (
+        isinstance(difficulty, bool)
+        or not isinstance(difficulty, int | np.integer)
+        or not 0 <= difficulty < len(LEVELS)
+    ):
         raise DifficultyError(f"expected a difficulty 0 to {len(LEVELS) - 1}, got {difficulty!r}")
     level = LEVELS[difficulty]
     codes = sample_codes(rng, level.signs, split)
@@ -209,7 +217,9 @@ def _differences(a: str, b: str) -> int:
     return sum(x != y for x, y in zip(a, b, strict=True))
 
 
-def _place(rng: np.random.Generator, level: _Level, names: list[tuple[str, str]], codes: list[str]) -> list[Sign]:
+def _place(
+    rng: np.random.Generator, level: _Level, names: list[tuple[str, str]], codes: list[str]
+) -> list[Sign]:
     """Signs at random free places; fewer than asked where no room was found."""
     signs: list[Sign] = []
     for (colour, kind), code in zip(names, codes, strict=True):
