@@ -11,7 +11,8 @@ from pixelis.envs.pixel.palette import PALETTE
 
 ACHROMATIC = ("black", "grey", "white")
 
-# Below this chroma a surface has no hue a person would name; the palest palette colour (beige) is far above it.
+# Below this chroma a surface has no hue a person would name; the palest palette colour (beige) is far above
+# it.
 _GREY_CHROMA = 9.0
 _BLACK_LIGHTNESS = 25.0
 _WHITE_LIGHTNESS = 88.0
@@ -68,7 +69,9 @@ def name_indices(rgb: ArrayLike) -> NDArray[np.intp]:
     lab = rgb_to_lab(rgb)
     nearest = ((lab[..., None, :] - _palette_lab()) ** 2).sum(-1).argmin(-1)
     lightness, chroma = lab[..., 0], np.hypot(lab[..., 1], lab[..., 2])
-    grey = len(PALETTE) + np.where(lightness < _BLACK_LIGHTNESS, 0, np.where(lightness > _WHITE_LIGHTNESS, 2, 1))
+    grey = len(PALETTE) + np.where(
+        lightness < _BLACK_LIGHTNESS, 0, np.where(lightness > _WHITE_LIGHTNESS, 2, 1)
+    )
     return np.where(chroma < _GREY_CHROMA, grey, nearest)
 
 
@@ -83,10 +86,11 @@ def name_colours(rgb: ArrayLike) -> list[str]:
 
 
 def dominant_colour(view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> tuple[int, int, int]:
-    """Return the colour of the main surface under a mask: the median of the pixels nearest to their own median.
+    """Return the colour of the main surface under a mask.
 
-    A plain median is pulled towards ink and blurred edges; half of the pixels is dropped twice (a half-sample mode
-    estimate, after Robertson and Cryer 1974), so up to about 40 % of other colours do no harm.
+    It is the median of the pixels nearest to their own median. A plain median is pulled towards ink and
+    blurred edges; half of the pixels is dropped twice (a half-sample mode estimate, after Robertson and Cryer
+    1974), so up to about 40 % of other colours do no harm.
 
     Args:
         view: ``[H, W, 3]`` uint8 RGB.
@@ -98,9 +102,15 @@ def dominant_colour(view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> tuple[i
     pixels = view[mask]
     if len(pixels) > 4096:
         pixels = pixels[:: len(pixels) // 2048]  # evenly over the rows; enough for a median
-    values = pixels.astype(np.float32)
+    values = pixels.astype(np.int16)
     for _ in range(2):
-        distance = np.abs(values - np.median(values, axis=0)).sum(1)
-        values = values[distance <= np.median(distance)]
-    red, green, blue = np.median(values, axis=0)
-    return round(float(red)), round(float(green)), round(float(blue))
+        distance = np.abs(values - _median(values)).sum(1)
+        values = values[distance <= _median(distance)]
+    red, green, blue = _median(values)
+    return int(red), int(green), int(blue)
+
+
+def _median(values: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return the lower median along the first axis (on a few hundred rows far faster than numpy's own)."""
+    middle = (len(values) - 1) // 2
+    return np.partition(values, middle, axis=0)[middle]

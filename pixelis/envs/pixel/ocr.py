@@ -1,13 +1,14 @@
 """Readers of text: what READ_TEXT runs on the pixels of the current view.
 
-`RapidReader` is real optical character recognition (rapidocr 3 with PP-OCR models inside its wheel, no network).
-`pixelis.envs.pixel.ocr_truth.TruthReader` reads from a scene's ground truth through a measured legibility curve,
-for speed. Both return the same :class:`Reading`.
+`RapidReader` is real optical character recognition (rapidocr 3 with PP-OCR models inside its wheel, no
+network). `pixelis.envs.pixel.ocr_truth.TruthReader` reads from a scene's ground truth through a measured
+legibility curve, for speed. Both return the same :class:`Reading`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import re
 import threading
 import unicodedata
@@ -28,7 +29,7 @@ PixelBox = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Word:
-    """A run of characters without spaces. ``box`` is ``(x0, y0, x1, y1)`` in pixels of the view, half open."""
+    """A run of characters without spaces; ``box`` and ``confidence`` as in `Line`."""
 
     text: str
     box: PixelBox
@@ -37,7 +38,14 @@ class Word:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of text. ``box`` is in pixels of the view, half open; ``confidence`` is in 0-1."""
+    """One line of text.
+
+    Attributes:
+        text: the characters.
+        box: ``(x0, y0, x1, y1)`` in pixels of the view, half open.
+        confidence: the reader's own, 0-1.
+        words: the parts between spaces.
+    """
 
     text: str
     box: PixelBox
@@ -74,7 +82,7 @@ READERS = ("ocr", "truth")
 
 
 def make_reader(name: str) -> Reader:
-    """Return a reader by name: ``"ocr"`` (rapidocr on the pixels) or ``"truth"`` (from the scene's ground truth).
+    """Return a reader: ``"ocr"`` reads the pixels, ``"truth"`` the scene's ground truth.
 
     Raises:
         ConfigError: another name.
@@ -105,13 +113,15 @@ _SMALLEST_SIDE = 4  # pixels; nothing can be read in less
 _MIN_CONFIDENCE = 0.6
 _SURE = 0.85  # a recognition at least this confident is not checked by detection
 _DETECTION_SIDE = 960
+_ENLARGED_SIDE = 256
 _PADDING = 16  # pixels around a region before detection, so that text at its edge is found
+
 
 @lru_cache(maxsize=1)
 def _engine() -> Any:
     """Return the process's one OCR engine: one thread, silent, models loaded at the first use."""
     try:
-        import onnxruntime  # noqa: F401  (rapidocr would fail later and less clearly without it)
+        importlib.import_module("onnxruntime")  # without it rapidocr would fail later, and less clearly
         from rapidocr import RapidOCR
     except ImportError as error:
         raise MissingDependencyError(
@@ -140,7 +150,7 @@ class ReadingCache:
         self.hits = 0
 
     def get(self, pixels: NDArray[np.uint8], compute: Callable[[NDArray[np.uint8]], Reading]) -> Reading:
-        """Return the reading of ``pixels``, computed at most once while it is kept. One thread computes at a time."""
+        """Return the kept reading of ``pixels``, or compute it; one thread computes at a time."""
         shape = f"{pixels.shape[0]}x{pixels.shape[1]}".encode()
         key = hashlib.blake2b(pixels.data, digest_size=16, salt=shape).digest()
         with self._lock:
@@ -164,13 +174,14 @@ _SHARED_CACHE = ReadingCache()
 class RapidReader:
     """Reads a view's pixels with rapidocr.
 
-    A region with one line of text goes straight to recognition; any other goes through detection first. Readings
-    are kept by the hash of their pixels, by default in one cache for the whole process, so a group of agents that
-    looks at the same view pays once. The engine is shared too; readers may be used from several threads.
+    A region with one line of text goes straight to recognition; any other goes through detection first.
+    Readings are kept by the hash of their pixels, by default in one cache for the whole process, so a group
+    of agents that looks at the same view pays once. The engine is shared too; readers may be used from
+    several threads.
     """
 
     def __init__(self, cache: ReadingCache | None = None) -> None:
-        """Args: ``cache`` of its own, or ``None`` for the process's. The engine is loaded at the first ``read``."""
+        """Args: ``cache`` of its own, or ``None`` for the process's."""
         self.cache = _SHARED_CACHE if cache is None else cache
 
     def read(self, view: NDArray[np.uint8], box: PixelBox) -> Reading:
@@ -212,7 +223,9 @@ def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> Line | None:
     """Read one line without detection; None when nothing but noise was seen."""
     x0, y0, x1, y1 = box
     bgr = np.ascontiguousarray(pixels[y0:y1, x0:x1, ::-1])
-    found = _engine()(bgr, use_det=False, use_cls=False, use_rec=True)  # the flags of a call stay set: give all
+    found = _engine()(
+        bgr, use_det=False, use_cls=False, use_rec=True
+    )  # the flags of a call stay set: give all
     if not found.txts:
         return None
     return _kept_line(found.txts[0], box, float(found.scores[0]))
@@ -248,16 +261,18 @@ def _detect(pixels: NDArray[np.uint8]) -> Reading:
 
 
 def _detection_scale(height: int, width: int) -> float:
-    """Return how much to enlarge a region so that 12 px text is found, within the detector's side limit."""
-    return min(2.0, _DETECTION_SIDE / max(height, width))
+    """Return how much to enlarge a region; text of 12 px is found as it is, and pixels cost time."""
+    return min(2.0, max(1.0, _ENLARGED_SIDE / max(height, width)), _DETECTION_SIDE / max(height, width))
 
 
 def _kept_line(text: str, box: PixelBox, confidence: float) -> Line | None:
-    """Return a clean line, or None for a ghost: low confidence, or only marks and characters of other scripts.
+    """Return a clean line, or None for a ghost: low confidence, only marks, or one foreign sign.
 
     The recogniser knows Chinese too, and sees a single such character in many an empty patch.
     """
-    text = " ".join("".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFKC", text)).split())
+    text = " ".join(
+        "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFKC", text)).split()
+    )
     letters = [c for c in text if c.isalnum()]
     foreign = [c for c in letters if ord(c) >= 0x2E80]
     if confidence < _MIN_CONFIDENCE or not letters or (foreign and len(letters) <= 1):

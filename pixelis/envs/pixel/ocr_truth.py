@@ -25,7 +25,7 @@ LEGIBILITY: tuple[tuple[float, float], ...] = (
     (9.0, 0.95),
     (10.0, 1.0),
 )
-"""Line height in pixels of the view (ascent + descent) -> share of strings that rapidocr 3.10 reads without error.
+"""Line height (ascent + descent) in pixels of the view -> share of strings that rapidocr 3.10 reads.
 
 Measured on 60 strings drawn at 32 px and averaged down; straight lines in between.
 """
@@ -40,8 +40,8 @@ class TextItem:
 
     Attributes:
         text: the string.
-        corners: four ``(x, y)`` in pixels of the view: start-top, end-top, end-bottom, start-bottom in reading
-            direction; they may lie outside the view.
+        corners: four ``(x, y)`` in pixels of the view: start-top, end-top, end-bottom, start-bottom in
+            reading direction; they may lie outside the view.
         height: line height (ascent + descent) in pixels of the view.
         visible: share of the text that nothing covers, 0-1; the covered part is taken from the end.
     """
@@ -82,15 +82,18 @@ def _sign_text(sign: Sign, scale: float, origin: tuple[float, float]) -> TextIte
 def _text_width(font: str, line_height: int, text: str) -> float:
     path, layout = str(FONT_FOLDER / font), ImageFont.Layout.BASIC
     ascent, descent = ImageFont.truetype(path, 100, layout_engine=layout).getmetrics()
-    return ImageFont.truetype(path, 100, layout_engine=layout).getlength(text) / (ascent + descent) * line_height
+    return (
+        ImageFont.truetype(path, 100, layout_engine=layout).getlength(text) / (ascent + descent) * line_height
+    )
 
 
 class TruthReader:
     """Reads the texts it was shown instead of pixels, as far as a real reader could.
 
-    A line is read by the chance that :data:`LEGIBILITY` gives its height; the draw is a hash of the text and its
-    place, so the same view always reads the same. Below the curve's foot nothing is seen; in between, a failed
-    draw gives a wrong string of low confidence. Of a line that is cut off, only the characters inside are read.
+    A line is read by the chance that :data:`LEGIBILITY` gives its height; the draw is a hash of the text and
+    its place, so the same view always reads the same. Below the curve's foot nothing is seen; in between, a
+    failed draw gives a wrong string of low confidence. Of a line that is cut off, only the characters inside
+    are read.
     """
 
     def __init__(self, items: Sequence[TextItem] = ()) -> None:
@@ -102,7 +105,7 @@ class TruthReader:
         self._items = tuple(items)
 
     def read(self, view: NDArray[np.uint8], box: PixelBox) -> Reading:
-        """Return the shown texts inside a box, in reading order (by rows of a line height, then from the left).
+        """Return the shown texts inside a box, in reading order (rows, then from the left).
 
         Args:
             view: ``[H, W, 3]``; only its size is used.

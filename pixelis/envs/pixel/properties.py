@@ -33,7 +33,8 @@ class Properties:
         circularity: 4 pi A / P^2 (Cox 1927), 1 for a disc, pi/4 for a square; never above 1.
         solidity: area / area of the convex hull, in (0, 1].
         aspect_ratio: long axis / short axis of the rectangle (or ellipse) with the same second moments, >= 1.
-        orientation_degrees: angle of the long axis, counter-clockwise as seen, in (-90, 90]; 0 when there is none.
+        orientation_degrees: angle of the long axis, counter-clockwise as seen, in (-90, 90]; 0 when there is
+            none.
         size: "tiny" (< 1 % of the view), "small" (< 5 %), "medium" (< 20 %), "large" (< 50 %), "very large".
         position: where the centroid lies on a 3 x 3 grid, e.g. "top left", "bottom", "centre".
     """
@@ -55,7 +56,9 @@ class Properties:
 
     def to_json(self) -> dict[str, Any]:
         """Return the measurements as JSON values (tuples become lists)."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
 
 
 def measure(view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> Properties:
@@ -72,9 +75,13 @@ def measure(view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> Properties:
         raise ImageSizeError(f"The mask must have the view's size {view.shape[:2]}, got {mask.shape}.")
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     if not len(rows):
-        raise ImageSizeError("The mask has no pixels, so there is nothing to measure: segment something first.")
+        raise ImageSizeError(
+            "The mask has no pixels, so there is nothing to measure: segment something first."
+        )
     box = (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
-    patch = mask[box[1] : box[3], box[0] : box[2]]  # a view has many small segments: the rest is not touched again
+    patch = mask[
+        box[1] : box[3], box[0] : box[2]
+    ]  # a view has many small segments: the rest is not touched again
     ys, xs = np.nonzero(patch)
     area, (height, width) = len(xs), mask.shape
     centroid = (float(xs.mean()) + box[0] + 0.5, float(ys.mean()) + box[1] + 0.5)
@@ -109,10 +116,10 @@ def position_words(x: float, y: float) -> str:
 def outline_length(mask: NDArray[np.bool_]) -> float:
     """Return the length of the mask's outer outline in pixels (holes are not counted).
 
-    Each outer contour joins the centres of the border pixels; it is simplified by Douglas-Peucker (1 px), which
-    undoes the staircase, and moved outwards by half a pixel to the pixels' outer edge. Moving a polygon out by d
-    adds ``2 d tan(turn / 2)`` at every corner (mitred Steiner formula), so a w x h rectangle measures exactly
-    2 (w + h) and a disc of radius r about 2 pi r.
+    Each outer contour joins the centres of the border pixels; it is simplified by Douglas-Peucker (1 px),
+    which undoes the staircase, and moved outwards by half a pixel to the pixels' outer edge. Moving a polygon
+    out by d adds ``2 d tan(turn / 2)`` at every corner (mitred Steiner formula), so a w x h rectangle
+    measures exactly 2 (w + h) and a disc of radius r about 2 pi r.
     """
     import cv2
 
@@ -120,7 +127,7 @@ def outline_length(mask: NDArray[np.bool_]) -> float:
     return sum(_offset_length(cv2.approxPolyDP(contour, 1.0, True).reshape(-1, 2)) for contour in contours)
 
 
-def _offset_length(corners: NDArray[np.integer]) -> float:
+def _offset_length(corners: NDArray[Any]) -> float:
     """Return the perimeter of a closed polygon of pixel centres moved out by half a pixel."""
     if len(corners) == 1:
         return 4.0  # one pixel
@@ -131,7 +138,8 @@ def _offset_length(corners: NDArray[np.integer]) -> float:
     if len(corners) == 2:
         turns = np.abs(turns)  # out and back along a line one pixel wide: two half turns
     turns *= -1 if turns.sum() < 0 else 1
-    # The end of a one-pixel-wide line is a half turn, whose square cap is two pixels longer than the centre line.
+    # The end of a one-pixel-wide line is a half turn, whose square cap is two pixels longer than the centre
+    # line.
     corner_lengths = np.clip(np.tan(np.clip(turns, -3.1, 3.1) / 2), -2, 2)
     return float(np.hypot(edges[:, 0], edges[:, 1]).sum() + corner_lengths.sum())
 
@@ -147,10 +155,10 @@ def _hull_area(mask: NDArray[np.bool_]) -> float:
 
 
 def _axes(xs: NDArray[np.intp], ys: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the aspect ratio (>= 1) and the orientation in degrees from the second central moments (Hu 1962).
+    """Return aspect ratio (>= 1) and orientation in degrees from the second central moments (Hu 1962).
 
-    Each pixel is a unit square, not a point, which adds 1/12 to both variances: a w x h rectangle then has exactly
-    the variances w^2/12 and h^2/12, and the ratio w/h.
+    Each pixel is a unit square, not a point, which adds 1/12 to both variances: a w x h rectangle then has
+    exactly the variances w^2/12 and h^2/12, and the ratio w/h.
     """
     xx, yy = float(xs.var()) + 1 / 12, float(ys.var()) + 1 / 12
     xy = float(((xs - xs.mean()) * (ys - ys.mean())).mean())

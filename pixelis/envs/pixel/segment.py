@@ -1,59 +1,25 @@
-"""Segmentation of a view with no learned weights: at a point, in a box, or everything that stands out.
+"""Segmentation of a view with no learned weights: at a point, or in a box.
 
-The methods are old and well understood: flood filling at the tolerance where the area is most stable (the idea of
-MSER, Matas et al. 2002), GrabCut (Rother et al. 2004), and connected components of named colours.
-All coordinates are pixels of the view. OpenCV is imported at the first call, to keep ``import pixelis`` light.
+The methods are old and well understood: flood filling at the tolerance where the area is most stable (the
+idea of MSER, Matas et al. 2002) and GrabCut (Rother et al. 2004). What stands out by itself is listed by
+`salient`. All coordinates are pixels of the view. OpenCV is imported at the first call, to keep ``import
+pixelis`` light.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
-from pixelis.envs.pixel.colours import dominant_colour, name_colour, name_indices, rgb_to_lab
-from pixelis.envs.pixel.palette import PALETTE
+from pixelis.envs.pixel.masks import Image, Mask, fill_holes, stroke_width
+from pixelis.envs.pixel.salient import Region, salient_regions
 from pixelis.errors import ImageSizeError
 
-Mask = NDArray[np.bool_]
-Image = NDArray[np.uint8]
+__all__ = ["Region", "salient_regions", "segment_box", "segment_point"]
 
 _TOLERANCES = (4, 6, 8, 10, 13, 16, 20, 25, 31, 38, 46)
 _SMALLEST_SEGMENT = 30  # pixels; below this a flood has only found noise
 _LARGEST_SHARE = 0.6  # of the view; above this a flood has leaked into the background
-
-
-@dataclass(frozen=True)
-class Region:
-    """One salient region of a view.
-
-    Attributes:
-        box: ``(x0, y0, x1, y1)`` in pixels, half open.
-        area: pixels of the region, holes filled.
-        area_share: area as a share of the view, 0-1.
-        colour: name of the dominant colour.
-        rgb: the dominant colour, 0-255.
-        patch: bool ``[y1 - y0, x1 - x0]``, the region's pixels within its box.
-        view_shape: ``(H, W)`` of the view.
-    """
-
-    box: tuple[int, int, int, int]
-    area: int
-    area_share: float
-    colour: str
-    rgb: tuple[int, int, int]
-    patch: Mask
-    view_shape: tuple[int, int]
-
-    @property
-    def mask(self) -> Mask:
-        """The region as a bool mask of the whole view, ``[H, W]``."""
-        x0, y0, x1, y1 = self.box
-        mask = np.zeros(self.view_shape, bool)
-        mask[y0:y1, x0:x1] = self.patch
-        return mask
 
 
 # ---------------------------------------------------------------------- point
@@ -62,9 +28,9 @@ class Region:
 def segment_point(view: Image, x: int, y: int) -> Mask:
     """Return the object at a point: the flood from it whose area depends least on the tolerance.
 
-    The view is smoothed and flooded in Lab at rising tolerances; among the floods of a plausible size the one with
-    the smallest relative change of area to its neighbours wins. Holes are filled, so the text on a sign belongs to
-    the sign; a point on a letter selects the sign around it (see :func:`_enclosing_surface`).
+    The view is smoothed and flooded in Lab at rising tolerances; among the floods of a plausible size the one
+    with the smallest relative change of area to its neighbours wins. Holes are filled, so the text on a sign
+    belongs to the sign; a point on a letter selects the sign around it (see :func:`_enclosing_surface`).
 
     Args:
         view: ``[H, W, 3]`` uint8 RGB.
@@ -110,35 +76,22 @@ def _stable_flood(lab: Image, x: int, y: int) -> Mask:
     plausible = (areas[1:-1] >= _SMALLEST_SEGMENT) & (areas[1:-1] <= _LARGEST_SHARE * lab[..., 0].size)
     # The background itself is a fair answer when nothing smaller was found.
     stability = np.where(plausible, change, change + 1e6)
-    filled = _fill_holes(floods[1 + int(stability.argmin())])
+    filled = fill_holes(floods[1 + int(stability.argmin())])
     filled[y, x] = True
     return filled
-
-
-def _fill_holes(mask: NDArray[np.uint8]) -> Mask:
-    """Return a mask with small gaps closed and everything inside its outlines set."""
-    import cv2
-
-    closed = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-    contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    filled = np.zeros_like(mask)
-    cv2.drawContours(filled, contours, -1, (1,), cv2.FILLED)
-    return filled.astype(bool)
 
 
 def _enclosing_surface(lab: Image, segment: Mask, x: int, y: int) -> Mask:
     """Return the surface a thin detail is drawn on, or the segment itself when it is no such detail.
 
-    A letter is thin (its strokes are much narrower than it is tall) and lies wholly inside one other segment that
-    ends within the view. A wire or a frame is thin too, but its surroundings reach the view's border.
+    A letter is thin (its strokes are much narrower than it is tall) and lies wholly inside one other segment
+    that ends within the view. A wire or a frame is thin too, but its surroundings reach the view's border.
     """
     import cv2
 
     ys, xs = np.nonzero(segment)
     shorter_side = min(np.ptp(xs), np.ptp(ys)) + 1
-    padded = np.pad(segment.astype(np.uint8), 1)
-    stroke = 2 * float(cv2.distanceTransform(padded, cv2.DIST_L2, 3).max())
-    if len(xs) >= _SMALLEST_SEGMENT and stroke > 0.6 * shorter_side:
+    if len(xs) >= _SMALLEST_SEGMENT and stroke_width(segment) > 0.6 * shorter_side:
         return segment
     ring = cv2.dilate(segment.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool) & ~segment
     ring_ys, ring_xs = np.nonzero(ring)
@@ -160,10 +113,11 @@ _GRABCUT_ITERATIONS = 3
 
 
 def segment_box(view: Image, box: tuple[int, int, int, int]) -> Mask:
-    """Return the object a box is drawn around, by GrabCut; by a stable flood from its centre if that finds nothing.
+    """Return the object a box is drawn around, by GrabCut.
 
-    Everything outside the box is background; the crop keeps a margin of half the box to learn its colours. OpenCV's
-    random generator is seeded, so equal input gives an equal mask.
+    If that finds nothing, a stable flood from the centre decides. Everything outside the box is background;
+    the crop keeps a margin of half the box to learn its colours. OpenCV's random generator is seeded, so
+    equal input gives an equal mask.
 
     Args:
         view: ``[H, W, 3]`` uint8 RGB.
@@ -208,111 +162,10 @@ def _grabcut(view: Image, box: tuple[int, int, int, int]) -> Mask:
     models = np.zeros((1, 65)), np.zeros((1, 65))
     cv2.grabCut(crop, labels, (0, 0, 0, 0), *models, _GRABCUT_ITERATIONS, cv2.GC_INIT_WITH_MASK)
     found = np.isin(labels, (cv2.GC_FGD, cv2.GC_PR_FGD)).astype(np.uint8)
-    found = _fill_holes(found).astype(np.uint8)
+    found = fill_holes(found).astype(np.uint8)
     full = cv2.resize(found, (right - left, bottom - top), interpolation=cv2.INTER_LINEAR_EXACT)
     mask[top:bottom, left:right] = full > 0
     outside = np.ones((height, width), bool)
     outside[y0:y1, x0:x1] = False
     mask[outside] = False
     return mask
-
-
-# ---------------------------------------------------------------------- salient regions
-
-_SALIENT_CHROMA = 17.0
-_SMALLEST_REGION = 40  # pixels
-_LEAST_EXTENT = 0.45  # share of its box a compact region fills
-_SAME_SURFACE = 14.0  # Lab distance; noise and shading on one surface stay below it
-
-
-@lru_cache(maxsize=1)
-def _colour_table() -> NDArray[np.uint8]:
-    """Return, for every colour of 5 bits a channel, 1 + the index of its palette name, or 0 if it is not colourful."""
-    levels = np.arange(32) * 8 + 4
-    rgb = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), -1).reshape(-1, 3)
-    lab = rgb_to_lab(rgb)
-    index = name_indices(rgb)
-    salient = (np.hypot(lab[:, 1], lab[:, 2]) >= _SALIENT_CHROMA) & (index < len(PALETTE))
-    return np.where(salient, index + 1, 0).astype(np.uint8)
-
-
-def _name_map(view: Image) -> NDArray[np.uint8]:
-    fives = (view >> 3).astype(np.uint16)
-    return _colour_table()[(fives[..., 0] << 10) | (fives[..., 1] << 5) | fives[..., 2]]
-
-
-def salient_regions(view: Image, limit: int = 48) -> list[Region]:
-    """List what stands out of a muted backdrop: compact surfaces of one strong colour, such as signs.
-
-    Every pixel is named by the palette; connected pixels of one colourful name are a candidate, which is then grown
-    to the surface of its own dominant colour, with its holes (the text) filled. Large candidates go first, and what
-    lies inside an accepted region is not listed again.
-
-    Args:
-        view: ``[H, W, 3]`` uint8 RGB.
-        limit: the largest number of regions; the larger ones are kept.
-
-    Returns:
-        The regions in reading order (rows of the view from top to bottom, each from left to right).
-    """
-    import cv2
-
-    smooth = cv2.medianBlur(np.ascontiguousarray(view), 3)
-    lab = cv2.cvtColor(smooth, cv2.COLOR_RGB2LAB)
-    taken = np.zeros(view.shape[:2], bool)
-    regions: list[Region] = []
-    for patch, box in _candidates(_name_map(smooth)):
-        region = _grow(view, lab, patch, box, taken)
-        if region is not None:
-            regions.append(region)
-            if len(regions) == limit:
-                break
-    return sorted(regions, key=lambda region: (region.box[1] // 16, region.box[0]))
-
-
-def _candidates(names: NDArray[np.uint8]) -> list[tuple[Mask, tuple[int, int, int, int]]]:
-    """Return the connected components of every colour name, the largest first, as (patch, box)."""
-    import cv2
-
-    found = []
-    for name in np.flatnonzero(np.bincount(names.ravel(), minlength=len(PALETTE) + 1)[1:] >= _SMALLEST_REGION // 2) + 1:
-        closed = cv2.morphologyEx((names == name).astype(np.uint8), cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
-        _, labels, stats, _ = cv2.connectedComponentsWithStats(closed, connectivity=4)
-        for index in np.flatnonzero(stats[1:, cv2.CC_STAT_AREA] >= _SMALLEST_REGION // 2) + 1:
-            x, y, width, height, area = (int(value) for value in stats[index])
-            patch = labels[y : y + height, x : x + width] == index
-            found.append((area, patch, (x, y, x + width, y + height)))
-    found.sort(key=lambda item: (-item[0], item[2]))
-    return [(patch, box) for _, patch, box in found]
-
-
-def _grow(view: Image, lab: Image, patch: Mask, box: tuple[int, int, int, int], taken: Mask) -> Region | None:
-    """Return the whole surface a candidate belongs to, marked in ``taken``; None if it is no compact region."""
-    import cv2
-
-    x0, y0, x1, y1 = box
-    if taken[y0:y1, x0:x1][patch].mean() > 0.3:
-        return None
-    height, width = taken.shape
-    left, top = max(0, x0 - (x1 - x0) // 4 - 4), max(0, y0 - (y1 - y0) // 4 - 4)
-    right, bottom = min(width, x1 + (x1 - x0) // 4 + 4), min(height, y1 + (y1 - y0) // 4 + 4)
-    inner = np.s_[y0 - top : y1 - top, x0 - left : x1 - left]
-    rgb = dominant_colour(view[y0:y1, x0:x1], patch)
-    dominant = cv2.cvtColor(np.array([[rgb]], np.uint8), cv2.COLOR_RGB2LAB)[0, 0].astype(np.float32)
-    distance = np.linalg.norm(lab[top:bottom, left:right].astype(np.float32) - dominant, axis=-1)
-    same = (distance < _SAME_SURFACE) & ~taken[top:bottom, left:right]
-    _, labels = cv2.connectedComponents(same.astype(np.uint8), connectivity=4)
-    counts = np.bincount(labels[inner][patch], minlength=1)
-    counts[0] = 0
-    if not counts.any():
-        return None
-    surface = _fill_holes((labels == counts.argmax()).astype(np.uint8))
-    area = int(surface.sum())
-    rows, columns = np.flatnonzero(surface.any(1)), np.flatnonzero(surface.any(0))
-    tight = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    if area < _SMALLEST_REGION or area < _LEAST_EXTENT * surface[tight].size:
-        return None
-    taken[top:bottom, left:right] |= surface
-    region_box = (int(columns[0]) + left, int(rows[0]) + top, int(columns[-1]) + left + 1, int(rows[-1]) + top + 1)
-    name = name_colour(rgb)
-    return Region(region_box, area, area / taken.size, name, rgb, surface[tight], (height, width))

@@ -15,9 +15,10 @@ _MARGIN = 0.3  # of the line's height, kept around it: recognisers are trained o
 def find_text_line(pixels: NDArray[np.uint8]) -> tuple[int, int, int, int] | None:
     """Return the box of the only line of text in a region, or None when there may be none or several.
 
-    The ink is what differs from the region's main colour and does not touch its edge (backdrop in the corners of a
-    turned sign, a frame). Its connected components must look like the characters of one line: of similar height,
-    no wider than a few characters, no far gaps, and their centres on one straight line of at most 8 degrees.
+    The ink is what differs from the region's main colour and does not touch its edge (backdrop in the corners
+    of a turned sign, a frame). Its connected components must look like the characters of one line: of similar
+    height, no wider than a few characters, no far gaps, and their centres on one straight line of at most 8
+    degrees.
 
     Args:
         pixels: ``[H, W, 3]`` uint8 RGB.
@@ -28,7 +29,9 @@ def find_text_line(pixels: NDArray[np.uint8]) -> tuple[int, int, int, int] | Non
     import cv2
 
     height, width = pixels.shape[:2]
-    difference = np.abs(pixels.astype(np.int16) - np.median(pixels[::2, ::2], axis=(0, 1)).astype(np.int16)).sum(-1)
+    difference = np.abs(
+        pixels.astype(np.int16) - np.median(pixels[::2, ::2], axis=(0, 1)).astype(np.int16)
+    ).sum(-1)
     peak = float(np.percentile(difference, 98))
     if peak < _LEAST_CONTRAST or height > width:
         return None
