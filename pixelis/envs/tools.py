@@ -130,7 +130,8 @@ class Toolset(Generic[W]):
         problem = best_match(tool.validator.iter_errors(dict(arguments)))
         if problem is not None:
             text = f"{name}: {_explain(problem)} Arguments: {', '.join(_signature(tool)) or 'none'}."
-            return ToolResult(name, False, text, error_code="bad_arguments", arguments=arguments)
+            code = "out_of_range" if problem.validator in ("minimum", "maximum") else "bad_arguments"
+            return ToolResult(name, False, text, error_code=code, arguments=arguments)
         try:
             output = tool.run(workspace, arguments)
         except CallRefused as refusal:

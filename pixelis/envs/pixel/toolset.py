@@ -1,0 +1,200 @@
+"""The tools of the pixel family: ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES and THINK.
+
+All of them see the *current view's* pixels and nothing else; all coordinates are normalised to the scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pixelis.envs.pixel.properties import measure
+from pixelis.envs.pixel.segment import salient_regions, segment_box, segment_point
+from pixelis.envs.pixel.view import Box, square_around, square_box
+from pixelis.envs.pixel.workspace import PixelWorkspace, format_box
+from pixelis.envs.tasks import Task
+from pixelis.envs.tools import CallRefused, Tool, ToolOutput, Toolset
+
+MIN_BOX_SIDE = 0.02
+MAX_FACTOR = 50
+MAX_REGIONS = 48
+
+_COORDINATE = {"type": "number", "minimum": 0, "maximum": 1}
+_BOX = {
+    "type": "array",
+    "items": _COORDINATE,
+    "minItems": 4,
+    "maxItems": 4,
+    "description": "[x0, y0, x1, y1], 0-1",
+}
+_POINT = {"type": "array", "items": _COORDINATE, "minItems": 2, "maxItems": 2, "description": "[x, y], 0-1"}
+_REGION = {"type": "integer", "minimum": 1, "description": "id of a region from SEGMENT"}
+_FACTOR = {"type": "number", "minimum": 1, "maximum": MAX_FACTOR, "description": "1 shows the whole scene"}
+
+
+def pixel_toolset(open_workspace: Callable[[Task], PixelWorkspace]) -> Toolset[PixelWorkspace]:
+    """Return the five tools over workspaces that ``open_workspace`` opens for a task."""
+    return Toolset([ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK], open_workspace)
+
+
+def _one_of(tool: str, arguments: Mapping[str, Any], *choices: str) -> str | None:
+    """Return the one choice that was given, ``None`` for none of them; refuse several."""
+    given = [name for name in choices if name in arguments]
+    if len(given) > 1:
+        raise CallRefused(
+            "bad_arguments", f"give only one of {', '.join(choices)}, not {' and '.join(given)}."
+        )
+    return given[0] if given else None
+
+
+def _checked_box(box: list[float]) -> Box:
+    x0, y0, x1, y1 = box
+    if x1 - x0 < MIN_BOX_SIDE or y1 - y0 < MIN_BOX_SIDE:
+        raise CallRefused(
+            "box_too_small",
+            f"a box needs x1 - x0 and y1 - y0 of at least {MIN_BOX_SIDE}, got {x1 - x0:.3f} and {y1 - y0:.3f}.",
+        )
+    return (x0, y0, x1, y1)
+
+
+# ---------------------------------------------------------------------- ZOOM
+
+
+def _zoom(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    match _one_of("ZOOM", arguments, "box", "region", "center"):
+        case "box":
+            box = square_around(_checked_box(arguments["box"]), MIN_BOX_SIDE)
+        case "region":
+            box = square_around(workspace.region(arguments["region"]).box, MIN_BOX_SIDE)
+        case "center":
+            box = square_box(arguments["center"], arguments.get("factor", 4))
+        case _:
+            raise CallRefused("bad_arguments", "give a box, a region, or a center with a factor.")
+    workspace.look(box)
+    return ToolOutput(f"View {format_box(box)}.", {"view": list(box), "factor": round(workspace.factor, 3)})
+
+
+ZOOM: Tool[PixelWorkspace] = Tool(
+    "ZOOM",
+    "Look closer (or back): the next view is the square around a box, a region, or a center at a factor.",
+    {"properties": {"box": _BOX, "region": _REGION, "center": _POINT, "factor": _FACTOR}},
+    _zoom,
+)
+
+
+# ---------------------------------------------------------------------- READ_TEXT
+
+
+def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    match _one_of("READ_TEXT", arguments, "box", "region"):
+        case "box":
+            box = _checked_box(arguments["box"])
+        case "region":
+            box = workspace.region(arguments["region"]).box
+        case _:
+            box = workspace.view_box
+    reading = workspace.reader.read(workspace.view, workspace.to_view(box))
+    lines = [
+        {
+            "text": line.text,
+            "box": [round(value, 4) for value in workspace.to_scene(line.box)],
+            "confidence": round(line.confidence, 3),
+            "words": [
+                {
+                    "text": word.text,
+                    "box": [round(value, 4) for value in workspace.to_scene(word.box)],
+                    "confidence": round(word.confidence, 3),
+                }
+                for word in line.words
+            ],
+        }
+        for line in reading.lines
+    ]
+    text = "\n".join(f"{line['text']} {format_box(line['box'])}" for line in lines)
+    return ToolOutput(text or "No text can be read here.", {"text": reading.text, "lines": lines})
+
+
+READ_TEXT: Tool[PixelWorkspace] = Tool(
+    "READ_TEXT",
+    "Read the text in the current view, or in a box or region of it. Small text must be zoomed in on first.",
+    {"properties": {"box": _BOX, "region": _REGION}},
+    _read_text,
+)
+
+
+# ---------------------------------------------------------------------- SEGMENT and GET_PROPERTIES
+
+
+def _segment(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    match _one_of("SEGMENT", arguments, "point", "box"):
+        case "point":
+            masks = [segment_point(workspace.view, *workspace.point_to_view(arguments["point"]))]
+        case "box":
+            masks = [segment_box(workspace.view, workspace.to_view(_checked_box(arguments["box"])))]
+        case _:
+            masks = [region.mask for region in salient_regions(workspace.view, MAX_REGIONS)]
+    rows = [_describe_region(workspace, mask) for mask in masks if mask.any()]
+    text = "\n".join(f"{row['region']}: {row['colour']} {format_box(row['box'])}" for row in rows)
+    return ToolOutput(text or "No region stands out here.", {"regions": rows})
+
+
+def _describe_region(workspace: PixelWorkspace, mask: Any) -> dict[str, Any]:
+    identifier, region = workspace.add_region(mask)
+    properties = measure(workspace.view, mask)
+    return {
+        "region": identifier,
+        "box": [round(value, 4) for value in region.box],
+        "colour": properties.colour,
+        "area": round(properties.area_share, 5),
+    }
+
+
+SEGMENT: Tool[PixelWorkspace] = Tool(
+    "SEGMENT",
+    "Segment the object at a point or in a box; with neither, list the regions of the current view that stand out.",
+    {"properties": {"point": _POINT, "box": _BOX}},
+    _segment,
+)
+
+
+def _get_properties(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    region = workspace.region(arguments["region"])
+    properties = measure(workspace.view, region.mask)
+    centroid = workspace.to_scene((*properties.centroid, *properties.centroid))[:2]
+    data = {
+        **properties.to_json(),
+        "box": [round(value, 4) for value in region.box],
+        "centroid": [round(value, 4) for value in centroid],
+    }
+    shown = (
+        "colour",
+        "area_share",
+        "circularity",
+        "solidity",
+        "aspect_ratio",
+        "orientation_degrees",
+        "position",
+    )
+    return ToolOutput(", ".join(f"{name} {_short(data[name])}" for name in shown), data)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+GET_PROPERTIES: Tool[PixelWorkspace] = Tool(
+    "GET_PROPERTIES",
+    "Measure a region: colour, area (share of the view), shape and position in the view.",
+    {"properties": {"region": _REGION}, "required": ["region"]},
+    _get_properties,
+)
+
+
+# ---------------------------------------------------------------------- THINK
+
+THINK: Tool[PixelWorkspace] = Tool(
+    "THINK",
+    "Write a thought down. It changes nothing.",
+    {"properties": {"thought": {"type": "string", "maxLength": 4000}}},
+    lambda workspace, arguments: ToolOutput("Noted."),
+)

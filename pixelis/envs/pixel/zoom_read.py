@@ -1,0 +1,213 @@
+"""``Pixelis/ZoomRead-v0``: find a sign in a street scene, look closer, read its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pixelis.envs.pixel.ocr import Reader, make_reader
+from pixelis.envs.pixel.ocr_truth import TruthReader, sign_texts
+from pixelis.envs.pixel.paint import paint
+from pixelis.envs.pixel.render import Window, render_episode
+from pixelis.envs.pixel.scene import LEVELS, Scene, Sign, sample_scene
+from pixelis.envs.pixel.toolset import pixel_toolset
+from pixelis.envs.pixel.view import Box
+from pixelis.envs.pixel.workspace import PixelWorkspace
+from pixelis.envs.pixel.zoom_read_policies import zoom_read_policies
+from pixelis.envs.policies import Policy
+from pixelis.envs.tasks import Task
+from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.errors import ConfigError, TaskError
+from pixelis.rewards.answers import text_matches
+
+VIEW_SIZES = range(64, 1025)
+
+
+class StreetSigns:
+    """Task source: a street with signs, and a question about one of them."""
+
+    family = "zoom_read"
+    difficulties = range(len(LEVELS))
+
+    def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
+        """Draw a scene and the sign that is asked for. The two splits share no code, so no task."""
+        scene = sample_scene(rng, difficulty, split)
+        index = int(rng.integers(len(scene.signs)))
+        sign = scene.signs[index]
+        return Task(
+            id=f"{self.family}-{difficulty}-{split}-{scene.backdrop_seed:08x}-{index}",
+            family=self.family,
+            difficulty=difficulty,
+            split=split,
+            question=f"What code is on the {sign.colour} {sign.kind}?",
+            answer=sign.code,
+            data={"scene": scene.to_json(), "target": index},
+        )
+
+
+def target_sign(task: Task) -> tuple[Scene, Sign]:
+    """Return the scene of a task and the sign it asks for.
+
+    Raises:
+        TaskError: the task's data hold no such scene or sign.
+    """
+    scene = Scene.from_json(task.data.get("scene", {}))
+    index = task.data.get("target")
+    if not isinstance(index, int) or not 0 <= index < len(scene.signs):
+        raise TaskError(
+            f"target must be the index of one of the scene's {len(scene.signs)} signs, got {index!r}"
+        )
+    return scene, scene.signs[index]
+
+
+def verify_code(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+    """Judge an answer: 1 when it is the sign's code (letter case and surrounding space ignored), else 0."""
+    success = answer is not None and text_matches(answer, task.answer)
+    return Verdict(success, {"task": float(success)})
+
+
+class ZoomReadEnv(ToolEnv[PixelWorkspace]):
+    """Read a code that is too small for the first look.
+
+    ## Description
+
+    A street of 1536×1536 pixels holds 3 to 40 signs, each in a colour and with a four-character code. The
+    question names one of them: "What code is on the green sign?". The first view shows the whole street at
+    384×384, where the text is 4 pixels high and cannot be read by anyone. The agent must ZOOM to the right place,
+    READ_TEXT there, and answer. Every tool sees the current view's pixels, never the scene behind them.
+
+    ## Action space
+
+    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the episode.
+
+    | call | arguments | effect |
+    |---|---|---|
+    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
+    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
+    | SEGMENT | `point`, or `box`, or nothing | a region at the point or in the box; with nothing, all that stand out |
+    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
+    | THINK | `thought` | nothing |
+
+    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
+
+    ## Observation space
+
+    | key | space | meaning |
+    |---|---|---|
+    | `text` | `Utf8Text(8192)` | at reset the question; then what the calls of the last turn said |
+    | `image` | `Box(0, 255, (384, 384, 3), uint8)` | the current view, RGB |
+
+    ## Rewards
+
+    1 for the code on the sign that was asked for (letter case and surrounding space ignored), else 0. No partial
+    credit, and nothing for calling tools. `info["success"]` says the same.
+
+    ## Starting state
+
+    The whole scene is the view. The scene, the question and the split are drawn from `reset(seed=…)` alone; a
+    code belongs to `train` or to `test`, never to both.
+
+    ## Episode end
+
+    * Termination: an answer was given.
+    * Truncation: `max_turns` turns without an answer.
+
+    ## Arguments
+
+    | name | default | meaning |
+    |---|---|---|
+    | `difficulty` | 1 | 0: 3 signs; 1: 6; 2: 12, look-alike colours; 3: 24, three kinds, tilt ≤ 3°; 4: 40, tilt ≤ 5°, noise |
+    | `split` | `train` | `train` or `test` |
+    | `reader` | `ocr` | `ocr`: rapidocr on the view's pixels; `truth`: from the scene, by the measured legibility curve |
+    | `max_turns` | 8 | turns before truncation |
+    | `view_size` | 384 | side of the views, 64–1024 pixels |
+    | `render_mode` | `None` | `rgb_array` or `human` |
+
+    ```python
+    import gymnasium as gym
+    import pixelis
+
+    env = gym.make("Pixelis/ZoomRead-v0", difficulty=1)
+    observation, info = env.reset(seed=0)
+    call = '<tool_call>{"name": "ZOOM", "arguments": {"center": [0.3, 0.7], "factor": 4}}</tool_call>'
+    observation, reward, terminated, truncated, info = env.step(call)
+    ```
+
+    ## Version history
+
+    * v0: first version.
+
+    ## Source
+
+    After Pixel-Reasoner (Su et al. 2025, arXiv:2505.15966), where a model zooms into real photographs; the
+    scenes, tools and verification here are our own.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}
+
+    def __init__(
+        self,
+        *,
+        difficulty: int = 1,
+        split: str = "train",
+        reader: str = "ocr",
+        max_turns: int = 8,
+        view_size: int = 384,
+        render_mode: str | None = None,
+    ) -> None:
+        if isinstance(view_size, bool) or not isinstance(view_size, int) or view_size not in VIEW_SIZES:
+            raise ConfigError(
+                f"view_size must be an integer from {VIEW_SIZES[0]} to {VIEW_SIZES[-1]}, got {view_size!r}; 384 is usual"
+            )
+        self._reader, self.view_size = make_reader(reader), view_size
+        self._window: Window | None = None
+        super().__init__(
+            source=StreetSigns(),
+            toolset=pixel_toolset(self._open_workspace),
+            verifier=verify_code,
+            max_turns=max_turns,
+            difficulty=difficulty,
+            split=split,
+            image_size=view_size,
+            render_mode=render_mode,
+        )
+
+    def observe_image(self) -> np.ndarray:
+        """Return a copy of the current view, the caller's to keep."""
+        return self.workspace.view.copy()
+
+    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+        """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
+        return {**super().policies(), **zoom_read_policies()}
+
+    def render(self) -> Any:
+        """Return (``rgb_array``) or show (``human``) the scene with the view's box, the calls and the answer."""
+        if self.render_mode is None or self.task is None:
+            return None
+        frame = render_episode(self.task, self.workspace, self.results, self.answer)
+        if self.render_mode == "rgb_array":
+            return frame
+        self._window = self._window or Window("Pixelis ZoomRead")
+        self._window.show(frame, self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window, if one is open."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    def _open_workspace(self, task: Task) -> PixelWorkspace:
+        scene, _ = target_sign(task)
+
+        def reader_of(view_box: Box) -> Reader:
+            if isinstance(self._reader, TruthReader):
+                return TruthReader(sign_texts(scene, view_box, self.view_size))
+            return self._reader
+
+        return PixelWorkspace(paint(scene), self.view_size, reader_of)
+
+    def _view_key(self) -> Any:
+        return self.workspace.view_box
