@@ -84,7 +84,9 @@ def _paint_ground(draw: ImageDraw.ImageDraw, size: int, ground: int, rng: np.ran
         draw.rectangle((x, size - 24, x + 120, size - 17), fill=(196, 196, 192))
 
 
-def _paint_house(image: Image.Image, place: tuple[int, int, int], wall: RGB, rng: np.random.Generator) -> None:
+def _paint_house(
+    image: Image.Image, place: tuple[int, int, int], wall: RGB, rng: np.random.Generator
+) -> None:
     """One house: `place` is its left edge, its width and the ground line."""
     x, width, ground = place
     draw = ImageDraw.Draw(image)
@@ -170,7 +172,9 @@ def _window(shape: tuple[int, int], trim: RGB, wall: RGB, kind: int) -> Image.Im
     return picture
 
 
-def _paint_shop(image: Image.Image, area: tuple[int, int, int, int], wall: RGB, rng: np.random.Generator) -> None:
+def _paint_shop(
+    image: Image.Image, area: tuple[int, int, int, int], wall: RGB, rng: np.random.Generator
+) -> None:
     """A ground floor; `area` is the left edge, the top, the width and the ground line."""
     x, top, width, ground = area
     draw = ImageDraw.Draw(image)
@@ -198,13 +202,17 @@ def _paint_shop_window(
     draw.rectangle(box, fill=glass)
     middle = (left + right) // 2
     draw.polygon((left, low, left, low - 60, middle, top, middle + 50, top), fill=shade(glass, 108))
-    draw.polygon((middle + 30, low, middle + 50, low, right, top + 40, right, top + 18), fill=shade(glass, 108))
+    draw.polygon(
+        (middle + 30, low, middle + 50, low, right, top + 40, right, top + 18), fill=shade(glass, 108)
+    )
     draw.rectangle((left, low - 26, right, low), fill=(104, 104, 104))
     x = left + 12
     while x < right - 50:  # goods on the sill
         width, height, tone = (int(rng.integers(a, b)) for a, b in ((22, 46), (20, 74), (120, 200)))
         draw.rectangle((x, low - 26 - height, x + width, low - 26), fill=(tone, tone - 3, tone - 7))
-        draw.rectangle((x, low - 26 - height, x + width, low - 21 - height), fill=shade((tone, tone, tone), 85))
+        draw.rectangle(
+            (x, low - 26 - height, x + width, low - 21 - height), fill=shade((tone, tone, tone), 85)
+        )
         x += width + int(rng.integers(6, 40))
     draw.rectangle((middle - 2, top, middle + 2, low), fill=(70, 74, 78))
 
@@ -214,7 +222,10 @@ def _paint_door(draw: ImageDraw.ImageDraw, box: tuple[int, int, int, int], trim:
     draw.rectangle(box, fill=shade(trim, 70))
     draw.rectangle((left + 6, top + 6, right - 6, low), fill=shade(trim, 122))
     draw.rectangle((left + 18, top + 18, right - 18, top + 110), fill=(150, 157, 162))
-    draw.polygon((left + 18, top + 110, left + 18, top + 70, right - 30, top + 18, right - 18, top + 18), fill=(164, 170, 174))
+    draw.polygon(
+        (left + 18, top + 110, left + 18, top + 70, right - 30, top + 18, right - 18, top + 18),
+        fill=(164, 170, 174),
+    )
     draw.rectangle((left + 18, low - 62, right - 18, low - 16), fill=shade(trim, 108))
     draw.rectangle((right - 15, top + 112, right - 11, top + 136), fill=(220, 218, 212))
 

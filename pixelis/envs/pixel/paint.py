@@ -97,7 +97,9 @@ def _draw_label(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tupl
     return paper
 
 
-def _draw_screen(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
+def _draw_screen(
+    board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB
+) -> RGB:
     """A lit panel in a dark bezel, with a small lamp below it."""
     (right, low), bezel = end, (34, 36, 40)
     mask.rounded_rectangle((0, 0, right, low), 21, fill=255)
@@ -125,7 +127,9 @@ def _font(name: str, line_height: int) -> ImageFont.FreeTypeFont:
     """The font at the size whose ascent plus descent is `line_height` pixels."""
     path, layout = str(FONT_FOLDER / name), ImageFont.Layout.BASIC
     ascent, descent = ImageFont.truetype(path, line_height, layout_engine=layout).getmetrics()
-    return ImageFont.truetype(path, round(line_height * line_height / (ascent + descent)), layout_engine=layout)
+    return ImageFont.truetype(
+        path, round(line_height * line_height / (ascent + descent)), layout_engine=layout
+    )
 
 
 def _add_noise(image: Image.Image, amplitude: int, seed: int) -> Image.Image:
