@@ -298,6 +298,29 @@ class Policy:
         with self.model.disable_adapter():
             yield
 
+    @contextlib.contextmanager
+    def folded(self) -> Iterator[None]:
+        """Add the adapter into the weights inside the block, which saves two small products a layer while sampling.
+
+        The weights are put back as the very same tensors, so nothing drifts. In half precision, where the sum
+        would be rounded and the sampler would no longer be the policy that is trained, nothing is folded.
+        """
+        from peft.tuners.lora import Linear
+
+        layers: list[Any] = [m for m in self.model.modules() if isinstance(m, Linear) and _can_fold(m)]
+        kept = [layer.get_base_layer().weight.data for layer in layers]
+        try:
+            for layer, weight in zip(layers, kept, strict=True):
+                (adapter,) = layer.active_adapters
+                with torch.no_grad():
+                    layer.get_base_layer().weight.data = weight + layer.get_delta_weight(adapter)
+                layer.merged_adapters.append(adapter)
+            yield
+        finally:
+            for layer, weight in zip(layers, kept, strict=True):
+                layer.get_base_layer().weight.data = weight
+                layer.merged_adapters.clear()
+
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
         """The parameters an optimiser should see: the adapter's, or all of them without one."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
@@ -323,6 +346,11 @@ class Policy:
             self.processor.save_pretrained(str(folder))
 
 
+def _can_fold(layer: Any) -> bool:
+    plain = layer.get_base_layer().weight.dtype == torch.float32 and not layer.lora_variant
+    return plain and not layer.merged and not layer.disable_adapters and len(layer.active_adapters) == 1
+
+
 def _with_lora(model: Any, settings: LoraSettings) -> Any:
     import peft
 
@@ -341,7 +369,8 @@ def _with_lora(model: Any, settings: LoraSettings) -> Any:
 def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
     """Return the names of the linear layers of a model's language part, the output head left out.
 
-    ``include_vision`` adds the rest of the model. Short names (``q_proj``) where they name no layer outside the language part, else full ones.
+    ``include_vision`` adds the rest of the model. Short names (``q_proj``) where they name no layer outside
+    the language part, else full ones.
     """
     named = {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
     head = model.get_output_embeddings()

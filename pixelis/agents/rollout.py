@@ -104,7 +104,8 @@ class Collector:
         ]
         try:
             self._timed_envs(self._reset, seats)
-            self._play(policy, [seat for seat in seats if not seat.done], settings)
+            with policy.folded():
+                self._play(policy, [seat for seat in seats if not seat.done], settings)
         finally:
             for seat in seats:
                 self._give_back(seat)
@@ -298,14 +299,16 @@ def _seen(seat: _Seat) -> tuple[str, np.ndarray | None]:
     if not isinstance(observation, Mapping) or not isinstance(observation.get("text"), str):
         raise ConfigError(
             "a language policy needs observations that are a dict with 'text', got"
-            f" {type(observation).__name__}; use an env whose observation_space is Dict(text=..., [image=...])"
+            f" {type(observation).__name__}; its observation_space must be Dict(text=..., [image=...])"
         )
     return observation["text"], observation.get("image") if seat.info.get("view_changed", True) else None
 
 
 def _same_start(one: _Seat, other: _Seat) -> bool:
     (text, image), (text_2, image_2) = _seen(one), _seen(other)
-    return text == text_2 and (image is image_2 if image is None else np.array_equal(image, image_2))
+    if image is None or image_2 is None:
+        return text == text_2 and image is image_2
+    return text == text_2 and np.array_equal(image, image_2)
 
 
 def _tool_schemas(env: gym.Env[Any, Any]) -> Sequence[Mapping[str, Any]]:

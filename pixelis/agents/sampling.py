@@ -149,11 +149,11 @@ class _RoomyLayer(DynamicLayer):
         self._move(rows, self.get_seq_length() + _ROOM)
 
     def _move(self, rows: torch.Tensor | slice, capacity: int) -> None:
-        old, length = (self.keys, self.values), self.get_seq_length()
-        count = old[0][rows, :1, :1].shape[0]
-        self._room = tuple(_empty(part[:1].expand(count, -1, -1, -1), capacity) for part in old)
-        for new, part in zip(self._room, old, strict=True):
-            new[:, :, :length] = part[rows]
+        length = self.get_seq_length()
+        keys, values = (part[rows, :, :length] for part in self._room)
+        self._room = (_empty(keys, capacity), _empty(values, capacity))
+        self._room[0][:, :, :length] = keys
+        self._room[1][:, :, :length] = values
         self.keys, self.values = (part[:, :, :length] for part in self._room)
 
 

@@ -70,7 +70,9 @@ def build_text_model(tokenizer: PreTrainedTokenizerFast, **overrides: object) ->
     return Qwen2ForCausalLM(Qwen2Config(**{**settings, **overrides}))
 
 
-def build_vision_model(tokenizer: PreTrainedTokenizerFast) -> tuple[LlavaForConditionalGeneration, LlavaProcessor]:
+def build_vision_model(
+    tokenizer: PreTrainedTokenizerFast,
+) -> tuple[LlavaForConditionalGeneration, LlavaProcessor]:
     image_id = tokenizer.convert_tokens_to_ids("<image>")
     torch.manual_seed(1)
     config = LlavaConfig(
@@ -161,7 +163,9 @@ class CountingEnv(gym.Env):
     def _observation(self, text: str) -> dict[str, object]:
         observation: dict[str, object] = {"text": text}
         if self.pictures:
-            observation["image"] = self.np_random.integers(0, 256, (IMAGE_SIZE, IMAGE_SIZE, 3), dtype=np.uint8)
+            observation["image"] = self.np_random.integers(
+                0, 256, (IMAGE_SIZE, IMAGE_SIZE, 3), dtype=np.uint8
+            )
         return observation
 
     def reset(self, *, seed=None, options=None):
