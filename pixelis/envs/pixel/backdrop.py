@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from pixelis.envs.pixel.palette import RGB
+from pixelis.envs.pixel.palette import RGB, shade
+from pixelis.envs.pixel.street_things import bollards, lamp, litter_bin, planter
 
 GROUND = 0.885  # where the house fronts meet the pavement, share of the scene from the top
 KERB = 0.95  # where the pavement meets the road
@@ -34,12 +36,6 @@ AWNINGS: tuple[RGB, ...] = ((142, 148, 152), (152, 146, 140), (136, 144, 138), (
 GLASS: RGB = (116, 126, 136)
 LIT_GLASS: RGB = (206, 200, 186)
 PALE: RGB = (228, 227, 223)
-
-
-def shade(rgb: RGB, percent: int) -> RGB:
-    """A colour darkened (percent < 100) or lightened (> 100), in integer arithmetic."""
-    red, green, blue = (min(v * percent // 100, 255) for v in rgb)
-    return red, green, blue
 
 
 def paint_backdrop(size: int, seed: int) -> Image.Image:
@@ -72,7 +68,7 @@ def _paint_ground(draw: ImageDraw.ImageDraw, size: int, ground: int, rng: np.ran
     kerb = int(size * KERB)
     draw.rectangle((0, ground, size, kerb), fill=(172, 171, 168))
     rows = (ground, ground + (kerb - ground) * 2 // 5, kerb)
-    for row, (top, low) in enumerate(zip(rows, rows[1:], strict=False)):
+    for row, (top, low) in enumerate(pairwise(rows)):
         for x in range(-60 * row - int(rng.integers(40)), size, 120):
             tone = int(rng.integers(-5, 6))
             draw.rectangle((x, top, x + 117, low - 3), fill=(180 + tone, 179 + tone, 176 + tone))
@@ -247,56 +243,8 @@ def _awning(width: int, colour: RGB) -> Image.Image:
 
 def _paint_clutter(image: Image.Image, size: int, ground: int, rng: np.random.Generator) -> None:
     for x in range(int(rng.integers(60, 200)), size, 430):
-        lamp = _lamp()
-        image.paste(lamp, (x, ground + 40 - lamp.height), lamp)
-        thing = (_planter, _bin, _bollards)[int(rng.integers(3))]()
+        post = lamp()
+        image.paste(post, (x, ground + 40 - post.height), post)
+        thing = (planter, litter_bin, bollards)[int(rng.integers(3))]()
         left = x + int(rng.integers(110, 300))
         image.paste(thing, (left, ground + 44 - thing.height), thing)
-
-
-@lru_cache(maxsize=1)
-def _lamp() -> Image.Image:
-    picture = Image.new("RGBA", (120, 720), (66, 70, 74, 0))
-    draw = ImageDraw.Draw(picture)
-    iron = (66, 70, 74)
-    draw.rectangle((54, 90, 65, 719), fill=iron)
-    draw.rectangle((42, 640, 77, 719), fill=shade(iron, 112))
-    draw.rectangle((34, 704, 85, 719), fill=iron)
-    draw.polygon((30, 30, 89, 30, 78, 92, 41, 92), fill=(224, 222, 212))
-    draw.polygon((20, 32, 99, 32, 60, 2), fill=iron)
-    draw.rectangle((36, 88, 83, 97), fill=iron)
-    return picture.reduce(2)
-
-
-@lru_cache(maxsize=1)
-def _planter() -> Image.Image:
-    picture = Image.new("RGBA", (192, 240), (118, 126, 116, 0))
-    draw = ImageDraw.Draw(picture)
-    for box, tone in (((10, 20, 110, 130), 100), ((80, 10, 184, 130), 92), ((40, 0, 150, 110), 108)):
-        draw.ellipse(box, fill=shade((118, 126, 116), tone))
-    draw.rectangle((86, 100, 105, 160), fill=(96, 92, 88))
-    draw.polygon((30, 150, 161, 150, 146, 239, 45, 239), fill=(156, 152, 146))
-    draw.rectangle((22, 144, 169, 162), fill=(174, 170, 164))
-    return picture.reduce(2)
-
-
-@lru_cache(maxsize=1)
-def _bin() -> Image.Image:
-    picture = Image.new("RGBA", (104, 176), (88, 94, 96, 0))
-    draw = ImageDraw.Draw(picture)
-    draw.polygon((8, 40, 95, 40, 85, 175, 18, 175), fill=(88, 94, 96))
-    for x in range(24, 84, 16):
-        draw.line((x, 50, x, 168), fill=(74, 79, 81), width=4)
-    draw.rounded_rectangle((0, 20, 103, 46), 10, fill=(70, 74, 76))
-    return picture.reduce(2)
-
-
-@lru_cache(maxsize=1)
-def _bollards() -> Image.Image:
-    picture = Image.new("RGBA", (200, 144), (78, 82, 86, 0))
-    draw = ImageDraw.Draw(picture)
-    for x in (10, 160):
-        draw.rounded_rectangle((x, 0, x + 29, 150), 14, fill=(78, 82, 86))
-        draw.rectangle((x, 30, x + 29, 41), fill=(206, 206, 202))
-    draw.arc((24, -40, 174, 90), 20, 160, fill=(96, 98, 100), width=6)
-    return picture.reduce(2)

@@ -12,12 +12,16 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from pixelis.envs.pixel.backdrop import paint_backdrop, shade
-from pixelis.envs.pixel.palette import RGB
-from pixelis.envs.pixel.scene import Scene, Sign
+from pixelis.envs.pixel.backdrop import paint_backdrop
+from pixelis.envs.pixel.palette import RGB, shade
+from pixelis.envs.pixel.signs import Scene, Sign
 from pixelis.envs.pixel.view import check_image_size
+from pixelis.errors import ImageSizeError
 
 FONT_FOLDER = Path(__file__).parent / "fonts"
+MIN_SCENE_SIZE = 768
+"""Smallest side of a scene, pixels: a house with a shop and a floor above it."""
+
 _OVERSAMPLING = 3
 _LETTER_SPACING = 4  # oversampled pixels
 _NOISE_TILE = 192
@@ -28,13 +32,15 @@ _SHADOW: RGB = (40, 42, 46)
 def paint(scene: Scene) -> Image.Image:
     """The picture of a scene, RGB, `scene.size` pixels square.
 
-    The last twelve pictures are kept (7 MB each at the default size), so that a group of environments on one seed
-    paints once. The same object is handed to every caller: read it, never draw on it (`.copy()` first).
+    The last twelve pictures are kept (7 MB each at the default size), so that a group of environments on one
+    seed paints once. The same object is handed to every caller: read it, never draw on it (`.copy()` first).
 
     Raises:
-        ImageSizeError: if the scene has no pixels or too many.
+        ImageSizeError: if the scene has fewer than `MIN_SCENE_SIZE` pixels a side, or too many.
     """
     check_image_size(scene.size, scene.size)
+    if scene.size < MIN_SCENE_SIZE:
+        raise ImageSizeError(f"expected a scene of at least {MIN_SCENE_SIZE} pixels a side, got {scene.size}")
     image = paint_backdrop(scene.size, scene.backdrop_seed)
     for sign in scene.signs:
         _paste_sign(image, sign)
@@ -113,7 +119,7 @@ _BOARDS = {"sign": _draw_sign, "label": _draw_label, "screen": _draw_screen}
 
 
 def _draw_code(draw: ImageDraw.ImageDraw, sign: Sign, middle: tuple[int, int]) -> None:
-    """The code, letter-spaced as on real signs; each character on a whole pixel, so that no kerning comes in."""
+    """The code, letter-spaced as on real signs; every character starts on a whole pixel, without kerning."""
     font = _font(sign.font, sign.text_height * _OVERSAMPLING)
     widths = [round(font.getlength(character)) + _LETTER_SPACING for character in sign.code]
     x = middle[0] - (sum(widths) - _LETTER_SPACING) // 2

@@ -34,3 +34,9 @@ Every colour has a chroma of at least 28 in CIE L*a*b*, so that it stands out fr
 
 KINDS: tuple[str, ...] = ("sign", "label", "screen")
 """A flat board, a paper tag with a pale edge, a lit panel in a dark bezel."""
+
+
+def shade(rgb: RGB, percent: int) -> RGB:
+    """A colour darkened (percent < 100) or lightened (> 100), in integer arithmetic."""
+    red, green, blue = (min(v * percent // 100, 255) for v in rgb)
+    return red, green, blue

@@ -1,129 +1,41 @@
-"""What a street scene holds: its signs, and the seed of the street behind them."""
+"""Draw scenes of a difficulty and a split: which signs there are, where they hang and what they say."""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from pixelis.envs.pixel.palette import BASE_COLOURS, KINDS, PALETTE, RGB
-from pixelis.errors import DifficultyError, SplitError, TaskError
+from pixelis.envs.pixel.palette import BASE_COLOURS, KINDS, PALETTE
+from pixelis.envs.pixel.signs import BLACK_INK, FONTS, WHITE_INK, Scene, Sign, ink_for
+from pixelis.errors import DifficultyError, SplitError
+
+__all__ = [
+    "BLACK_INK",
+    "CODE_ALPHABET",
+    "CODE_LENGTH",
+    "FONTS",
+    "LEVELS",
+    "SCENE_SIZE",
+    "SPLITS",
+    "WHITE_INK",
+    "Scene",
+    "Sign",
+    "code_split",
+    "sample_codes",
+    "sample_scene",
+]
 
 SCENE_SIZE = 1536
 """Side of a scene, native pixels."""
 
 CODE_ALPHABET = "ACEFHKMNPRTXY347"
-"""Characters of a code: capitals and digits, without the ones that are easily taken for each other."""
+"""Characters of a code: capitals and digits, without the ones that a text recogniser takes for each other."""
 
 CODE_LENGTH = 4
 SPLITS: tuple[str, ...] = ("train", "test")
-FONTS: tuple[str, ...] = (
-    "DejaVuSansMono-Bold.ttf",
-    "LiberationSans-Bold.ttf",
-    "Roboto-Bold.ttf",
-    "Roboto-Medium.ttf",
-)
-WHITE_INK: RGB = (250, 250, 246)
-BLACK_INK: RGB = (22, 22, 26)
-
-
-@dataclass(frozen=True)
-class Sign:
-    """One sign of a scene.
-
-    Attributes:
-        kind: one of `KINDS`.
-        colour: a name of `PALETTE`.
-        rgb: the colour it is painted in, near `PALETTE[colour]`.
-        ink: the colour of its text.
-        code: the text on it.
-        center: x, y of its middle, native pixels from the top left corner of the scene.
-        size: width, height of the upright sign, native pixels, bezel and border included.
-        angle_degrees: turn about the centre, counter-clockwise.
-        text_height: line height (ascent + descent) of the code, native pixels.
-        font: file name of a font in `FONTS`.
-    """
-
-    kind: str
-    colour: str
-    rgb: RGB
-    ink: RGB
-    code: str
-    center: tuple[int, int]
-    size: tuple[int, int]
-    angle_degrees: float
-    text_height: int
-    font: str
-
-    def extent(self) -> tuple[float, float]:
-        """Width and height of the upright box around the turned sign, native pixels."""
-        angle = math.radians(abs(self.angle_degrees))
-        (width, height), cos, sin = self.size, math.cos(angle), math.sin(angle)
-        return width * cos + height * sin, width * sin + height * cos
-
-    def box(self, scene_size: int) -> tuple[float, float, float, float]:
-        """Box [x0, y0, x1, y1] around the turned sign, normalised to 0-1 of the scene."""
-        (x, y), (width, height) = self.center, self.extent()
-        corners = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-        x0, y0, x1, y1 = (round(min(max(v / scene_size, 0.0), 1.0), 6) for v in corners)
-        return x0, y0, x1, y1
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A street with signs: everything `paint` needs, and nothing random.
-
-    Attributes:
-        size: side of the square picture, native pixels.
-        signs: the signs, none of which overlap; (colour, kind) is unique.
-        backdrop_seed: seed of the street behind the signs, 0 to 2**32 - 1.
-        noise: amplitude of the pixel noise, grey levels (0: none).
-    """
-
-    size: int
-    signs: tuple[Sign, ...]
-    backdrop_seed: int
-    noise: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        return {
-            "size": self.size,
-            "signs": [
-                {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(s).items()} for s in self.signs
-            ],
-            "backdrop_seed": self.backdrop_seed,
-            "noise": self.noise,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Scene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: if a field is missing, unknown or of the wrong type.
-        """
-        try:
-            signs = tuple(_sign_from_json(sign) for sign in data["signs"])
-            return cls(int(data["size"]), signs, int(data["backdrop_seed"]), int(data["noise"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise TaskError(
-                f"expected a scene as Scene.to_json writes it, got a wrong or missing part: {error}"
-            ) from error
-
-
-def _sign_from_json(data: Mapping[str, Any]) -> Sign:
-    expected = {field.name for field in fields(Sign)}
-    if set(data) != expected:
-        raise ValueError(f"a sign has the fields {sorted(expected)}, got {sorted(data)}")
-    sign = Sign(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})
-    if sign.kind not in KINDS or sign.colour not in PALETTE or sign.font not in FONTS:
-        raise ValueError(f"unknown kind, colour or font in {sign}")
-    return sign
 
 
 @dataclass(frozen=True)
@@ -196,9 +108,9 @@ def code_split(code: str) -> str:
 
 
 def sample_codes(rng: np.random.Generator, count: int, split: str) -> list[str]:
-    """Draw codes of one split; two of them differ in at least two places, and no character comes twice in one.
+    """Draw codes of one split; any two differ in at least two places.
 
-    (A repeated character is what text recognisers lose most often.)
+    No character comes twice in a code: a repeated one is what text recognisers lose most often.
 
     Raises:
         SplitError: if split is unknown.
@@ -258,15 +170,3 @@ def _apart(a: Sign, b: Sign, spacing: float) -> bool:
     (aw, ah), (bw, bh) = a.extent(), b.extent()
     clear = dx >= (aw + bw) / 2 + _GAP or dy >= (ah + bh) / 2 + _GAP
     return clear and max(dx, dy) >= spacing * SCENE_SIZE
-
-
-def relative_luminance(rgb: RGB) -> float:
-    """Luminance 0-1 of an sRGB colour (WCAG 2.2, "relative luminance")."""
-    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in (c / 255 for c in rgb)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def ink_for(rgb: RGB) -> RGB:
-    """White or near-black, whichever has the larger contrast with the board (WCAG 2.2, "contrast ratio")."""
-    board, white, black = (relative_luminance(c) + 0.05 for c in (rgb, WHITE_INK, BLACK_INK))
-    return WHITE_INK if white / board >= board / black else BLACK_INK

@@ -28,7 +28,7 @@ def check_image_size(width: int, height: int) -> None:
     """
     if width < 1 or height < 1 or width * height > MAX_PIXELS:
         raise ImageSizeError(
-            f"expected an image of 1 to {MAX_PIXELS:,} pixels, got {width} x {height}; crop or shrink it first"
+            f"expected an image of 1 to {MAX_PIXELS:,} pixels, got {width} x {height}; crop or resize it"
         )
 
 
@@ -53,7 +53,7 @@ def crop_view(image: Image.Image, box: Sequence[float], view_size: int) -> np.nd
 
     Args:
         image: RGB.
-        box: [x0, y0, x1, y1] of the part, 0-1 of the image; a square box keeps shapes.
+        box: [x0, y0, x1, y1] of the part, x0 < x1 and y0 < y1 within 0-1 of the image; a square keeps shapes.
         view_size: V, pixels.
 
     Returns:
@@ -68,8 +68,20 @@ def crop_view(image: Image.Image, box: Sequence[float], view_size: int) -> np.nd
     part = (box[0] * width, box[1] * height, box[2] * width, box[3] * height)
     shrinks = part[2] - part[0] > view_size
     method = Image.Resampling.BILINEAR if shrinks else Image.Resampling.BICUBIC
-    # Pillow first averages whole blocks of pixels (reducing_gap), which keeps every view under 3 ms
-    return np.array(image.resize((view_size, view_size), method, box=part, reducing_gap=1.0), dtype=np.uint8)
+    image, part = _average_blocks(image, part, view_size)
+    return np.array(image.resize((view_size, view_size), method, box=part), dtype=np.uint8)
+
+
+def _average_blocks(image: Image.Image, part: Box, view_size: int) -> tuple[Image.Image, Box]:
+    """Shrink by the whole factor first, which keeps every view under 3 ms; `part` is in pixels."""
+    factor = int(min(part[2] - part[0], part[3] - part[1]) / view_size)
+    if factor < 2:
+        return image, part
+    left, top = int(part[0]), int(part[1])
+    image = image.reduce(factor, (left, top, math.ceil(part[2]), math.ceil(part[3])))
+    x0, x1 = ((x - left) / factor for x in part[::2])
+    y0, y1 = ((y - top) / factor for y in part[1::2])
+    return image, (x0, y0, x1, y1)
 
 
 def square_box(center: Sequence[float], factor: float) -> Box:
@@ -84,15 +96,15 @@ def square_box(center: Sequence[float], factor: float) -> Box:
     """
     side = 1.0 if math.isnan(factor) else 1.0 / min(max(factor, 1.0), 1.0 / MIN_SIDE)
     x0, y0 = (_start(0.5 if math.isnan(v) else v, side) for v in center)
-    return x0, y0, x0 + side, y0 + side
+    return x0, y0, min(x0 + side, 1.0), min(y0 + side, 1.0)
 
 
 def square_around(box: Sequence[float], margin: float) -> Box:
-    """The square view that holds a box and `margin` times its longer side on each side, moved inside the scene.
+    """The square view that holds a box and some margin around it, moved inside the scene.
 
     Args:
         box: [x0, y0, x1, y1] in 0-1, corners in either order; values outside are clipped.
-        margin: 0 or more, share of the box's longer side.
+        margin: on each side, share of the box's longer side; 0 or more.
 
     Returns:
         [x0, y0, x1, y1] with equal sides of `MIN_SIDE` to 1.
