@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -16,6 +18,7 @@ from pixelis.envs.pixel.view import overview
 VIEW_SIZE = 384
 LEVEL_SHARES = (0.1, 0.5, 0.4)
 MAX_SIGNS = 12
+SHARD_SIZE = 500
 COLOURS = tuple(PALETTE)
 
 
@@ -34,6 +37,25 @@ class SceneBatch:
     colours: np.ndarray
     kinds: np.ndarray
     boxes: np.ndarray
+
+
+def load_scenes(folder: Path, shards: int, image_size: int, seed: int, processes: int = 2) -> SceneBatch:
+    """Return ``shards`` × 500 scenes, painting those that are not in ``folder`` yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(processes) as pool:
+        tasks = [(folder, image_size, seed + index) for index in range(shards)]
+        files = list(pool.map(_shard_file, *zip(*tasks, strict=True)))
+    loaded = [np.load(file) for file in files]
+    return SceneBatch(**{name: np.concatenate([shard[name] for shard in loaded]) for name in loaded[0].files})
+
+
+def _shard_file(folder: Path, image_size: int, seed: int) -> Path:
+    file = folder / f"scenes-{image_size}-{seed}.npz"
+    if not file.exists():
+        partial = file.with_suffix(".partial.npz")
+        np.savez(partial, **asdict(generate(SHARD_SIZE, image_size, seed)))
+        partial.rename(file)
+    return file
 
 
 def generate(count: int, image_size: int, seed: int) -> SceneBatch:

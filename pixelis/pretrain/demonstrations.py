@@ -1,0 +1,71 @@
+"""Stage 2: demonstrations of mixed quality, so that reinforcement learning has behaviour to mend.
+
+The demonstrator knows where the sign is, and often does the right thing: ZOOM there, READ_TEXT, answer. Else it
+looks at the wrong place, does not look closer, answers at once, or looks and answers without reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pixelis.envs.pixel.scene import CODE_ALPHABET, CODE_LENGTH
+from pixelis.envs.pixel.zoom_read import target_sign
+from pixelis.envs.pixel.zoom_read_policies import answer, call
+from pixelis.envs.policies import Policy
+from pixelis.envs.tool_env import ToolEnv
+from pixelis.pretrain.perception import ZOOM_FACTOR, nearest_tenth
+
+HABITS: Mapping[str, float] = {
+    "careful": 0.50,
+    "wrong_place": 0.20,
+    "no_zoom": 0.12,
+    "answer_at_once": 0.08,
+    "no_reading": 0.10,
+}
+"""Share of demonstrations that show each behaviour."""
+
+
+class Demonstrator:
+    """Plays one episode by one habit; see the module."""
+
+    def __init__(self, env: ToolEnv[Any], habit: str, rng: np.random.Generator) -> None:
+        self._env, self._rng = env, rng
+        self._place = self._choose_place(wrong=habit == "wrong_place")
+        zoom, read = call("ZOOM", center=self._place, factor=ZOOM_FACTOR), call("READ_TEXT")
+        self._script = {"no_zoom": [read], "answer_at_once": [], "no_reading": [zoom]}.get(habit, [zoom, read])
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return the next call of the habit's script, then an answer: what was read, or a guess."""
+        if self._script:
+            return self._script.pop(0)
+        lines = [line for result in info["tool_calls"] for line in result["data"].get("lines", [])]
+        return answer(min(lines, key=self._distance)["text"] if lines else self._guess())
+
+    def _choose_place(self, *, wrong: bool) -> list[float]:
+        assert self._env.task is not None  # a policy plays an episode that has begun
+        scene, target = target_sign(self._env.task)
+        others = [sign for sign in scene.signs if sign is not target]
+        sign = others[self._rng.integers(len(others))] if wrong else target
+        self._target = np.asarray(sign.center) / scene.size
+        return [int(value) / 10 for value in nearest_tenth(self._target)]
+
+    def _distance(self, line: Mapping[str, Any]) -> float:
+        x0, y0, x1, y1 = line["box"]
+        return float(np.hypot((x0 + x1) / 2 - self._target[0], (y0 + y1) / 2 - self._target[1]))
+
+    def _guess(self) -> str:
+        return "".join(self._rng.choice(list(CODE_ALPHABET), CODE_LENGTH))
+
+
+def demonstrator(habits: Mapping[str, float], seed: int) -> Callable[[ToolEnv[Any]], Policy]:
+    """Return a factory of demonstrators that draw a habit for each episode from ``habits`` (name → share)."""
+    rng = np.random.default_rng(seed)
+    names, shares = list(habits), np.array(list(habits.values()))
+
+    def make(env: ToolEnv[Any]) -> Policy:
+        return Demonstrator(env, str(rng.choice(names, p=shares / shares.sum())), rng)
+
+    return make
