@@ -1,0 +1,103 @@
+"""AdamW with warm-up and gradient clipping that refuses to apply a gradient which is not finite."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from pixelis.errors import TrainingError
+
+_LOG = logging.getLogger(__name__)
+MAX_SKIPPED_IN_A_ROW = 3
+
+
+class Optimiser:
+    """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) and its schedule.
+
+    The learning rate of optimiser step n, from 0, is ``lr min(1, (n + 1) / (warmup_steps + 1))``.
+
+    Args:
+        parameters: what is trained.
+        lr: learning rate after warm-up.
+        warmup_steps: optimiser steps over which it rises.
+        weight_decay: AdamW's.
+        max_grad_norm: gradients are scaled down to this 2-norm.
+
+    Attributes:
+        skipped: how many steps were left out because the loss or the gradient was not finite.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[torch.nn.Parameter],
+        *,
+        lr: float,
+        warmup_steps: int = 0,
+        weight_decay: float = 0.0,
+        max_grad_norm: float = 1.0,
+    ) -> None:
+        self._parameters, self._max_grad_norm = list(parameters), max_grad_norm
+        self._adamw = torch.optim.AdamW(self._parameters, lr=lr, weight_decay=weight_decay)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(
+            self._adamw, lambda done: min(1.0, (done + 1) / (warmup_steps + 1))
+        )
+        self.skipped = self._in_a_row = 0
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the next step."""
+        return float(self._schedule.get_last_lr()[0])
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        self._adamw.zero_grad(set_to_none=True)
+
+    def step(self, loss: float) -> float:
+        """Clip the gradients and apply them; leave the step out when they, or the loss, are not finite.
+
+        Args:
+            loss: the value whose gradients were computed.
+
+        Returns:
+            The norm of the gradient before clipping.
+
+        Raises:
+            TrainingError: this was the third step in a row to be left out.
+        """
+        norm = float(torch.nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm))
+        if math.isfinite(loss) and math.isfinite(norm):
+            self._adamw.step()
+            self._schedule.step()
+            self._in_a_row = 0
+        else:
+            self._skip(loss, norm)
+        return norm
+
+    def _skip(self, loss: float, norm: float) -> None:
+        self.zero_grad()
+        self.skipped += 1
+        self._in_a_row += 1
+        _LOG.warning("update skipped: loss %s, gradient norm %s (%d so far)", loss, norm, self.skipped)
+        if self._in_a_row >= MAX_SKIPPED_IN_A_ROW:
+            raise TrainingError(
+                f"the loss or its gradient was not finite {self._in_a_row} times in a row (last loss {loss}, "
+                f"gradient norm {norm}); resume from the last checkpoint, or start again with a lower --lr"
+            )
+
+    def state(self) -> dict[str, Any]:
+        """Return what a resumed run needs: tensors and plain data."""
+        return {
+            "adamw": self._adamw.state_dict(),
+            "schedule": self._schedule.state_dict(),
+            "skipped": [self.skipped, self._in_a_row],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the state of another instance whose parameters have the same shapes in the same order."""
+        self._adamw.load_state_dict(state["adamw"])
+        self._schedule.load_state_dict(state["schedule"])
+        self.skipped, self._in_a_row = state["skipped"]

@@ -1,0 +1,177 @@
+"""The update phase: reference log-probabilities, micro-batched epochs, and what is logged of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pixelis.agents.episode import Episode
+from pixelis.agents.grpo.aggregation import StepCounts
+from pixelis.agents.grpo.batch import StepBatch, sampled_logprobs
+from pixelis.agents.grpo.loss import LossInputs, LossOutputs, LossSettings, grpo_loss
+from pixelis.agents.grpo.optimiser import Optimiser
+from pixelis.agents.metrics import Row
+from pixelis.agents.policy import Policy
+
+
+@dataclass(frozen=True)
+class UpdateSettings:
+    """How a batch becomes optimiser steps.
+
+    Attributes:
+        loss: the loss.
+        temperature: the one the episodes were sampled at.
+        epochs: optimiser steps on each batch.
+        micro_batch_size: episodes per forward pass; the gradient does not depend on it.
+    """
+
+    loss: LossSettings
+    temperature: float = 1.0
+    epochs: int = 1
+    micro_batch_size: int = 16
+
+
+@dataclass(frozen=True)
+class _MicroBatch:
+    episodes: Sequence[Episode]
+    advantages: Tensor  # float32 [b]
+    old_logprobs: Tensor  # float32 [b, T]
+    reference: Tensor | None  # float32 [b, T]
+
+
+@dataclass
+class _Totals:
+    """Sums over the sampled tokens of an epoch or more."""
+
+    loss: float = 0.0
+    kl: float = 0.0
+    clipped_low: float = 0.0
+    clipped_high: float = 0.0
+    mismatch: float = 0.0
+    entropy: float = 0.0
+    tokens: int = 0
+
+    def add(self, outputs: LossOutputs, entropy: float) -> None:
+        self.loss += outputs.loss.item()
+        self.kl += outputs.kl
+        self.clipped_low += outputs.clipped_low
+        self.clipped_high += outputs.clipped_high
+        self.mismatch += outputs.mismatch
+        self.entropy += entropy
+        self.tokens += outputs.tokens
+
+
+class Updater:
+    """Trains a policy on batches.
+
+    Args:
+        policy: with trainable parameters, and an adapter if there is a KL penalty.
+        optimiser: of the policy's parameters.
+        settings: see `UpdateSettings`.
+    """
+
+    def __init__(self, policy: Policy, optimiser: Optimiser, settings: UpdateSettings) -> None:
+        self.policy, self.optimiser, self.settings = policy, optimiser, settings
+
+    def update(self, batch: StepBatch, all_episodes: Sequence[Episode]) -> Row:
+        """Train on a batch and return the metrics of it.
+
+        Args:
+            batch: what is trained on; when it is empty the weights stay as they are.
+            all_episodes: of the step; some of them are scored when the batch is empty, so that the mismatch
+                between sampler and trainer, and the entropy, are always known.
+
+        Raises:
+            TrainingError: the loss or its gradient was not finite three times in a row.
+        """
+        start = time.perf_counter()
+        micro_batches = self._prepare(batch.episodes, batch.advantages)
+        reference_seconds = time.perf_counter() - start
+        first = last = None
+        norms: list[float] = []
+        if batch.counts is not None:
+            for _ in range(self.settings.epochs):
+                last, norm = self._epoch(micro_batches, batch.counts)
+                first = first or last
+                norms.append(norm)
+        if first is None or last is None:
+            first = last = self._measure(all_episodes)
+        times: Row = {
+            "time/reference": reference_seconds,
+            "time/update": time.perf_counter() - start - reference_seconds,
+        }
+        return self._row(first, last, norms) | times
+
+    # ------------------------------------------------------------------ phases
+
+    def _prepare(self, episodes: Sequence[Episode], advantages: np.ndarray) -> list[_MicroBatch]:
+        size, device = self.settings.micro_batch_size, self.policy.device
+        prepared = []
+        for start in range(0, len(episodes), size):
+            rows = episodes[start : start + size]
+            weights = torch.from_numpy(advantages[start : start + size]).float().to(device)
+            prepared.append(
+                _MicroBatch(rows, weights, sampled_logprobs(rows).to(device), self._reference(rows))
+            )
+        return prepared
+
+    def _reference(self, episodes: Sequence[Episode]) -> Tensor | None:
+        if self.settings.loss.beta == 0:
+            return None
+        with torch.no_grad(), self.policy.reference():
+            return self.policy.logprobs(episodes, self.settings.temperature).logprobs
+
+    def _epoch(self, micro_batches: Sequence[_MicroBatch], counts: StepCounts) -> tuple[_Totals, float]:
+        """Take one optimiser step over the whole batch; return its sums and the gradient's norm."""
+        self.optimiser.zero_grad()
+        totals = _Totals()
+        for micro_batch in micro_batches:
+            outputs, entropy = self._forward(micro_batch, counts)
+            outputs.loss.backward()
+            totals.add(outputs, entropy)
+        return totals, self.optimiser.step(totals.loss)
+
+    def _forward(self, micro_batch: _MicroBatch, counts: StepCounts) -> tuple[LossOutputs, float]:
+        scored = self.policy.logprobs(micro_batch.episodes, self.settings.temperature)
+        inputs = LossInputs(
+            scored.logprobs,
+            micro_batch.old_logprobs,
+            micro_batch.advantages,
+            scored.mask,
+            micro_batch.reference,
+        )
+        return grpo_loss(inputs, self.settings.loss, counts), float(scored.entropy.sum())
+
+    @torch.no_grad()
+    def _measure(self, episodes: Sequence[Episode]) -> _Totals:
+        """Score one micro-batch without training on it."""
+        totals = _Totals()
+        rows = [each for each in episodes if each.valid_for_training and each.completion_length > 0]
+        rows = rows[: self.settings.micro_batch_size]
+        for micro_batch in self._prepare(rows, np.zeros(len(rows))):
+            totals.add(*self._forward(micro_batch, StepCounts(1, 1, 1)))
+        return totals
+
+    def _row(self, first: _Totals, last: _Totals, norms: Sequence[float]) -> Row:
+        kl = "policy/kl_reference" if self.settings.loss.beta else "policy/kl_sampler"
+        updated = bool(norms)
+
+        def per_token(value: float, tokens: int) -> float | None:
+            return value / tokens if tokens else None
+
+        return {
+            kl: per_token(last.kl, last.tokens),
+            "policy/loss": first.loss if updated else None,
+            "policy/entropy": per_token(first.entropy, first.tokens),
+            "policy/mismatch": per_token(first.mismatch, first.tokens),
+            "policy/clip_low": per_token(last.clipped_low, last.tokens) if updated else None,
+            "policy/clip_high": per_token(last.clipped_high, last.tokens) if updated else None,
+            "policy/grad_norm": max(norms) if updated else None,
+            "policy/lr": self.optimiser.lr,
+            "policy/skipped_updates": self.optimiser.skipped,
+        }

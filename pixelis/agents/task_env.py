@@ -1,0 +1,76 @@
+"""The environment that a command names, checked before anything slow begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+
+from pixelis.envs.registration import check_env_id
+from pixelis.errors import ConfigError, PixelisError
+
+
+@dataclass(frozen=True)
+class TaskEnv:
+    """A Gymnasium id with its keywords and reset options.
+
+    Attributes:
+        id: the Gymnasium id.
+        kwargs: keyword arguments for ``gymnasium.make``.
+        reset_options: for ``reset``, the split left out.
+        max_turns: longest episode in steps; 1 when the env does not say.
+        has_splits: whether ``reset`` takes the option ``split``.
+        policies: names of the scripted policies the env ships.
+    """
+
+    id: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    reset_options: Mapping[str, Any] = field(default_factory=dict)
+    max_turns: int = 1
+    has_splits: bool = False
+    policies: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, env_id: str, kwargs: Mapping[str, Any], reset_options: Mapping[str, Any]) -> TaskEnv:
+        """Make the environment once, reset it, and describe it.
+
+        Raises:
+            UnknownEnvError: the id.
+            ConfigError: a keyword, or an env whose observations hold no text.
+            DifficultyError, SplitError: a reset option out of range.
+        """
+        check_env_id(env_id)
+        try:
+            env = gym.make(env_id, disable_env_checker=True, **kwargs)
+        except PixelisError:
+            raise
+        except TypeError as error:  # Gymnasium passes on what the constructor says of an unknown keyword
+            raise ConfigError(f"environment {env_id!r} does not take these env_kwargs: {error}") from error
+        try:
+            _check_text(env_id, env)
+            env.reset(seed=0, options=dict(reset_options) or None)
+            inner: Any = env.unwrapped
+            turns = getattr(inner, "max_turns", None) or (env.spec and env.spec.max_episode_steps) or 1
+            names = tuple(inner.policies()) if hasattr(inner, "policies") else ()
+            return cls(env_id, dict(kwargs), dict(reset_options), int(turns), hasattr(inner, "split"), names)
+        finally:
+            env.close()
+
+    def make(self) -> gym.Env[Any, Any]:
+        """Return a new environment."""
+        return gym.make(self.id, disable_env_checker=True, **self.kwargs)
+
+    def options(self, split: str) -> dict[str, Any]:
+        """Return the options for ``reset`` that ask for tasks of a split, where the env has splits."""
+        return {**self.reset_options, **({"split": split} if self.has_splits else {})}
+
+
+def _check_text(env_id: str, env: gym.Env[Any, Any]) -> None:
+    space = env.observation_space
+    if not isinstance(space, gym.spaces.Dict) or "text" not in space.spaces:
+        raise ConfigError(
+            f"a language policy needs observations that are a dict with 'text', {env_id!r} has {space}; use an "
+            "env whose observation_space is Dict(text=..., [image=...])"
+        )
