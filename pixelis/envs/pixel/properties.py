@@ -116,7 +116,7 @@ def position_words(x: float, y: float) -> str:
 def outline_length(mask: NDArray[np.bool_]) -> float:
     """Return the length of the mask's outer outline in pixels (holes are not counted).
 
-    Each outer contour joins the centres of the border pixels; it is simplified by Douglas-Peucker (1 px),
+    Each outer contour joins the centres of the border pixels; it is simplified by Douglas-Peucker (0.7 px),
     which undoes the staircase, and moved outwards by half a pixel to the pixels' outer edge. Moving a polygon
     out by d adds ``2 d tan(turn / 2)`` at every corner (mitred Steiner formula), so a w x h rectangle
     measures exactly 2 (w + h) and a disc of radius r about 2 pi r.
@@ -124,7 +124,7 @@ def outline_length(mask: NDArray[np.bool_]) -> float:
     import cv2
 
     contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    return sum(_offset_length(cv2.approxPolyDP(contour, 1.0, True).reshape(-1, 2)) for contour in contours)
+    return sum(_offset_length(cv2.approxPolyDP(contour, 0.7, True).reshape(-1, 2)) for contour in contours)
 
 
 def _offset_length(corners: NDArray[Any]) -> float:

@@ -19,6 +19,7 @@ __all__ = ["Region", "salient_regions", "segment_box", "segment_point"]
 
 _TOLERANCES = (4, 6, 8, 10, 13, 16, 20, 25, 31, 38, 46)
 _SMALLEST_SEGMENT = 30  # pixels; below this a flood has only found noise
+_BLOT = 12  # pixels; a letter this small has lost its strokes to the smoothing
 _LARGEST_SHARE = 0.6  # of the view; above this a flood has leaked into the background
 
 
@@ -84,16 +85,18 @@ def _stable_flood(lab: Image, x: int, y: int) -> Mask:
 def _enclosing_surface(lab: Image, segment: Mask, x: int, y: int) -> Mask:
     """Return the surface a thin detail is drawn on, or the segment itself when it is no such detail.
 
-    A letter is thin (its strokes are much narrower than it is tall) and lies wholly inside one other segment
-    that ends within the view. A wire or a frame is thin too, but its surroundings reach the view's border.
+    A letter is thin (its strokes are much narrower than it is tall; small ones blur to a blot) and lies
+    wholly inside one other segment that ends within the view. A wire or a frame is thin too, but its
+    surroundings reach the view's border.
     """
     import cv2
 
     ys, xs = np.nonzero(segment)
-    shorter_side = min(np.ptp(xs), np.ptp(ys)) + 1
-    if len(xs) >= _SMALLEST_SEGMENT and stroke_width(segment) > 0.6 * shorter_side:
+    sides = sorted((int(np.ptp(xs)) + 1, int(np.ptp(ys)) + 1))
+    if sides[1] > _BLOT and stroke_width(segment) > 0.6 * sides[0]:
         return segment
-    ring = cv2.dilate(segment.astype(np.uint8), np.ones((7, 7), np.uint8)).astype(bool) & ~segment
+    pixels = segment.astype(np.uint8)  # the nearest pixels are blurred edges: the ring starts behind them
+    ring = cv2.dilate(pixels, np.ones((13, 13), np.uint8)) > cv2.dilate(pixels, np.ones((7, 7), np.uint8))
     ring_ys, ring_xs = np.nonzero(ring)
     if not len(ring_xs):
         return segment
