@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pixelis.envs.pixel.zoom_read import ZoomReadEnv
-from pixelis.pretrain.demonstrations import HABITS, demonstrator
+from pixelis.pretrain.demonstrations import demonstrator
 
 EPISODES = 150
 
@@ -13,7 +13,7 @@ EPISODES = 150
 def corpus(seed: int) -> Iterator[str]:
     """Yield the observations and turns of demonstrators, random agents and oracles, all levels."""
     env = ZoomReadEnv(reader="truth")
-    policies = {"demonstrator": demonstrator(HABITS, seed), **env.policies()}
+    policies = {"demonstrator": demonstrator(seed), **env.policies()}
     for name in ("demonstrator", "random", "oracle"):
         for episode in range(EPISODES):
             observation, info = env.reset(seed=seed + episode, options={"difficulty": episode % 5})

@@ -130,7 +130,9 @@ class PatchHeads(nn.Module):
         logits = self.scale * features @ names.T
         colour = F.cross_entropy(logits.flatten(0, 1), batch.patch_colours.flatten())
         place = self.place(features).unflatten(-1, (2, len(TENTHS)))
-        return colour + F.cross_entropy(place.flatten(0, 2), batch.patch_places.flatten(), ignore_index=IGNORE)
+        return colour + F.cross_entropy(
+            place.flatten(0, 2), batch.patch_places.flatten(), ignore_index=IGNORE
+        )
 
 
 def nearest_tenth(value: np.ndarray) -> np.ndarray:
@@ -147,7 +149,8 @@ def make_batch(
     places = nearest_tenth((boxes[..., :2] + boxes[..., 2:]) / 2)
     present = colours >= 0
     written = [
-        writer.write(colours[row][here], kinds[row][here], places[row][here], rng) for row, here in enumerate(present)
+        writer.write(colours[row][here], kinds[row][here], places[row][here], rng)
+        for row, here in enumerate(present)
     ]
     tokens, targets = ([torch.tensor(row) for row in column] for column in zip(*written, strict=True))
     patch_colours, patch_places = _patch_targets(colours, boxes, places)
@@ -160,7 +163,9 @@ def make_batch(
     )
 
 
-def _patch_targets(colours: np.ndarray, boxes: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _patch_targets(
+    colours: np.ndarray, boxes: np.ndarray, places: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """For each patch the sign with the largest share of its own area inside, if at least ``_MIN_SHARE``."""
     edges = np.arange(GRID + 1) / GRID
     low, high = edges[:-1], edges[1:]
@@ -168,7 +173,9 @@ def _patch_targets(colours: np.ndarray, boxes: np.ndarray, places: np.ndarray) -
     tall = np.minimum(boxes[..., 3:4], high) - np.maximum(boxes[..., 1:2], low)
     area = np.clip(tall, 0, None)[..., :, None] * np.clip(wide, 0, None)[..., None, :]
     size = (boxes[..., 2] - boxes[..., 0]) * (boxes[..., 3] - boxes[..., 1])
-    share = (area / np.maximum(size, 1e-9)[..., None, None]).reshape(*colours.shape, -1)  # (b, signs, patches)
+    share = (area / np.maximum(size, 1e-9)[..., None, None]).reshape(
+        *colours.shape, -1
+    )  # (b, signs, patches)
     share[colours < 0] = 0
     best = share.argmax(1)  # (b, patches)
     found = share.max(1) >= _MIN_SHARE

@@ -19,9 +19,11 @@ from pixelis.pretrain.perception import (
     make_batch,
     perception_loss,
 )
+from pixelis.pretrain.reading import ReadingRows, reading_loss
 from pixelis.pretrain.scenes import SceneBatch
 
 VALIDATION_SCENES = 500
+READING_EVERY = 4
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class PerceptionSettings:
 
     Attributes:
         steps: optimiser steps.
-        call_from: share of the steps after which every other batch is of real prompts and ZOOM calls.
+        call_from: share of the steps after which two of three image batches are of real prompts and ZOOM calls.
         batch_size: scenes a step.
         learning_rate: peak, after a warm-up of 100 steps; linear to 2 % of it over the last 30 % of the steps.
         patch_weight: weight of the patches' own loss.
@@ -62,28 +64,38 @@ def train_perception(
     """Train in place; return the share of places right on scenes that were held out (ZOOM calls)."""
     tokenizer = processor.tokenizer
     writers: list[RowWriter] = [AllSigns(tokenizer), ZoomCalls(processor, model)]
+    reading = ReadingRows(processor, model)
     tenths = torch.tensor(AllSigns(tokenizer).tenths)
     heads = PatchHeads(tokenizer, model.config.text_config.hidden_size)
     parameters = [*model.parameters(), *heads.parameters()]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     rng = np.random.default_rng(settings.seed)
-    started, recent = time.monotonic(), []
+    started, seen, copied = time.monotonic(), [], []
     for step in range(settings.steps):
         for group in optimizer.param_groups:
             group["lr"] = settings.learning_rate_at(step)
-        writer = writers[step % 2 if step >= settings.call_from * settings.steps else 0]
-        rows = rng.integers(VALIDATION_SCENES, len(data.images), size=settings.batch_size)
-        batch = make_batch(data, rows, writer, tokenizer.pad_token_id, rng)
         with torch.autocast("cpu", torch.bfloat16):
-            loss = perception_loss(model, heads, tenths, batch)
+            if step % READING_EVERY == READING_EVERY - 1:
+                total, right = reading_loss(model, *reading.batch(settings.batch_size, rng))
+                copied.append(float(right))
+            else:
+                calls = step >= settings.call_from * settings.steps and step % READING_EVERY > 0
+                rows = rng.integers(VALIDATION_SCENES, len(data.images), size=settings.batch_size)
+                batch = make_batch(data, rows, writers[calls], tokenizer.pad_token_id, rng)
+                loss = perception_loss(model, heads, tenths, batch)
+                total = loss.rows + settings.patch_weight * loss.patches
+                seen.append(_numbers(loss))
         optimizer.zero_grad()
-        (loss.rows + settings.patch_weight * loss.patches).backward()
+        total.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
-        recent.append(_numbers(loss))
         if (step + 1) % settings.report_every == 0:
-            minutes, means = (time.monotonic() - started) / 60, np.mean(recent[-settings.report_every :], axis=0)
-            report(f"step {step + 1}, {minutes:.1f} min: " + _describe(means))
+            minutes, means = (
+                (time.monotonic() - started) / 60,
+                np.mean(seen[-settings.report_every :], axis=0),
+            )
+            copying = np.mean(copied[-settings.report_every // READING_EVERY :])
+            report(f"step {step + 1}, {minutes:.1f} min: {_describe(means)}, copying {copying:.3f}")
     held_out = _held_out(model, heads, tenths, data, writers[1], tokenizer.pad_token_id)
     report(f"held-out scenes: {_describe(held_out)}")
     return float(held_out[2])

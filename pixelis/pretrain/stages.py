@@ -1,0 +1,44 @@
+"""The two stages of making ``pixelis-tiny``, from folder to folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pixelis.agents.policy import Policy
+from pixelis.agents.sft import SftSettings, demonstrations, sft
+from pixelis.pretrain.architecture import IMAGE_SIZE, build_model, build_processor
+from pixelis.pretrain.corpus import corpus
+from pixelis.pretrain.demonstrations import DemonstrationEnv
+from pixelis.pretrain.scenes import SHARD_SIZE, load_scenes
+from pixelis.pretrain.tokenizer import build_tokenizer
+from pixelis.pretrain.train import PerceptionSettings, train_perception
+
+SCENE_SEED = 1000
+DEMONSTRATION_SEED = 10_000_000
+
+
+def perceive(work: Path, scenes: int, steps: int, seed: int) -> None:
+    """Stage 1: train tokenizer and model on ``scenes`` painted scenes; write ``work/perception``."""
+    data = load_scenes(work / "scenes", scenes // SHARD_SIZE, IMAGE_SIZE, SCENE_SEED + seed)
+    tokenizer = build_tokenizer(corpus(seed))
+    processor, model = build_processor(tokenizer), build_model(tokenizer, seed)
+    train_perception(model, processor, data, PerceptionSettings(steps=steps, seed=seed), _say)
+    model.save_pretrained(work / "perception")
+    processor.save_pretrained(work / "perception")
+
+
+def behave(work: Path, output: Path, episodes: int, seed: int) -> None:
+    """Stage 2: fine-tune ``work/perception`` on demonstrations; write the finished model to ``output``."""
+    policy = Policy.load(work / "perception", device="cpu")
+    seeds = range(DEMONSTRATION_SEED, DEMONSTRATION_SEED + episodes)
+    played = demonstrations(policy.chat, lambda: DemonstrationEnv(seed), "demonstrator", seeds)
+    solved = sum(bool(episode.success) for episode in played) / episodes
+    _say(f"{episodes} demonstrations, {solved:.3f} of them solved")
+    settings = SftSettings(epochs=2, batch_size=32, learning_rate=3e-4, seed=seed)
+    sft(policy, played, settings, lambda step: _say(f"step {step.step}: loss {step.loss:.3f}"))
+    policy.model.save_pretrained(output)
+    policy.processor.save_pretrained(output)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
