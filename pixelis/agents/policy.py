@@ -300,7 +300,7 @@ class Policy:
 
     @contextlib.contextmanager
     def folded(self) -> Iterator[None]:
-        """Add the adapter into the weights inside the block, which saves two small products a layer while sampling.
+        """Add the adapter into the weights inside the block; saves two small products a layer while sampling.
 
         The weights are put back as the very same tensors, so nothing drifts. In half precision, where the sum
         would be rounded and the sampler would no longer be the policy that is trained, nothing is folded.

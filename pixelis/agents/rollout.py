@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -15,48 +14,13 @@ import numpy as np
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.policy import Policy
 from pixelis.agents.sampling import Decoder, RolloutStats, SamplingSettings
-from pixelis.errors import ConfigError, PixelisError
+from pixelis.agents.seat import EpisodeRequest, Seat
+from pixelis.errors import ConfigError
+
+__all__ = ["Collector", "EnvFactory", "EpisodeRequest", "collect"]
 
 EnvFactory = Callable[[], gym.Env[Any, Any]]
 R = TypeVar("R")
-
-_SUMMED = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
-
-
-@dataclass(frozen=True)
-class EpisodeRequest:
-    """One episode to play.
-
-    Attributes:
-        seed: the env's reset seed; equal for the members of a group.
-        group: which group of the batch.
-        member: index inside the group.
-        options: the env's reset options (``difficulty``, ``split``, ``task``, ...).
-    """
-
-    seed: int
-    group: int = 0
-    member: int = 0
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class _Seat:
-    """An episode in play with its env and its own random numbers."""
-
-    env: gym.Env[Any, Any]
-    episode: Episode
-    options: Mapping[str, Any]
-    rng: np.random.Generator
-    observation: Any = None
-    info: dict[str, Any] = field(default_factory=dict)
-    done: bool = False
-
-    def fail(self, reason: str) -> None:
-        """End the episode as one a trainer must leave out."""
-        self.done = True
-        self.episode.valid_for_training = False
-        self.episode.failure_reason = reason
 
 
 class Collector:
@@ -98,14 +62,11 @@ class Collector:
                 into it).
         """
         self.stats = RolloutStats(episodes=len(requests))
-        seats = [
-            _Seat(self._env(), _blank(request), request.options, _generator(request, rng_seed))
-            for request in requests
-        ]
+        seats = [Seat(self._env(), request) for request in requests]
         try:
-            self._timed_envs(self._reset, seats)
+            self._timed_envs(Seat.reset, seats)
             with policy.folded():
-                self._play(policy, [seat for seat in seats if not seat.done], settings)
+                self._play(policy, [seat for seat in seats if not seat.done], settings, rng_seed)
         finally:
             for seat in seats:
                 self._give_back(seat)
@@ -132,39 +93,36 @@ class Collector:
 
     # ------------------------------------------------------------------ turns
 
-    def _play(self, policy: Policy, seats: list[_Seat], settings: SamplingSettings) -> None:
+    def _play(self, policy: Policy, seats: list[Seat], settings: SamplingSettings, rng_seed: int) -> None:
         decoder = Decoder(policy, self.stats)
+        generators = {id(seat): _generator(seat.request, rng_seed) for seat in seats}
         with _Clock(self.stats):
             seats = self._open(policy, decoder, seats)
         while seats:
             with _Clock(self.stats):
-                uniforms = np.stack([seat.rng.random(settings.max_new_tokens) for seat in seats])
+                uniforms = np.stack([generators[id(seat)].random(settings.max_new_tokens) for seat in seats])
                 limits = [min(settings.max_new_tokens, _room(policy, seat.episode)) for seat in seats]
                 turns = decoder.write(uniforms, settings, limits)
                 for seat, turn in zip(seats, turns, strict=True):
                     seat.episode.segments.append(turn)
             self._timed_envs(
-                lambda seat: _step(seat, policy.chat.action(seat.episode.segments[-1].tokens)), seats
+                lambda seat: seat.step(policy.chat.action(seat.episode.segments[-1].tokens)), seats
             )
             with _Clock(self.stats):
                 seats = self._read(policy, decoder, seats)
 
-    def _open(self, policy: Policy, decoder: Decoder, seats: list[_Seat]) -> list[_Seat]:
+    def _open(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
         """Read the prompts, one for the members of a group that start alike; return the seats that play."""
         prompts: list[Segment] = []
-        starts: list[list[_Seat]] = []
+        starts: list[list[Seat]] = []
         for seat in seats:
             leader = starts[-1][0] if starts else None
-            if (
-                leader is not None
-                and leader.episode.group == seat.episode.group
-                and _same_start(leader, seat)
-            ):
+            if leader is not None and leader.episode.group == seat.episode.group and leader.starts_like(seat):
                 seat.episode.segments.append(prompts[-1])
                 starts[-1].append(seat)
                 continue
-            text, image = _seen(seat)
-            prompt = policy.chat.first(text, image, _tool_schemas(seat.env))
+            text, image = seat.seen()
+            prompt = policy.chat.first(text, image, seat.tool_schemas())
             seat.episode.segments.append(prompt)
             if _room(policy, seat.episode) < 1:
                 seat.episode.truncated = True
@@ -178,14 +136,14 @@ class Collector:
             decoder.start(prompts, [len(group) for group in starts])
         return [seat for group in starts for seat in group]
 
-    def _read(self, policy: Policy, decoder: Decoder, seats: list[_Seat]) -> list[_Seat]:
+    def _read(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
         """Give the episodes that go on their observations; return their seats."""
         going: list[tuple[int, Segment, Segment]] = []
         for row, seat in enumerate(seats):
             if seat.done:
                 continue
             turn = seat.episode.segments[-1]
-            text, image = _seen(seat)
+            text, image = seat.seen()
             segment = policy.chat.later(text, image, int(turn.tokens[-1]))
             if _room(policy, seat.episode) <= len(segment):
                 seat.episode.truncated = seat.done = True
@@ -203,7 +161,7 @@ class Collector:
     def _env(self) -> gym.Env[Any, Any]:
         return self._idle.pop() if self._idle else self._factory()
 
-    def _give_back(self, seat: _Seat) -> None:
+    def _give_back(self, seat: Seat) -> None:
         if seat.episode.valid_for_training:
             self._idle.append(seat.env)
             return
@@ -212,21 +170,7 @@ class Collector:
         except Exception:
             seat.episode.info["close_failed"] = True
 
-    def _reset(self, seat: _Seat) -> None:
-        try:
-            seat.observation, seat.info = seat.env.reset(
-                seed=seat.episode.seed, options=dict(seat.options) or None
-            )
-        except PixelisError:  # a wrong option is the caller's mistake, and the same for every episode
-            raise
-        except Exception as error:
-            seat.fail(f"reset raised {type(error).__name__}: {error}")
-            return
-        if seat.env.spec is not None:
-            seat.episode.env_id = seat.env.spec.id
-        _note(seat)
-
-    def _timed_envs(self, work: Callable[[_Seat], R], seats: Sequence[_Seat]) -> list[R]:
+    def _timed_envs(self, work: Callable[[Seat], R], seats: Sequence[Seat]) -> list[R]:
         start = time.perf_counter()
         results = list(self._threads.map(work, seats) if self._threads is not None else map(work, seats))
         self.stats.env_seconds += time.perf_counter() - start
@@ -258,62 +202,8 @@ class _Clock:
         self._stats.generation_seconds += time.perf_counter() - self._start
 
 
-def _blank(request: EpisodeRequest) -> Episode:
-    return Episode(env_id="", seed=request.seed, group=request.group, member=request.member)
-
-
 def _generator(request: EpisodeRequest, rng_seed: int) -> np.random.Generator:
     return np.random.default_rng([rng_seed, request.seed, request.group, request.member])
-
-
-def _step(seat: _Seat, action: str) -> None:
-    episode = seat.episode
-    try:
-        seat.observation, reward, terminated, truncated, seat.info = seat.env.step(action)
-    except Exception as error:  # whatever an env does wrong, the other episodes go on
-        seat.fail(f"step raised {type(error).__name__}: {error}")
-        return
-    episode.turns += 1
-    episode.reward += float(reward)
-    episode.terminated, episode.truncated = bool(terminated), bool(truncated)
-    seat.done = episode.terminated or episode.truncated
-    _note(seat)
-
-
-def _note(seat: _Seat) -> None:
-    """Take over what the last info says."""
-    info, episode = seat.info, seat.episode
-    episode.tool_calls.extend(info.get("tool_calls", ()))
-    for name, value in info.get("reward_terms", {}).items():
-        episode.reward_terms[name] = episode.reward_terms.get(name, 0.0) + float(value)
-    if "success" in info:
-        episode.success = bool(info["success"])
-    episode.info = {key: value for key, value in info.items() if key not in _SUMMED}
-    if not info.get("valid_for_training", True):
-        seat.fail(str(info.get("failure_reason", "the environment gave no reason")))
-
-
-def _seen(seat: _Seat) -> tuple[str, np.ndarray | None]:
-    """Return the text of the observation, and its image if it is a new one."""
-    observation = seat.observation
-    if not isinstance(observation, Mapping) or not isinstance(observation.get("text"), str):
-        raise ConfigError(
-            "a language policy needs observations that are a dict with 'text', got"
-            f" {type(observation).__name__}; its observation_space must be Dict(text=..., [image=...])"
-        )
-    return observation["text"], observation.get("image") if seat.info.get("view_changed", True) else None
-
-
-def _same_start(one: _Seat, other: _Seat) -> bool:
-    (text, image), (text_2, image_2) = _seen(one), _seen(other)
-    if image is None or image_2 is None:
-        return text == text_2 and image is image_2
-    return text == text_2 and np.array_equal(image, image_2)
-
-
-def _tool_schemas(env: gym.Env[Any, Any]) -> Sequence[Mapping[str, Any]]:
-    toolset = getattr(env.unwrapped, "toolset", None)
-    return toolset.schemas() if toolset is not None else ()
 
 
 def _room(policy: Policy, episode: Episode) -> int:

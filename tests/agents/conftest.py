@@ -1,4 +1,4 @@
-"""Tiny models with random weights, of real transformers classes, written to disk and loaded the ordinary way."""
+"""Tiny models with random weights, of transformers' own classes, saved and loaded the ordinary way."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ SPECIAL = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>", "<im
 TEMPLATE = (
     "{%- for m in messages -%}{{ '<|' + m['role'] + '|>' }}"
     "{%- if m['content'] is string -%}{{ m['content'] }}{%- else -%}{%- for p in m['content'] -%}"
-    "{%- if p['type'] == 'image' -%}<image>{%- else -%}{{ p['text'] }}{%- endif -%}{%- endfor -%}{%- endif -%}"
+    "{%- if p['type'] == 'image' -%}<image>{%- else -%}{{ p['text'] }}{%- endif -%}{%- endfor -%}"
+    "{%- endif -%}"
     "{{ '<|end|>' }}{%- endfor -%}{%- if add_generation_prompt -%}{{ '<|assistant|>' }}{%- endif -%}"
 )
 IMAGE_SIZE, PATCH = 32, 16
