@@ -18,6 +18,7 @@ from pixelis.envs.tools import CallRefused, Tool, ToolOutput, Toolset
 MIN_BOX_SIDE = 0.02
 MAX_FACTOR = 50
 MAX_REGIONS = 48
+REGION_MARGIN = 0.25  # share of a region's longer side that a view around it shows on each side
 
 _COORDINATE = {"type": "number", "minimum": 0, "maximum": 1}
 _BOX = {
@@ -37,7 +38,7 @@ def pixel_toolset(open_workspace: Callable[[Task], PixelWorkspace]) -> Toolset[P
     return Toolset([ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK], open_workspace)
 
 
-def _one_of(tool: str, arguments: Mapping[str, Any], *choices: str) -> str | None:
+def _one_of(arguments: Mapping[str, Any], *choices: str) -> str | None:
     """Return the one choice that was given, ``None`` for none of them; refuse several."""
     given = [name for name in choices if name in arguments]
     if len(given) > 1:
@@ -61,11 +62,11 @@ def _checked_box(box: list[float]) -> Box:
 
 
 def _zoom(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
-    match _one_of("ZOOM", arguments, "box", "region", "center"):
+    match _one_of(arguments, "box", "region", "center"):
         case "box":
-            box = square_around(_checked_box(arguments["box"]), MIN_BOX_SIDE)
+            box = square_around(_checked_box(arguments["box"]), margin=0)
         case "region":
-            box = square_around(workspace.region(arguments["region"]).box, MIN_BOX_SIDE)
+            box = square_around(workspace.region(arguments["region"]).box, REGION_MARGIN)
         case "center":
             box = square_box(arguments["center"], arguments.get("factor", 4))
         case _:
@@ -86,7 +87,7 @@ ZOOM: Tool[PixelWorkspace] = Tool(
 
 
 def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
-    match _one_of("READ_TEXT", arguments, "box", "region"):
+    match _one_of(arguments, "box", "region"):
         case "box":
             box = _checked_box(arguments["box"])
         case "region":
@@ -126,7 +127,7 @@ READ_TEXT: Tool[PixelWorkspace] = Tool(
 
 
 def _segment(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
-    match _one_of("SEGMENT", arguments, "point", "box"):
+    match _one_of(arguments, "point", "box"):
         case "point":
             masks = [segment_point(workspace.view, *workspace.point_to_view(arguments["point"]))]
         case "box":
@@ -192,9 +193,14 @@ GET_PROPERTIES: Tool[PixelWorkspace] = Tool(
 
 # ---------------------------------------------------------------------- THINK
 
+
+def _think(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    return ToolOutput("Noted.")
+
+
 THINK: Tool[PixelWorkspace] = Tool(
     "THINK",
     "Write a thought down. It changes nothing.",
     {"properties": {"thought": {"type": "string", "maxLength": 4000}}},
-    lambda workspace, arguments: ToolOutput("Noted."),
+    _think,
 )
