@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,34 +15,13 @@ import torch
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
+from pixelis.agents.lora import LoraSettings, add_lora, folded
 from pixelis.errors import ConfigError
+
+__all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
 
 # Finite, so that p * log p of a forbidden token is 0 and not NaN.
 FORBIDDEN_LOGIT = torch.finfo(torch.float32).min
-
-
-@dataclass(frozen=True)
-class LoraSettings:
-    """Low-rank adapter (Hu et al., 2021, arXiv:2106.09685) to train instead of the weights.
-
-    Attributes:
-        rank: inner dimension, at least 1.
-        alpha: the update is scaled by ``alpha / rank``.
-        dropout: probability in [0, 1) applied to the adapter's input while the model is in train mode.
-        include_vision: also adapt the vision tower and the projector, not only the language model.
-        target_modules: module names to adapt instead; None means every linear layer but the output head.
-    """
-
-    rank: int = 16
-    alpha: int = 32
-    dropout: float = 0.0
-    include_vision: bool = False
-    target_modules: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        if self.rank < 1 or self.alpha <= 0 or not 0 <= self.dropout < 1:
-            raise ConfigError(f"LoRA needs rank >= 1, alpha > 0 and 0 <= dropout < 1, got {self}")
 
 
 class TokenLogprobs(NamedTuple):
@@ -78,7 +56,7 @@ class Policy:
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         if lora is not None and not self.has_adapter:
-            self.model = _with_lora(self.model, lora)
+            self.model = add_lora(self.model, lora)
 
     @classmethod
     def load(
@@ -298,28 +276,9 @@ class Policy:
         with self.model.disable_adapter():
             yield
 
-    @contextlib.contextmanager
-    def folded(self) -> Iterator[None]:
-        """Add the adapter into the weights inside the block; saves two small products a layer while sampling.
-
-        The weights are put back as the very same tensors, so nothing drifts. In half precision, where the sum
-        would be rounded and the sampler would no longer be the policy that is trained, nothing is folded.
-        """
-        from peft.tuners.lora import Linear
-
-        layers: list[Any] = [m for m in self.model.modules() if isinstance(m, Linear) and _can_fold(m)]
-        kept = [layer.get_base_layer().weight.data for layer in layers]
-        try:
-            for layer, weight in zip(layers, kept, strict=True):
-                (adapter,) = layer.active_adapters
-                with torch.no_grad():
-                    layer.get_base_layer().weight.data = weight + layer.get_delta_weight(adapter)
-                layer.merged_adapters.append(adapter)
-            yield
-        finally:
-            for layer, weight in zip(layers, kept, strict=True):
-                layer.get_base_layer().weight.data = weight
-                layer.merged_adapters.clear()
+    def folded(self) -> contextlib.AbstractContextManager[None]:
+        """Inside the block the adapter is part of the weights, see `pixelis.agents.lora.folded`."""
+        return folded(self.model)
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
         """The parameters an optimiser should see: the adapter's, or all of them without one."""
@@ -344,38 +303,3 @@ class Policy:
         with quiet_libraries():
             model.save_pretrained(str(folder))
             self.processor.save_pretrained(str(folder))
-
-
-def _can_fold(layer: Any) -> bool:
-    plain = layer.get_base_layer().weight.dtype == torch.float32 and not layer.lora_variant
-    return plain and not layer.merged and not layer.disable_adapters and len(layer.active_adapters) == 1
-
-
-def _with_lora(model: Any, settings: LoraSettings) -> Any:
-    import peft
-
-    targets = list(settings.target_modules or language_linears(model, include_vision=settings.include_vision))
-    config = peft.LoraConfig(
-        r=settings.rank,
-        lora_alpha=settings.alpha,
-        lora_dropout=settings.dropout,
-        target_modules=targets,
-        task_type="CAUSAL_LM",
-    )
-    with quiet_libraries():
-        return peft.get_peft_model(model, config).eval()
-
-
-def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
-    """Return the names of the linear layers of a model's language part, the output head left out.
-
-    ``include_vision`` adds the rest of the model. Short names (``q_proj``) where they name no layer outside
-    the language part, else full ones.
-    """
-    named = {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
-    head = model.get_output_embeddings()
-    inside = set(map(id, (model if include_vision else model.get_decoder()).modules()))
-    wanted = [name for name, module in named.items() if id(module) in inside and module is not head]
-    leaves = {name.rsplit(".", 1)[-1] for name in wanted}
-    outside = {name.rsplit(".", 1)[-1] for name in named if name not in wanted}
-    return wanted if leaves & outside else sorted(leaves)
