@@ -18,8 +18,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from pixelis.envs.spaces import clean_text
+
 MAX_CALLS_PER_TURN = 16
 MAX_ACTION_LENGTH = 16_384
+MAX_DEPTH = 32
+"""Deepest nesting of arrays and objects in a call: not every program can store deeper ones."""
+MAX_NUMBER = 2**63 - 1
 
 _CALL_OPEN, _CALL_CLOSE = "<tool_call>", "</tool_call>"
 _ANSWER_OPEN, _ANSWER_CLOSE = "<answer>", "</answer>"
@@ -54,8 +59,11 @@ class ParsedAction:
 
 
 def parse_action(text: str) -> ParsedAction:
-    """Return the calls and the answer in ``text``; text longer than ``MAX_ACTION_LENGTH`` is cut first."""
-    text = text[:MAX_ACTION_LENGTH]
+    """Return the calls and the answer in ``text``.
+
+    Text longer than ``MAX_ACTION_LENGTH`` is cut first; unpaired surrogates count as ``?``.
+    """
+    text = clean_text(text[:MAX_ACTION_LENGTH])
     calls: list[ToolCall | BadCall] = []
     position = 0
     while True:
@@ -68,7 +76,9 @@ def parse_action(text: str) -> ParsedAction:
         if call_at < 0:
             return ParsedAction(tuple(calls), None)
         if len(calls) == MAX_CALLS_PER_TURN:
-            calls.append(BadCall("too_many_calls", f"Only the first {MAX_CALLS_PER_TURN} calls of a turn are run."))
+            calls.append(
+                BadCall("too_many_calls", f"Only the first {MAX_CALLS_PER_TURN} calls of a turn are run.")
+            )
             return ParsedAction(tuple(calls), None)
         start = call_at + len(_CALL_OPEN)
         end = text.find(_CALL_CLOSE, start)
@@ -93,8 +103,8 @@ def _parse_call(body: str) -> ToolCall | BadCall:
     arguments = value.get("arguments", {})
     if not isinstance(arguments, dict):
         return BadCall("bad_call", f'"arguments" must be an object. {CALL_HELP}')
-    if not _is_finite(arguments):
-        return BadCall("bad_json", f"A number is too large. {CALL_HELP}")
+    if problem := _problem_with(value):
+        return BadCall("bad_json", f"{problem} {CALL_HELP}")
     return ToolCall(value["name"], arguments)
 
 
@@ -107,8 +117,8 @@ def _parse_xml_arguments(name: str, body: str) -> ToolCall | BadCall:
             return BadCall("unclosed_call", f"<parameter={match.group(1)}> has no </parameter>. {CALL_HELP}")
         arguments[match.group(1)] = _value(body[match.end() : end].strip())
         position = end
-    if not _is_finite(arguments):
-        return BadCall("bad_json", f"A number is too large. {CALL_HELP}")
+    if problem := _problem_with(arguments):
+        return BadCall("bad_json", f"{problem} {CALL_HELP}")
     return ToolCall(name, arguments)
 
 
@@ -124,15 +134,23 @@ def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _is_finite(value: Any) -> bool:
-    """Return whether no number in ``value`` overflowed to infinity (``1e999`` is legal JSON)."""
-    pending = [value]
+def _problem_with(value: Any) -> str:
+    r"""Return why a JSON value is refused though it parsed, in words for the model; empty when it is fine.
+
+    Refused are numbers that no 64-bit number holds (``1e999`` is legal JSON), half surrogate pairs
+    (``"\ud800"`` is legal too) and deep nesting: each would break a program that reads the record later.
+    """
+    pending = [(value, 0)]
     while pending:
-        item = pending.pop()
+        item, depth = pending.pop()
+        if depth > MAX_DEPTH:
+            return f"The call is nested more than {MAX_DEPTH} deep."
         if isinstance(item, dict):
-            pending.extend(item.values())
+            pending.extend((part, depth + 1) for pair in item.items() for part in pair)
         elif isinstance(item, list):
-            pending.extend(item)
-        elif isinstance(item, float) and not math.isfinite(item):
-            return False
-    return True
+            pending.extend((part, depth + 1) for part in item)
+        elif isinstance(item, str) and item != clean_text(item):
+            return "A text holds half of a surrogate pair."
+        elif isinstance(item, int | float) and (not math.isfinite(item) or abs(item) > MAX_NUMBER):
+            return "A number is too large."
+    return ""

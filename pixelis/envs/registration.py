@@ -71,7 +71,9 @@ def check_env_id(env_id: str) -> str:
         try:
             __import__(module)
         except ImportError as error:
-            raise UnknownEnvError(f"environment {env_id!r}: cannot import module {module!r} ({error})") from None
+            raise UnknownEnvError(
+                f"environment {env_id!r}: cannot import module {module!r} ({error})"
+            ) from None
     if name not in gym.registry:
         ours = [known for known in gym.registry if known.startswith(f"{NAMESPACE}/")]
         candidates = list(gym.registry) if "/" not in name else ours

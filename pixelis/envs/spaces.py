@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import multiprocessing
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.spaces.utils import flatten, flatten_space, unflatten
+from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory
 
 TRUNCATION_MARK = "\n[… cut]"
 
@@ -18,6 +21,11 @@ def truncate_text(text: str, max_length: int) -> str:
     if len(text) <= max_length:
         return text
     return text[: max(0, max_length - len(TRUNCATION_MARK))] + TRUNCATION_MARK[:max_length]
+
+
+def clean_text(text: str) -> str:
+    """Return ``text`` with every unpaired surrogate as ``?``: Unicode text that can be encoded as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class Utf8Text(spaces.Text):
@@ -46,7 +54,7 @@ class Utf8Text(spaces.Text):
             return False
         return True
 
-    def to_jsonable(self, sample_n: Sequence[str]) -> list[str]:
+    def to_jsonable(self, sample_n: Iterable[str]) -> list[str]:
         """Return the samples as they are: text is JSON already."""
         return list(sample_n)
 
@@ -63,3 +71,59 @@ class Utf8Text(spaces.Text):
         return isinstance(other, Utf8Text) and other.max_length == self.max_length
 
     __hash__ = None  # type: ignore[assignment]  # like every Gymnasium space: mutable, so unhashable
+
+
+# ---------------------------------------------------------------------- Utf8Text as numbers
+# Gymnasium's own functions for Text know its character set only. With these, flattening wrappers and the
+# shared memory of AsyncVectorEnv (its default) carry any text, as code points followed by _NO_CHARACTER.
+
+_NO_CHARACTER = 0x110000
+
+
+@flatten.register(Utf8Text)
+def _flatten_text(space: Utf8Text, x: str) -> np.ndarray:
+    points = np.full(space.max_length, _NO_CHARACTER, np.int32)
+    points[: len(x)] = np.frombuffer(x.encode("utf-32-le", "surrogatepass"), np.int32)
+    return points
+
+
+@unflatten.register(Utf8Text)
+def _unflatten_text(space: Utf8Text, x: np.ndarray) -> str:
+    kept = x[x != _NO_CHARACTER].astype("<i4")
+    return kept.tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@flatten_space.register(Utf8Text)
+def _flatten_text_space(space: Utf8Text) -> spaces.Box:
+    return spaces.Box(0, _NO_CHARACTER, (space.max_length,), np.int32)
+
+
+class _SharedTexts(Sequence[str]):
+    """The texts in a vector environment's shared memory, decoded when looked at; a deep copy is a tuple.
+
+    ``AsyncVectorEnv`` asks for its observations once and expects to see every later write in them.
+    """
+
+    def __init__(self, space: Utf8Text, rows: np.ndarray) -> None:
+        self._space, self._rows = space, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(_unflatten_text(self._space, row) for row in self._rows)[index]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
+
+
+@create_shared_memory.register(Utf8Text)
+def _create_text_memory(space: Utf8Text, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    memory = ctx.Array("i", n * space.max_length)
+    np.frombuffer(memory.get_obj(), np.int32)[:] = _NO_CHARACTER
+    return memory
+
+
+@read_from_shared_memory.register(Utf8Text)
+def _read_texts(space: Utf8Text, shared_memory: Any, n: int = 1) -> Any:
+    return _SharedTexts(space, np.frombuffer(shared_memory.get_obj(), np.int32).reshape(n, space.max_length))

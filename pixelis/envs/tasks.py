@@ -54,26 +54,39 @@ class Task:
         ``id``, ``difficulty`` and ``split`` may be left out by people who write tasks by hand.
 
         Raises:
-            TaskError: not an object, a field missing, unknown or of the wrong type, or another family's task.
+            TaskError: not an object, a field missing, unknown or of the wrong type, another family's task, or
+                data that are not JSON.
+            SplitError: an unknown split.
         """
         if not isinstance(value, Mapping):
-            raise TaskError(f"a task must be a mapping with question, answer and data, got {type(value).__name__}")
+            raise TaskError(
+                f"a task must be a mapping with question, answer and data, got {type(value).__name__}"
+            )
         fields = {"id": "given", "family": family, "difficulty": 0, "split": "train", "data": {}, **value}
         for name in fields:
             if name not in cls.__dataclass_fields__:
-                raise TaskError(f"unknown task field {name!r}.{suggest(name, cls.__dataclass_fields__)}")
-        expected = {name: int if name == "difficulty" else Mapping if name == "data" else str for name in fields}
+                raise TaskError(f"unknown task field {name!r}.{suggest(str(name), cls.__dataclass_fields__)}")
+        expected = {
+            name: int if name == "difficulty" else Mapping if name == "data" else str for name in fields
+        }
         for name in ("question", "answer"):
             if name not in fields:
                 raise TaskError(f"the task has no {name!r}; give at least question and answer")
         for name, kind in expected.items():
             if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
                 raise TaskError(
-                    f"task field {name!r} must be {kind.__name__}, got {type(fields[name]).__name__}; correct the task"
+                    f"task field {name!r} must be {kind.__name__}, got {type(fields[name]).__name__}; "
+                    "correct the task"
                 )
         if fields["family"] != family:
             raise TaskError(f"this environment plays {family!r} tasks, got one of {fields['family']!r}")
-        return cls(**{**fields, "data": dict(fields["data"])})
+        check_split(fields["split"])
+        task = cls(**{**fields, "data": dict(fields["data"])})
+        try:
+            _ = task.content_hash
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TaskError(f"a task must be JSON values only, so that it can be stored: {error}") from None
+        return task
 
 
 class TaskSource(Protocol):
@@ -94,9 +107,14 @@ class TaskSource(Protocol):
 
 def check_difficulty(difficulty: Any, allowed: range) -> int:
     """Return ``difficulty`` when it is an integer in ``allowed``, else raise ``DifficultyError``."""
-    if isinstance(difficulty, bool) or not isinstance(difficulty, int | np.integer) or int(difficulty) not in allowed:
+    if (
+        isinstance(difficulty, bool)
+        or not isinstance(difficulty, int | np.integer)
+        or int(difficulty) not in allowed
+    ):
         raise DifficultyError(
-            f"difficulty must be an integer from {allowed[0]} to {allowed[-1]}, got {difficulty!r}; choose one of these"
+            f"difficulty must be an integer from {allowed[0]} to {allowed[-1]}, got {difficulty!r}; "
+            "choose one of these"
         )
     return int(difficulty)
 
@@ -104,5 +122,7 @@ def check_difficulty(difficulty: Any, allowed: range) -> int:
 def check_split(split: Any) -> str:
     """Return ``split`` when it is ``train`` or ``test``, else raise ``SplitError``."""
     if split not in SPLITS:
-        raise SplitError(f"split must be 'train' or 'test', got {split!r}; training uses 'train', evaluation 'test'")
+        raise SplitError(
+            f"split must be 'train' or 'test', got {split!r}; training uses 'train', evaluation 'test'"
+        )
     return str(split)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -12,12 +12,13 @@ from gymnasium import spaces
 
 from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, parse_action
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
-from pixelis.envs.spaces import Utf8Text, truncate_text
+from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.errors import ActionTypeError, ConfigError, suggest
 
 W = TypeVar("W")
+W_contra = TypeVar("W_contra", contravariant=True)
 
 MAX_TEXT_LENGTH = 8_192
 _OPTIONS = ("difficulty", "split", "task")
@@ -43,10 +44,10 @@ class Verdict:
         return float(sum(self.weights.get(name, 0.0) * value for name, value in self.terms.items()))
 
 
-class Verifier(Protocol[W]):
+class Verifier(Protocol[W_contra]):
     """Judges the answer (``None`` when the episode ended without one) and the final state."""
 
-    def __call__(self, task: Task, answer: str | None, workspace: W) -> Verdict:
+    def __call__(self, task: Task, answer: str | None, workspace: W_contra) -> Verdict:
         """Return the verdict; the same arguments always give the same one."""
         ...
 
@@ -74,7 +75,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "render_fps": 2}
+    metadata: dict[str, Any] = {"render_modes": [], "render_fps": 2}  # noqa: RUF012  # as gym.Env declares it
 
     def __init__(
         self,
@@ -91,7 +92,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
             raise ConfigError(f"max_turns must be an integer of at least 1, got {max_turns!r}; 8 is usual")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ConfigError(f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}")
+            raise ConfigError(
+                f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}"
+            )
         self.source, self.toolset, self.verifier = source, toolset, verifier
         self.max_turns = max_turns
         self.difficulty = check_difficulty(difficulty, source.difficulties)
@@ -123,11 +126,12 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             ConfigError, DifficultyError, SplitError, TaskError: an option is unknown or has a bad value.
         """
         super().reset(seed=seed)
-        self.task = self._choose_task(options or {})
-        self.workspace = self.toolset.open_workspace(self.task)
+        task = self._choose_task(options or {})
+        self.workspace = self.toolset.open_workspace(task)  # first, so that a bad task changes nothing
+        self.task = task
         self.turn, self.results, self.answer = 0, [], None
         self._ended = False
-        text = f"{self.task.question}\n{self.instructions}" if self.instructions else self.task.question
+        text = f"{task.question}\n{self.instructions}" if self.instructions else task.question
         if self.render_mode == "human":
             self.render()
         return self._observation(text), {**self._info([]), "view_changed": True}
@@ -141,7 +145,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """
         if not isinstance(action, str):
             raise ActionTypeError(
-                f"an action is one assistant turn as a str, got {type(action).__name__}; pass the model's text"
+                f"an action is one assistant turn as a str, got {type(action).__name__}; "
+                "pass the model's text"
             )
         if self.task is None or self._ended:
             raise gym.error.ResetNeeded("the episode has not begun or has ended; call reset() first")
@@ -149,7 +154,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         parsed = parse_action(action)
         results = [self._run(call) for call in parsed.calls]
         if not results and parsed.answer is None:
-            results.append(ToolResult("", False, f"No tool call and no answer. {CALL_HELP}", error_code="no_action"))
+            results.append(
+                ToolResult("", False, f"No tool call and no answer. {CALL_HELP}", error_code="no_action")
+            )
         self.results.extend(results)
         self.turn += 1
         self.answer = parsed.answer
@@ -189,9 +196,11 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     # ------------------------------------------------------------------ private
 
     def _choose_task(self, options: Mapping[str, Any]) -> Task:
+        if not isinstance(options, Mapping):
+            raise ConfigError(f"reset options must be a dict with {_OPTIONS}, got {type(options).__name__}")
         for name in options:
             if name not in _OPTIONS:
-                raise ConfigError(f"unknown reset option {name!r}.{suggest(name, _OPTIONS)}")
+                raise ConfigError(f"unknown reset option {name!r}.{suggest(str(name), _OPTIONS)}")
         difficulty = check_difficulty(options.get("difficulty", self.difficulty), self.source.difficulties)
         split = check_split(options.get("split", self.split))
         if "task" in options:
@@ -212,7 +221,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return verdict.reward
 
     def _observation(self, text: str) -> dict[str, Any]:
-        observation: dict[str, Any] = {"text": truncate_text(text, MAX_TEXT_LENGTH)}
+        observation: dict[str, Any] = {"text": truncate_text(clean_text(text), MAX_TEXT_LENGTH)}
         image = self.observe_image()
         if image is not None:
             observation["image"] = image

@@ -49,7 +49,8 @@ class ToolResult:
         ok: whether it was carried out.
         text: what the model reads.
         data: what programs read; JSON.
-        error_code: ``None`` when ``ok``; else e.g. ``bad_json``, ``unknown_tool``, ``bad_arguments``, or a tool's own.
+        error_code: ``None`` when ``ok``; else e.g. ``bad_json``, ``unknown_tool``, ``bad_arguments``, or one
+            of the tool's own.
         arguments: the arguments as given.
     """
 

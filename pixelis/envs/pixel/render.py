@@ -1,4 +1,4 @@
-"""A picture of an episode for people: the scene with the view's box on it, the view, the calls, the answer."""
+"""A picture of an episode for people: the scene, the view's box on it, the view, the calls, the answer."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task
 from pixelis.envs.tools import ToolResult
 from pixelis.errors import MissingDependencyError
+from pixelis.rewards.answers import text_matches
 
 SCENE_SIDE, PANEL_WIDTH, MARGIN = 640, 320, 12
 FRAME_SHAPE = (SCENE_SIDE + 2 * MARGIN, SCENE_SIDE + PANEL_WIDTH + 3 * MARGIN, 3)
@@ -68,11 +69,12 @@ def _write_log(
     ending = (
         []
         if answer is None
-        else [(f"answer: {_printable(answer)}", _GOOD if answer == task.answer else _BAD)]
+        else [(f"answer: {_printable(answer)}", _GOOD if text_matches(answer, task.answer) else _BAD)]
     )
     room = (FRAME_SHAPE[0] - MARGIN - y) // _LINE_HEIGHT - len(ending)
     lines = [line for result in results for line in _result_lines(result)]
-    for text, colour in [*lines[-room:], *ending]:
+    shown = lines[-room:] if room > 0 else []
+    for text, colour in [*shown, *ending]:
         draw.text((x, y), text, colour, _font(13))
         y += _LINE_HEIGHT
 

@@ -53,7 +53,8 @@ def _checked_box(box: list[float]) -> Box:
     if x1 - x0 < MIN_BOX_SIDE or y1 - y0 < MIN_BOX_SIDE:
         raise CallRefused(
             "box_too_small",
-            f"a box needs x1 - x0 and y1 - y0 of at least {MIN_BOX_SIDE}, got {x1 - x0:.3f} and {y1 - y0:.3f}.",
+            f"a box needs x1 - x0 and y1 - y0 of at least {MIN_BOX_SIDE}, "
+            f"got {x1 - x0:.3f} and {y1 - y0:.3f}.",
         )
     return (x0, y0, x1, y1)
 
@@ -152,7 +153,8 @@ def _describe_region(workspace: PixelWorkspace, mask: Any) -> dict[str, Any]:
 
 SEGMENT: Tool[PixelWorkspace] = Tool(
     "SEGMENT",
-    "Segment the object at a point or in a box; with neither, list the regions of the current view that stand out.",
+    "Segment the object at a point or in a box; with neither, list the regions of the current view "
+    "that stand out.",
     {"properties": {"point": _POINT, "box": _BOX}},
     _segment,
 )

@@ -30,7 +30,7 @@ class FoundRegion:
 
 
 class PixelWorkspace:
-    """One episode's image and view. Only ``zoom`` changes the view; regions belong to the view they were found in.
+    """One episode's image and view; only ``look`` changes the view; a region belongs to its view.
 
     Args:
         image: the scene at native resolution, RGB; not modified.
@@ -46,7 +46,7 @@ class PixelWorkspace:
         self.look(WHOLE)
 
     def look(self, box: Box) -> None:
-        """Make the square ``box`` (normalised to the scene) the current view; regions of the last view are dropped."""
+        """Make the square ``box`` (0-1 of the scene) the current view and drop the last view's regions."""
         self.view_box = box
         self._stale_regions += len(self._regions)
         self._regions = {}
@@ -72,7 +72,7 @@ class PixelWorkspace:
     # ------------------------------------------------------------------ regions
 
     def add_region(self, mask: np.ndarray) -> tuple[int, FoundRegion]:
-        """Remember a mask of the current view; return its id (ids are never reused in an episode) and the region."""
+        """Remember a mask of the current view; return its id (unique in an episode) and the region."""
         rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
         pixels = (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1)
         region = FoundRegion(mask, self.to_scene(pixels))
@@ -103,7 +103,7 @@ class PixelWorkspace:
         return (x0 + left, y0 + top, x0 + right, y0 + bottom)
 
     def to_view(self, box: Sequence[float]) -> tuple[int, int, int, int]:
-        """Return the part of a scene box that lies in the view, in view pixels; refuse one that lies outside."""
+        """Return the part of a scene box that is in the view, in view pixels; refuse one outside it."""
         x0, y0, x1, y1 = self.view_box
         scale = self.view_size / (x1 - x0)
         left, top = (round((max(box[0], x0) - x0) * scale), round((max(box[1], y0) - y0) * scale))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +41,15 @@ class StreetSigns:
             family=self.family,
             difficulty=difficulty,
             split=split,
-            question=f"What code is on the {sign.colour} {sign.kind}?",
+            question=ask_for(sign.colour, sign.kind),
             answer=sign.code,
             data={"scene": scene.to_json(), "target": index},
         )
+
+
+def ask_for(colour: str, kind: str) -> str:
+    """Return the question about one sign; in a scene colour and kind together name one sign only."""
+    return f"What code is on the {colour} {kind}?"
 
 
 def target_sign(task: Task) -> tuple[Scene, Sign]:
@@ -75,18 +80,20 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
 
     A street of 1536×1536 pixels holds 3 to 40 signs, each in a colour and with a four-character code. The
     question names one of them: "What code is on the green sign?". The first view shows the whole street at
-    384×384, where the text is 4 pixels high and cannot be read by anyone. The agent must ZOOM to the right place,
-    READ_TEXT there, and answer. Every tool sees the current view's pixels, never the scene behind them.
+    384×384, where the text is 4 pixels high and cannot be read by anyone. The agent must ZOOM to the right
+    place, READ_TEXT there, and answer. Every tool sees the current view's pixels, never the scene behind
+    them.
 
     ## Action space
 
-    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the episode.
+    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
+    episode.
 
     | call | arguments | effect |
     |---|---|---|
     | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
     | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
-    | SEGMENT | `point`, or `box`, or nothing | a region at the point or in the box; with nothing, all that stand out |
+    | SEGMENT | `point`, or `box`, or nothing | the region there; with nothing, all that stand out |
     | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
     | THINK | `thought` | nothing |
 
@@ -101,8 +108,8 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
 
     ## Rewards
 
-    1 for the code on the sign that was asked for (letter case and surrounding space ignored), else 0. No partial
-    credit, and nothing for calling tools. `info["success"]` says the same.
+    1 for the code on the sign that was asked for (letter case and surrounding space ignored), else 0. No
+    partial credit, and nothing for calling tools. `info["success"]` says the same.
 
     ## Starting state
 
@@ -118,9 +125,9 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
 
     | name | default | meaning |
     |---|---|---|
-    | `difficulty` | 1 | 0: 3 signs; 1: 6; 2: 12, look-alike colours; 3: 24, three kinds, tilt ≤ 3°; 4: 40, tilt ≤ 5°, noise |
+    | `difficulty` | 1 | 0: 3 signs; 1: 6; 2: 12, look-alike colours; 3: 24 of three kinds; 4: 40, turned |
     | `split` | `train` | `train` or `test` |
-    | `reader` | `ocr` | `ocr`: rapidocr on the view's pixels; `truth`: from the scene, by the measured legibility curve |
+    | `reader` | `ocr` | `ocr`: rapidocr on pixels; `truth`: the scene's text as far as it is legible |
     | `max_turns` | 8 | turns before truncation |
     | `view_size` | 384 | side of the views, 64–1024 pixels |
     | `render_mode` | `None` | `rgb_array` or `human` |
@@ -145,7 +152,7 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
     scenes, tools and verification here are our own.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
 
     def __init__(
         self,
@@ -159,7 +166,8 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
     ) -> None:
         if isinstance(view_size, bool) or not isinstance(view_size, int) or view_size not in VIEW_SIZES:
             raise ConfigError(
-                f"view_size must be an integer from {VIEW_SIZES[0]} to {VIEW_SIZES[-1]}, got {view_size!r}; 384 is usual"
+                f"view_size must be an integer from {VIEW_SIZES[0]} to {VIEW_SIZES[-1]}, got {view_size!r}; "
+                "384 is usual"
             )
         self._reader, self.view_size = make_reader(reader), view_size
         self._window: Window | None = None
@@ -183,7 +191,7 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
         return {**super().policies(), **zoom_read_policies()}
 
     def render(self) -> Any:
-        """Return (``rgb_array``) or show (``human``) the scene with the view's box, the calls and the answer."""
+        """Return (``rgb_array``) or show (``human``) the scene with the view's box, the calls, the answer."""
         if self.render_mode is None or self.task is None:
             return None
         frame = render_episode(self.task, self.workspace, self.results, self.answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,17 @@ def _target(env: ToolEnv[Any]) -> tuple[Scene, Sign]:
     return target_sign(env.task)
 
 
+def _read_sign(scene: Scene, sign: Sign, factors: Iterator[float], info: Mapping[str, Any]) -> str:
+    """Return the turn that answers with the code that the last turn read, or looks at the sign once more."""
+    for result in info["tool_calls"]:
+        text = result["data"].get("text", "").replace(" ", "")
+        if result["tool"] == "READ_TEXT" and looks_like_code(text):
+            return answer(text)
+    box = sign.box(scene.size)
+    center = [round((box[0] + box[2]) / 2, 4), round((box[1] + box[3]) / 2, 4)]
+    return call("ZOOM", center=center, factor=next(factors, 7.0)) + call("READ_TEXT", box=list(box))
+
+
 class OraclePolicy:
     """Knows where the sign is, but reads it with the tools; tries another factor when no code came out."""
 
@@ -47,15 +58,8 @@ class OraclePolicy:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return ZOOM, READ_TEXT on the sign, or the answer."""
-        for result in info["tool_calls"]:
-            text = result["data"].get("text", "").replace(" ", "")
-            if result["tool"] == "READ_TEXT" and looks_like_code(text):
-                return answer(text)
         scene, sign = _target(self._env)
-        box = sign.box(scene.size)
-        center = [round((box[0] + box[2]) / 2, 4), round((box[1] + box[3]) / 2, 4)]
-        factor = next(self._factors, 7.0)
-        return call("ZOOM", center=center, factor=factor) + call("READ_TEXT", box=list(box))
+        return _read_sign(scene, sign, self._factors, info)
 
 
 class OverviewOnlyPolicy:
@@ -78,6 +82,22 @@ class OverviewOnlyPolicy:
             "".join(self._rng.choice(list(CODE_ALPHABET), 4))
         ]
         return answer(codes[self._rng.integers(len(codes))])
+
+
+class RandomSignPolicy:
+    """Looks closer as the oracle does, but at any one of the signs: what not finding the one is worth."""
+
+    def __init__(self, env: ToolEnv[Any]) -> None:
+        self._env, self._factors = env, iter(ORACLE_FACTORS)
+        self._sign: Sign | None = None
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return ZOOM and READ_TEXT on the sign drawn for this task, or the code that was read there."""
+        if self._sign is None:
+            scene, _ = _target(self._env)
+            rng = np.random.default_rng(int(info["task"]["hash"], 16))
+            self._sign = scene.signs[rng.integers(len(scene.signs))]
+        return _read_sign(_target(self._env)[0], self._sign, self._factors, info)
 
 
 class FixedTurns:
@@ -131,6 +151,7 @@ def zoom_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
     return {
         "oracle": OraclePolicy,
         "overview_only": OverviewOnlyPolicy,
+        "random_sign": RandomSignPolicy,
         "exploit_answer_everything": AnswerEverythingPolicy,
         "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
         "exploit_tag_stuffing": lambda env: FixedTurns([_stuffed_tags()]),
