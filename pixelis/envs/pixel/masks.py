@@ -20,11 +20,12 @@ def fill_holes(mask: NDArray[np.uint8]) -> Mask:
     """
     import cv2
 
-    closed = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
+    padded = np.pad(mask, 1)  # closing would grow a mask along the image's edge
+    closed = cv2.morphologyEx(padded, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
     contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    filled = np.zeros_like(mask)
+    filled = np.zeros_like(padded)
     cv2.drawContours(filled, contours, -1, (1,), cv2.FILLED)
-    return filled.astype(bool)
+    return filled[1:-1, 1:-1].astype(bool)
 
 
 def stroke_width(mask: Mask) -> float:

@@ -14,7 +14,7 @@ from PIL import ImageFont
 
 from pixelis.envs.pixel.ocr import Line, PixelBox, Reading, make_line
 from pixelis.envs.pixel.paint import FONT_FOLDER
-from pixelis.envs.pixel.scene import Scene, Sign
+from pixelis.envs.pixel.signs import Scene, Sign
 
 LEGIBILITY: tuple[tuple[float, float], ...] = (
     (4.0, 0.0),
@@ -30,8 +30,9 @@ LEGIBILITY: tuple[tuple[float, float], ...] = (
 Measured on 60 strings drawn at 32 px and averaged down; straight lines in between.
 """
 
+_LETTER_SPACE = 1.0  # native pixels between the letters of a sign
 _LEAST_VISIBLE = 0.7  # share of a character's height and width that must be inside the region
-_MISTAKES = str.maketrans("ABCDEFGHJKLMNPRSTUVWXYZ0123456789", "4BGOFPCNIXIWNRPBJIUYVNKY5ODIZB4S6B7"[:33])
+_MISTAKES = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "48GOFPCM1IXIWH0RORBIVYUKX2O12E45GIB3")
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,8 @@ def sign_texts(scene: Scene, view_box: Sequence[float], view_size: int) -> list[
 
 
 def _sign_text(sign: Sign, scale: float, origin: tuple[float, float]) -> TextItem:
-    half = _text_width(sign.font, sign.text_height, sign.code) / 2, sign.text_height / 2
+    width = _text_width(sign.font, sign.text_height, sign.code) + _LETTER_SPACE * (len(sign.code) - 1)
+    half = width / 2, sign.text_height / 2
     angle = math.radians(sign.angle_degrees)
     cos, sin = math.cos(angle), math.sin(angle)
     corners = []

@@ -178,17 +178,12 @@ class _Search:
         return (labels == counts.argmax()).astype(np.uint8) if counts.any() else None
 
     def _is_strip_along_another(self, box: PixelBox, thickness: float) -> bool:
-        """Tell whether a thin shape lies inside, or just outside, the box of a region many times as thick."""
+        """Tell whether a thin shape runs along the edge, in or out, of a region many times as thick."""
         reach = thickness + 4
         for region in self.regions:
             x0, y0, x1, y1 = region.box
-            beside = (
-                box[0] >= x0 - reach
-                and box[1] >= y0 - reach
-                and box[2] <= x1 + reach
-                and box[3] <= y1 + reach
-            )
-            if beside and thickness < 0.25 * min(x1 - x0, y1 - y0):
+            insets = (box[0] - x0, box[1] - y0, x1 - box[2], y1 - box[3])
+            if -reach <= min(insets) <= reach and thickness < 0.25 * min(x1 - x0, y1 - y0):
                 return True
         return False
 

@@ -19,7 +19,7 @@ __all__ = ["Region", "salient_regions", "segment_box", "segment_point"]
 
 _TOLERANCES = (4, 6, 8, 10, 13, 16, 20, 25, 31, 38, 46)
 _SMALLEST_SEGMENT = 30  # pixels; below this a flood has only found noise
-_BLOT = 12  # pixels; a letter this small has lost its strokes to the smoothing
+_BLOT = 16  # pixels; a letter this small has lost its strokes to the smoothing
 _LARGEST_SHARE = 0.6  # of the view; above this a flood has leaked into the background
 
 

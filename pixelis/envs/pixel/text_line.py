@@ -7,18 +7,22 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pixelis.envs.pixel.masks import fill_holes
+
 _STEEPEST = math.tan(math.radians(8))
-_LEAST_CONTRAST = 60.0  # sum of the RGB differences between ink and surface
-_MARGIN = 0.3  # of the line's height, kept around it: recognisers are trained on loose crops
+_SURFACE = 54  # sum of RGB differences up to which a pixel is the board: noise of +-18 a channel
+_LEAST_BOARD = 0.35  # share of the region that one plain board must fill
+_MARGIN = 0.35  # of the line's height, kept around it: recognisers are trained on loose crops
 
 
 def find_text_line(pixels: NDArray[np.uint8]) -> tuple[int, int, int, int] | None:
     """Return the box of the only line of text in a region, or None when there may be none or several.
 
-    The ink is what differs from the region's main colour and does not touch its edge (backdrop in the corners
-    of a turned sign, a frame). Its connected components must look like the characters of one line: of similar
-    height, no wider than a few characters, no far gaps, and their centres on one straight line of at most 8
-    degrees.
+    The region's main colour is the board. What differs from it and lies wholly on it is ink (so neither
+    frames nor the street in the corners of a turned sign). The ink's connected components must look like the
+    characters of one
+    line: of similar height, no wider than a few characters, no far gaps, and their centres on one straight
+    line of at most 8 degrees.
 
     Args:
         pixels: ``[H, W, 3]`` uint8 RGB.
@@ -29,21 +33,41 @@ def find_text_line(pixels: NDArray[np.uint8]) -> tuple[int, int, int, int] | Non
     import cv2
 
     height, width = pixels.shape[:2]
-    difference = np.abs(
-        pixels.astype(np.int16) - np.median(pixels[::2, ::2], axis=(0, 1)).astype(np.int16)
-    ).sum(-1)
-    peak = float(np.percentile(difference, 98))
-    if peak < _LEAST_CONTRAST or height > width:
+    if height > width:
         return None
-    ink = (difference > 0.5 * peak).astype(np.uint8)
-    _, _, stats, centres = cv2.connectedComponentsWithStats(ink, connectivity=8)
-    parts = stats[1:]
-    inside = (parts[:, 0] > 0) & (parts[:, 1] > 0)
-    inside &= (parts[:, 0] + parts[:, 2] < width) & (parts[:, 1] + parts[:, 3] < height)
-    inside &= parts[:, 3] >= 4
-    if not inside.any():
+    middle = np.median(pixels[::2, ::2].reshape(-1, 3), axis=0).astype(np.int16)
+    difference = np.abs(pixels.astype(np.int16) - middle).sum(-1)
+    ink = _ink_on_board(difference)
+    if ink is None:
         return None
-    return _line_of(parts[inside], centres[1:][inside], (height, width))
+    _, _, stats, means = cv2.connectedComponentsWithStats(ink, connectivity=8)
+    stats, centres = np.asarray(stats, np.int32), np.asarray(means, np.float64)
+    kept = stats[1:, cv2.CC_STAT_HEIGHT] >= 4
+    if not kept.any():
+        return None
+    return _line_of(stats[1:][kept], centres[1:][kept], (height, width))
+
+
+def _ink_on_board(difference: NDArray[np.int16]) -> NDArray[np.uint8] | None:
+    """Return the ink as 0/1 ``[H, W]``, or None if no plain board fills the region.
+
+    Args:
+        difference: how far each pixel is from the board's colour.
+    """
+    import cv2
+
+    plain = (difference < _SURFACE).astype(np.uint8)
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(plain, connectivity=4)
+    largest = 1 + int(stats[1:, cv2.CC_STAT_AREA].argmax()) if len(stats) > 1 else 0
+    if largest == 0 or stats[largest, cv2.CC_STAT_AREA] < _LEAST_BOARD * difference.size:
+        return None
+    board = fill_holes((labels == largest).astype(np.uint8))
+    drawn = board & (difference >= _SURFACE)
+    if not drawn.any():
+        return None
+    # Half of the ink's own contrast separates strokes that blur has joined.
+    contrast = float(np.percentile(difference[drawn], 80))
+    return (board & (difference >= max(_SURFACE, 0.5 * contrast))).astype(np.uint8)
 
 
 def _line_of(
@@ -56,22 +80,28 @@ def _line_of(
         centres: ``[N, 2]`` x, y.
         size: height and width of the region.
     """
-    tall = parts[:, 3] >= 0.6 * parts[:, 3].max()
-    letters, middle = parts[tall], centres[tall]
-    line_height = float(np.median(letters[:, 3]))
-    if not 2 <= len(letters) <= 40 or letters[:, 2].max() > 4 * line_height:
+    letters = parts[:, 3] >= 0.6 * np.percentile(parts[:, 3], 75)
+    # What is lower than a letter may be a dot or a dash; anything nearly as large means that this is no plain
+    # line.
+    if (parts[~letters, 4] > 0.4 * np.median(parts[letters, 4])).any():
         return None
-    order = np.argsort(letters[:, 0])
-    gaps = letters[order][1:, 0] - (letters[order][:-1, 0] + letters[order][:-1, 2])
-    slope = _slope(middle)
-    residual = middle[:, 1] - slope * middle[:, 0]
-    if gaps.max() > 2 * line_height or abs(slope) > _STEEPEST:
+    parts, centres = parts[letters], centres[letters]
+    line_height = float(np.median(parts[:, 3]))
+    if (
+        not 2 <= len(parts) <= 40
+        or parts[:, 2].max() > 4 * line_height
+        or parts[:, 3].max() > 1.6 * line_height
+    ):
         return None
-    if np.ptp(residual) > 0.5 * line_height:
+    order = np.argsort(parts[:, 0])
+    gaps = parts[order][1:, 0] - (parts[order][:-1, 0] + parts[order][:-1, 2])
+    slope = _slope(centres)
+    residual = centres[:, 1] - slope * centres[:, 0]
+    if gaps.max() > 1.2 * line_height or abs(slope) > _STEEPEST or np.ptp(residual) > 0.5 * line_height:
         return None
     margin = round(_MARGIN * line_height) + 1
-    x0, y0 = letters[:, 0].min() - margin, letters[:, 1].min() - margin
-    x1, y1 = (letters[:, 0] + letters[:, 2]).max() + margin, (letters[:, 1] + letters[:, 3]).max() + margin
+    x0, y0 = parts[:, 0].min() - margin, parts[:, 1].min() - margin
+    x1, y1 = (parts[:, 0] + parts[:, 2]).max() + margin, (parts[:, 1] + parts[:, 3]).max() + margin
     return max(0, int(x0)), max(0, int(y0)), min(size[1], int(x1)), min(size[0], int(y1))
 
 
