@@ -44,7 +44,7 @@ class RunFolder:
             OutputError: it cannot be written.
         """
         run = cls(Path(path))
-        if (run.path / _CONFIG).exists():
+        if run.config.exists():
             raise ConfigError(
                 f"{str(path)!r} already holds a run; resume it with --resume {shlex.quote(str(path))} "
                 "or choose another --output"
@@ -52,7 +52,7 @@ class RunFolder:
         with writing(run.path):
             for folder in (run.path, run.trajectories, run.checkpoints):
                 folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(run.path / _CONFIG, yaml.safe_dump(dict(config), sort_keys=False))
+            write_atomically(run.config, yaml.safe_dump(dict(config), sort_keys=False))
         return run
 
     @classmethod
@@ -64,18 +64,21 @@ class RunFolder:
         """
         run = cls(Path(path))
         try:
-            config = yaml.safe_load((run.path / _CONFIG).read_text(encoding="utf-8"))
+            config = yaml.safe_load(run.config.read_text(encoding="utf-8"))
         except OSError:
             raise CheckpointError(
                 f"no run at {str(path)!r} ({_CONFIG} is missing); give the folder that a training run wrote"
             ) from None
         except yaml.YAMLError as error:
-            raise CheckpointError(
-                f"{str(run.path / _CONFIG)!r} is damaged: {str(error).splitlines()[0]}"
-            ) from error
+            raise CheckpointError(f"{str(run.config)!r} is damaged: {str(error).splitlines()[0]}") from error
         if not isinstance(config, dict):
-            raise CheckpointError(f"{str(run.path / _CONFIG)!r} is damaged: expected a mapping of settings")
+            raise CheckpointError(f"{str(run.config)!r} is damaged: expected a mapping of settings")
         return run, config
+
+    @property
+    def config(self) -> Path:
+        """The settings, as YAML."""
+        return self.path / _CONFIG
 
     @property
     def metrics(self) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from pixelis.agents.scripted import scripted_names
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import ConfigError, PixelisError
 
@@ -22,6 +23,7 @@ class TaskEnv:
         reset_options: for ``reset``, the split left out.
         max_turns: longest episode in steps; 1 when the env does not say.
         has_splits: whether ``reset`` takes the option ``split``.
+        draws: whether the env can render to an array.
         policies: names of the scripted policies the env ships.
     """
 
@@ -30,6 +32,7 @@ class TaskEnv:
     reset_options: Mapping[str, Any] = field(default_factory=dict)
     max_turns: int = 1
     has_splits: bool = False
+    draws: bool = False
     policies: tuple[str, ...] = ()
 
     @classmethod
@@ -53,24 +56,39 @@ class TaskEnv:
             env.reset(seed=0, options=dict(reset_options) or None)
             inner: Any = env.unwrapped
             turns = getattr(inner, "max_turns", None) or (env.spec and env.spec.max_episode_steps) or 1
-            names = tuple(inner.policies()) if hasattr(inner, "policies") else ()
-            return cls(env_id, dict(kwargs), dict(reset_options), int(turns), hasattr(inner, "split"), names)
+            return cls(
+                env_id,
+                dict(kwargs),
+                dict(reset_options),
+                max_turns=int(turns),
+                has_splits=hasattr(inner, "split"),
+                draws="rgb_array" in env.metadata.get("render_modes", ()),
+                policies=scripted_names(env),
+            )
         finally:
             env.close()
 
-    def make(self) -> gym.Env[Any, Any]:
-        """Return a new environment."""
-        return gym.make(self.id, disable_env_checker=True, **self.kwargs)
+    def make(self, **extra: Any) -> gym.Env[Any, Any]:
+        """Return a new environment; ``extra`` keywords are added to its own."""
+        return gym.make(self.id, disable_env_checker=True, **{**self.kwargs, **extra})
 
     def options(self, split: str) -> dict[str, Any]:
         """Return the options for ``reset`` that ask for tasks of a split, where the env has splits."""
         return {**self.reset_options, **({"split": split} if self.has_splits else {})}
+
+    def held_out_seeds(self, count: int) -> list[int]:
+        """Return reset seeds for evaluation.
+
+        They count from 0 where the ``test`` split keeps tasks apart, else from 2**31, above training's.
+        """
+        first = 0 if self.has_splits else 2**31
+        return list(range(first, first + count))
 
 
 def _check_text(env_id: str, env: gym.Env[Any, Any]) -> None:
     space = env.observation_space
     if not isinstance(space, gym.spaces.Dict) or "text" not in space.spaces:
         raise ConfigError(
-            f"a language policy needs observations that are a dict with 'text', {env_id!r} has {space}; use an "
-            "env whose observation_space is Dict(text=..., [image=...])"
+            f"a language policy needs observations that are a dict with 'text', {env_id!r} has {space}; "
+            "use an env whose observation_space is Dict(text=..., [image=...])"
         )

@@ -34,7 +34,7 @@ class TrainConfig:
 
     env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
     env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        TASK, dict, "keyword arguments for gym.make, e.g. --env_kwargs.max_turns 4"
+        TASK, dict, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4"
     )
     difficulty: int | None = option(
         TASK, None, "the env's difficulty dial; none keeps the env's default", "[0, inf)"

@@ -58,7 +58,7 @@ def check_options(config: Any) -> None:
     hints = get_type_hints(type(config))
     for item in fields(config):
         value = getattr(config, item.name)
-        expected = _expectation(hints[item.name], option_of(item).bounds)
+        expected = expectation(hints[item.name], option_of(item).bounds)
         if not _has_type(value, hints[item.name]):
             guess = suggest(value, _choices(hints[item.name])) if _choices(hints[item.name]) else ""
             raise ConfigError(f"{item.name} must be {expected}, got {value!r}.{guess}".rstrip("."))
@@ -109,7 +109,8 @@ def _is_one(value: Any, kind: Any) -> bool:
 _NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "none"}
 
 
-def _expectation(hint: Any, bounds: str) -> str:
+def expectation(hint: Any, bounds: str) -> str:
+    """Return what a field may hold, in words."""
     names = []
     for each in _alternatives(hint):
         if get_origin(each) is Literal:

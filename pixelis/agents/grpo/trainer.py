@@ -31,14 +31,15 @@ from pixelis.agents.state_files import (
 from pixelis.agents.task_env import TaskEnv
 from pixelis.errors import CheckpointError
 
-ADAPTER, _OPTIMISER, _RANDOM, _PROGRESS = "adapter", "optimiser.pt", "random.pt", "progress.json"
+ADAPTER, PROGRESS = "adapter", "progress.json"
+_OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
 
 
 class Trainer:
     """Trains a policy's adapter by GRPO and keeps the run's files.
 
-    Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes on
-    as if it had not been.
+    Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes
+    on as if it had not been.
 
     Args:
         config: see `TrainConfig`.
@@ -142,7 +143,7 @@ class Trainer:
         Raises:
             CheckpointError: it belongs to other settings, or a file of it is damaged.
         """
-        progress = read_json(checkpoint / _PROGRESS)
+        progress = read_json(checkpoint / PROGRESS)
         check_same_settings(progress.get("identity"), self.config)
         try:
             self.finished_steps = int(progress["step"])
@@ -168,7 +169,7 @@ class Trainer:
             "identity": self.config.identity,
             "digest": self.config.digest,
         }
-        write_json(folder / _PROGRESS, progress)
+        write_json(folder / PROGRESS, progress)
 
     # ------------------------------------------------------------------ phases
 

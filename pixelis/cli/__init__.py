@@ -1,0 +1,30 @@
+"""The commands: train, evaluate, play. The files in ``scripts/`` only call the ``main`` of each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from pixelis.errors import OutputError, PixelisError, TrainingError
+
+USER_MISTAKE, FAILED, INTERRUPTED = 2, 1, 130
+
+
+def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; an error raised on purpose is one line, no stack trace.
+
+    Args:
+        command: takes the command-line words, returns an exit code.
+        arguments: those words; ``sys.argv[1:]`` by default.
+    """
+    try:
+        return command(sys.argv[1:] if arguments is None else arguments)
+    except PixelisError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return FAILED if isinstance(error, (OutputError, TrainingError)) else USER_MISTAKE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
+        sys.stderr.close()
+        return FAILED

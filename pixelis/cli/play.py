@@ -1,0 +1,133 @@
+"""``scripts/play.py``: a person, or a pipe, plays an environment in the terminal; frames go to PNG files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pixelis.agents.grpo.config import TASK
+from pixelis.agents.grpo.options import check_options, option
+from pixelis.cli import run_command
+from pixelis.cli.arguments import Arguments
+from pixelis.errors import ConfigError
+
+PROGRAM = "play.py"
+DESCRIPTION = "Play an environment by hand. Type help for what can be typed; the input may be a pipe."
+EXAMPLES = """\
+examples:
+  play.py --env Pixelis/ZoomRead-v0 --seed 3
+  printf 'zoom 0.3 0.7 4\\nread\\nanswer K7QX\\n' | play.py --frames frames"""
+
+
+@dataclass(frozen=True)
+class PlaySettings:
+    """The flags of ``play.py``."""
+
+    env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
+    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        TASK, dict, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4"
+    )
+    difficulty: int | None = option(TASK, None, "the env's difficulty dial; none keeps the env's default")
+    split: Literal["train", "test"] = option(TASK, "train", "which tasks")
+    seed: int = option(TASK, 0, "which task", "[0, inf)")
+    frames: str = option(
+        "Output", "frames", "folder for the pictures, one before the first turn and one after each"
+    )
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        check_options(self)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    return run_command(_play, words)
+
+
+def _play(words: Sequence[str]) -> int:
+    values, _ = Arguments(PROGRAM, DESCRIPTION, PlaySettings, EXAMPLES).parse(words)
+    settings = PlaySettings(**values)
+
+    from pixelis.agents.task_env import TaskEnv
+
+    options = {} if settings.difficulty is None else {"difficulty": settings.difficulty}
+    task_env = TaskEnv.open(settings.env, settings.env_kwargs, options)
+    env = task_env.make(render_mode="rgb_array") if task_env.draws else task_env.make()
+    album = _Album(Path(settings.frames), env if task_env.draws else None)
+    try:
+        observation, _ = env.reset(seed=settings.seed, options=task_env.options(settings.split) or None)
+        album.add(observation)
+        return _turns(env, observation, album)
+    finally:
+        env.close()
+
+
+def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
+    """Play until the episode or the input ends; return the exit code."""
+    from pixelis.cli.shortcuts import ShortcutError, translate, usage
+
+    toolset = getattr(env.unwrapped, "toolset", None)
+    schemas = toolset.schemas() if toolset is not None else []
+    print(observation["text"])
+    for line in _lines():
+        if line == "help":
+            print(usage(schemas))
+            continue
+        try:
+            action = translate(line, schemas) if schemas else line
+        except ShortcutError as problem:
+            print(problem)
+            continue
+        observation, reward, terminated, truncated, info = env.step(action)
+        album.add(observation)
+        print(observation["text"])
+        if terminated or truncated:
+            end = "the episode ended" if terminated else "out of turns"
+            print(f"{end}: reward {float(reward):g}, success {info.get('success')}")
+            break
+    print(f"{album.count} frames are in {album.folder}")
+    return 0
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed, without empty lines, until the input ends or says quit."""
+    prompt = "> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            line = input(prompt).strip()
+        except EOFError:
+            return
+        if line in ("quit", "exit"):
+            return
+        if line:
+            yield line
+
+
+class _Album:
+    """Writes ``frame-000.png`` and so on: what the env renders, else what it shows the agent, if anything."""
+
+    def __init__(self, folder: Path, env: Any) -> None:
+        from pixelis.agents.run_folder import writing
+
+        self.folder, self.count = folder, 0
+        self._env, self._writing = env, writing
+        with writing(folder):
+            if folder.exists() and not folder.is_dir():
+                raise ConfigError(f"--frames must be a folder, {str(folder)!r} is a file")
+            folder.mkdir(parents=True, exist_ok=True)
+            for old in folder.glob("frame-*.png"):
+                old.unlink()
+
+    def add(self, observation: dict[str, Any]) -> None:
+        """Write the next frame."""
+        from PIL import Image
+
+        picture = self._env.render() if self._env is not None else observation.get("image")
+        if picture is None:
+            return
+        with self._writing(self.folder):
+            Image.fromarray(picture).save(self.folder / f"frame-{self.count:03d}.png")
+        self.count += 1

@@ -1,0 +1,94 @@
+"""Progress of a training run: a live bar in a terminal, one plain line a step elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from pixelis.agents.metrics import Row
+
+
+class TrainingProgress:
+    """Shows each step's success, reward, KL, speed and the time that is left.
+
+    Args:
+        console: where to write.
+        steps: the last step.
+        minutes: the time limit, if there is one.
+        done: steps that were finished in earlier sessions.
+        elapsed_seconds: training time of those sessions.
+    """
+
+    def __init__(
+        self, console: Console, steps: int, minutes: float | None, done: int, elapsed_seconds: float
+    ) -> None:
+        self._console, self._steps = console, steps
+        self._minutes, self._done, self._elapsed = minutes, done, elapsed_seconds
+        self._first = done
+        self._started = time.perf_counter()
+        self._bar = Progress(
+            TextColumn("step {task.completed}/{task.total}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("train", total=steps, completed=done, text="")
+
+    def __enter__(self) -> TrainingProgress:
+        """Show the bar."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the bar as it is."""
+        self._bar.stop()
+
+    def update(self, row: Row) -> None:
+        """Show the metrics of one step."""
+        self._done = int(row["step"] or 0)
+        self._elapsed = row["time/elapsed"] or 0.0
+        text = f"{describe(row)}  eta {self._remaining()}"
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=self._done, text=text)
+        else:
+            self._console.print(f"step {self._done}/{self._steps}  {text}", soft_wrap=True)
+
+    def _remaining(self) -> str:
+        """Return the time until the step or the time limit, whichever comes first."""
+        pace = (time.perf_counter() - self._started) / max(1, self._done - self._first)
+        seconds = pace * (self._steps - self._done)
+        if self._minutes is not None:
+            seconds = min(seconds, max(0.0, 60 * self._minutes - self._elapsed))
+        return clock(seconds)
+
+
+def describe(row: Row) -> str:
+    """Return the numbers of a step that a person watches, in one line."""
+    kl = row.get("policy/kl_reference", row.get("policy/kl_sampler"))
+    parts = [
+        f"success {_number(row['success/rate'], '.2f')} (mean of 10: {_number(row['success/ma10'], '.2f')})",
+        f"reward {_number(row['reward/mean'], '.3f')}",
+        f"KL {_number(kl, '.4f')}",
+        f"flat groups {row['groups/dropped']}/{row['groups/count']}",
+        f"{_number(row['time/tokens_per_second'], '.0f')} tokens/s",
+    ]
+    if row["episodes/invalid"]:
+        parts.append(f"invalid {row['episodes/invalid']}")
+    return "  ".join(parts)
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as ``m:ss`` or ``h:mm:ss``."""
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
+
+
+def _number(value: float | int | None, form: str) -> str:
+    return "–" if value is None else format(value, form)
