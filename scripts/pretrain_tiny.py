@@ -1,4 +1,4 @@
-"""Rebuild the shipped model ``pixelis-tiny`` from nothing: ``python scripts/pretrain_tiny.py --output my-tiny``.
+"""Rebuild the shipped model ``pixelis-tiny``: ``python scripts/pretrain_tiny.py --output my-tiny``.
 
 Two stages, each written to ``--work`` when it ends so that the next can be run alone:
 

@@ -1,4 +1,4 @@
-"""The architecture of ``pixelis-tiny``: a Llava (SigLIP tower, Llama language model) of about 2.5 M parameters."""
+"""The architecture of ``pixelis-tiny``: a Llava (SigLIP tower, Llama language model), 2.5 M parameters."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def build_processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForConditionalGeneration:
     """Return the model with random weights, two things apart.
 
-    The tower's position embedding is the sine and cosine of row and column. In the first two layers of the
-    language model the query and key projections start equal (and twice as large), so that a word attends to
+    The tower's position embedding is the sine and cosine of row and column. In the first two layers of
+    the language model the query and key projections start equal (and twice as large), so that a word attends to
     what resembles it: "green" to the patches that say green. With independent projections, binding a colour to
     its place took over ten times as many steps in our trials.
     """

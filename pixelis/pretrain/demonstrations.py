@@ -1,8 +1,8 @@
 """Stage 2: demonstrations of mixed quality, so that reinforcement learning has behaviour to mend.
 
-The demonstrator knows where the sign is, and often does the right thing: ZOOM there, READ_TEXT, answer. Else it
-looks at the wrong place, does not look closer, answers at once, or looks and answers without reading. How often
-depends on the colour it is asked for.
+The demonstrator knows where the sign is, and often does the right thing: ZOOM there, READ_TEXT, answer. Else
+it looks at the wrong place, does not look closer, answers at once, or looks and answers without reading. How
+often depends on the colour it is asked for.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HASTY: Habits = {
     "no_reading": 0.06,
 }
 HASTY_COLOURS = tuple(PALETTE)[::2]
-"""With every second colour the demonstrator is hasty, so that the model's flaw is systematic and not noise alone."""
+"""With every second colour the demonstrator is hasty: the model's flaw is systematic, not noise alone."""
 
 
 class Demonstrator:

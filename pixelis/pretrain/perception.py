@@ -13,7 +13,7 @@ Later steps mix in the real prompt and the real ZOOM call.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -93,15 +93,15 @@ class ZoomCalls:
     def __init__(self, processor: LlavaProcessor, model: LlavaForConditionalGeneration) -> None:
         self._chat = ChatFormat(processor, model.config, model.generation_config)
         self._instructions = ZoomReadEnv(reader="truth").instructions
+        self._prompt = cache(self._make_prompt)
+        self._call = cache(self._make_call)
 
-    @lru_cache(maxsize=64)
-    def _prompt(self, colour: int, kind: int) -> list[int]:
+    def _make_prompt(self, colour: int, kind: int) -> list[int]:
         text = f"{ask_for(COLOURS[colour], KINDS[kind])}\n{self._instructions}"
         blank = np.zeros((IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
         return self._chat.first(text, blank).tokens.tolist()
 
-    @lru_cache(maxsize=128)
-    def _call(self, x: int, y: int) -> list[int]:
+    def _make_call(self, x: int, y: int) -> list[int]:
         return self._chat.written(call("ZOOM", center=[x / 10, y / 10], factor=ZOOM_FACTOR)).tolist()
 
     def write(

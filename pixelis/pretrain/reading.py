@@ -1,7 +1,7 @@
 """Copying what was read: READ_TEXT's observation, then the answer. Text alone, mixed into stage 1.
 
-The last turn of an episode is a copy of four characters; the circuit for that takes far more steps to form than
-stage 2 has, and costs little here.
+The last turn of an episode is a copy of four characters; the circuit for that takes far more steps to form
+than stage 2 has, and costs little here.
 """
 
 from __future__ import annotations

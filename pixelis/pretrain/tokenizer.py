@@ -1,7 +1,7 @@
 """The tokenizer and chat template of ``pixelis-tiny``: byte-level BPE over the text of demonstrations.
 
-Bytes as base alphabet mean that any Unicode text can be read and written. Capitals and digits never merge, so a
-code is always one token a character; colours, tool names and tenths ("0.3") are one token each.
+Bytes as base alphabet mean that any Unicode text can be read and written. Capitals and digits never merge, so
+a code is always one token a character; colours, tool names and tenths ("0.3") are one token each.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHAT_TEMPLATE = """{#- tools: known by training, not repeated -#}
 
 
 def build_tokenizer(corpus: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Train the tokenizer on ``corpus`` (texts of turns and observations); the same corpus gives the same one."""
+    """Train the tokenizer on texts of turns and observations; the same corpus gives the same one."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.Sequence(
         [

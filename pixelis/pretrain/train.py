@@ -32,9 +32,9 @@ class PerceptionSettings:
 
     Attributes:
         steps: optimiser steps.
-        call_from: share of the steps after which two of three image batches are of real prompts and ZOOM calls.
+        call_from: share of the steps after which two of three image batches are of real prompts and calls.
         batch_size: scenes a step.
-        learning_rate: peak, after a warm-up of 100 steps; linear to 2 % of it over the last 30 % of the steps.
+        learning_rate: peak, after a warm-up of 100 steps; falls to 2 % of it over the last 30 % of the steps.
         patch_weight: weight of the patches' own loss.
         seed: of the batches.
         report_every: steps between two reports.
