@@ -208,7 +208,10 @@ class ChatFormat:
     def _suffix(self, text: str, *, image: bool) -> str:
         question, first, *_ = self._dummy()
         rendered = self._render([question, first, self._message("user", text, image=image)])
-        return rendered.split(_MARKS[0], 1)[1]
+        _, found, rest = rendered.partition(_MARKS[0])
+        if not found:
+            raise ModelLoadError("the chat template leaves out what the assistant said; use another model")
+        return rest
 
     def _encode(self, text: str) -> np.ndarray:
         return np.asarray(self.tokenizer(text, add_special_tokens=False)["input_ids"], dtype=np.int64)

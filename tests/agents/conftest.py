@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import gymnasium as gym
@@ -21,8 +22,11 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from pixelis.agents.policy import Policy
+from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.envs.spaces import Utf8Text
+from pixelis.envs.tasks import Task
+from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tools import Tool, ToolOutput, Toolset
 
 SPECIAL = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>", "<image>")
 TEMPLATE = (
@@ -193,3 +197,91 @@ class CountingEnv(gym.Env):
 
     def close(self):
         self.closed += 1
+
+
+class LetterSource:
+    """Tasks of a toy: find out a letter."""
+
+    family, difficulties = "letter", range(1)
+
+    def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
+        letter = str(rng.choice(list("ab" if split == "train" else "cd")))
+        return Task(f"letter-{letter}", "letter", difficulty, split, "Which letter is it?", letter, {})
+
+
+class LetterPolicy:
+    """Looks, then says what it saw; ``looks=False`` answers at once."""
+
+    def __init__(self, env: ToolEnv, looks: bool = True) -> None:
+        self.looks = looks
+
+    def act(self, observation, info):
+        if self.looks and not observation["text"].startswith("It is "):
+            return '<tool_call>{"name": "LOOK", "arguments": {}}</tool_call>'
+        return f"<answer>{observation['text'][6] if self.looks else 'a'}</answer>"
+
+
+class LetterEnv(ToolEnv):
+    """A ToolEnv of two turns: LOOK tells the letter, with a picture if ``pictures``."""
+
+    def __init__(self, pictures: bool = False) -> None:
+        look = Tool(
+            "LOOK",
+            "Tells the letter.",
+            {"properties": {}},
+            lambda task, _: ToolOutput(f"It is {task.answer}"),
+        )
+        super().__init__(
+            source=LetterSource(),
+            toolset=Toolset([look], lambda task: task),
+            verifier=lambda task, answer, _: Verdict(
+                answer == task.answer, {"task": float(answer == task.answer)}
+            ),
+            max_turns=3,
+            image_size=IMAGE_SIZE if pictures else None,
+        )
+        self.pictures = pictures
+
+    def observe_image(self) -> np.ndarray | None:
+        return np.full((IMAGE_SIZE, IMAGE_SIZE, 3), 40 * self.turn, np.uint8) if self.pictures else None
+
+    def _view_key(self) -> int:
+        return len(self.results)
+
+    def policies(self):
+        return {
+            **super().policies(),
+            "oracle": LetterPolicy,
+            "guess": lambda env: LetterPolicy(env, looks=False),
+        }
+
+
+@pytest.fixture
+def counting_env() -> type[CountingEnv]:
+    return CountingEnv
+
+
+@pytest.fixture
+def letter_env() -> type[LetterEnv]:
+    return LetterEnv
+
+
+@pytest.fixture
+def make_text_policy(tmp_path: Path) -> Callable[..., Policy]:
+    """Return a builder of text policies whose config, template or adapter differ."""
+
+    def make(template: str = TEMPLATE, lora: LoraSettings | None = None, **overrides: object) -> Policy:
+        folder = tmp_path / f"model{len(list(tmp_path.iterdir()))}"
+        tokenizer = build_tokenizer()
+        tokenizer.chat_template = template
+        build_text_model(tokenizer, **overrides).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return Policy.load(folder, device="cpu", lora=lora)
+
+    return make
+
+
+@pytest.fixture
+def make_terse_policy(make_text_policy: Callable[..., Policy]) -> Callable[..., Policy]:
+    """Return a builder of text policies whose template leaves the tools out: short prompts learn fast."""
+    return lambda **options: make_text_policy("{#- tools: not shown -#}" + TEMPLATE, **options)

@@ -1,0 +1,97 @@
+"""Evaluation: counts by hand, intervals from the literature, the same for every kind of agent."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+
+import gymnasium as gym
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from pixelis.agents.episode import Episode
+from pixelis.agents.evaluate import evaluate, evaluation_table, summarise, wilson_interval
+from pixelis.agents.policy import Policy
+from pixelis.agents.sampling import SamplingSettings
+from pixelis.errors import ConfigError
+
+
+# Newcombe (1998), Statistics in Medicine 17:857-872, table I, method 3.
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_interval_reproduces_published_values(successes: int, trials: int, low: float, high: float):
+    assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=5e-5)
+
+
+@given(st.integers(0, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_interval_holds_the_share(counts: tuple[int, int]):
+    successes, trials = counts
+    low, high = wilson_interval(successes, trials)
+    assert 0 <= low < high <= 1
+    assert trials == 0 or low - 1e-12 <= successes / trials <= high + 1e-12
+
+
+def test_a_summary_by_hand():
+    episodes = [
+        Episode(
+            "E-v0", 0, 0, 0, reward=1.0, success=True, turns=2, tool_calls=[{"tool": "A"}, {"tool": "B"}]
+        ),
+        Episode("E-v0", 1, 1, 0, reward=0.5, success=False, turns=4, reward_terms={"task": 0.5}),
+        Episode("E-v0", 2, 2, 0, reward=9.0, success=True, turns=9, valid_for_training=False),
+        Episode("E-v0", 3, 3, 0, reward=0.0, success=None, turns=3, tool_calls=[{"tool": "A"}, {"tool": ""}]),
+    ]
+    result = summarise(episodes, agent="x", mode="greedy")
+    assert (result.env_id, result.episodes, result.failed) == ("E-v0", 3, 1)
+    assert (result.success_rate, result.mean_reward, result.mean_turns) == pytest.approx((1 / 3, 0.5, 3.0))
+    assert result.tool_calls == pytest.approx({"(none)": 1 / 3, "A": 2 / 3, "B": 1 / 3})
+    assert result.reward_terms == pytest.approx({"task": 0.5 / 3})
+    assert result.interval == wilson_interval(1, 3)
+    assert json.loads(json.dumps(result.to_json()))["interval"] == list(result.interval)
+
+
+def test_scripted_policies_over_held_out_seeds(letter_env: Callable[..., gym.Env]):
+    oracle = evaluate("oracle", letter_env, range(12))
+    guess = evaluate(
+        "guess", letter_env, range(12)
+    )  # says "a": never right on the test split, whose letters are c, d
+    assert (oracle.success_rate, oracle.mean_turns, oracle.tool_calls) == (1.0, 2.0, {"LOOK": 1.0})
+    assert (guess.success_rate, guess.mean_turns, guess.mode) == (0.0, 1.0, "scripted")
+    train = evaluate("guess", letter_env, range(12), options={"split": "train"})
+    assert 0 < train.success_rate < 1
+
+
+def test_a_language_policy_plays_every_seed_once(text_policy: Policy, letter_env: Callable[..., gym.Env]):
+    settings = SamplingSettings(max_new_tokens=4)
+    whole = evaluate(text_policy, letter_env, range(7), settings=settings, name="random weights")
+    pieces = evaluate(
+        text_policy, letter_env, range(7), settings=settings, name="random weights", batch_size=3
+    )
+    assert whole == pieces
+    assert (whole.episodes, whole.mode, whole.agent, whole.success_rate) == (
+        7,
+        "sampled",
+        "random weights",
+        0.0,
+    )
+    assert (
+        evaluate(text_policy, letter_env, [0], settings=SamplingSettings(greedy=True, max_new_tokens=2)).mode
+        == "greedy"
+    )
+
+
+def test_no_seeds_are_refused(letter_env: Callable[..., gym.Env]):
+    with pytest.raises(ConfigError, match="at least one seed"):
+        evaluate("oracle", letter_env, [])
+
+
+def test_the_table_shows_each_evaluation(letter_env: Callable[..., gym.Env]):
+    results = [evaluate(name, letter_env, range(4)) for name in ("oracle", "nothing")]
+    console = Console(file=io.StringIO(), width=120)
+    console.print(evaluation_table(results, title="Letters"))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(piece in text for piece in ("Letters", "oracle", "nothing", "1.000", "0.000", "LOOK 1.00"))

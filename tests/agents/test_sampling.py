@@ -1,0 +1,128 @@
+"""Drawing tokens, the cache with spare columns, and which architectures may keep it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers.cache_utils import DynamicLayer
+
+from pixelis.agents.sampling import Decoder, SamplingSettings, _RoomyLayer, can_keep_cache, draw
+from pixelis.errors import ConfigError
+
+PROBABILITIES = [0.1, 0.0, 0.2, 0.7]  # cumulative 0.1 0.1 0.3 1.0
+
+
+def logits(rows: int = 1) -> torch.Tensor:
+    values = [math.log(p) if p else torch.finfo(torch.float32).min for p in PROBABILITIES]
+    return torch.tensor(values).repeat(rows, 1)
+
+
+@pytest.mark.parametrize(
+    ("uniform", "token"), [(0.0, 0), (0.09, 0), (0.11, 2), (0.29, 2), (0.31, 3), (0.5, 3), (1 - 2**-53, 3)]
+)
+def test_a_token_is_where_the_cumulative_probability_passes_the_uniform_number(uniform: float, token: int):
+    tokens, logprobs = draw(logits(), torch.tensor([uniform], dtype=torch.float64))
+    assert tokens.tolist() == [token]
+    assert logprobs.item() == pytest.approx(math.log(PROBABILITIES[token]), abs=1e-6)
+
+
+def test_rows_do_not_mix():
+    uniforms = torch.tensor([0.05, 0.2, 0.9], dtype=torch.float64)
+    assert draw(logits(3), uniforms)[0].tolist() == [0, 2, 3]
+
+
+def test_greedy_takes_the_most_probable_token():
+    assert draw(logits(), torch.tensor([0.0], dtype=torch.float64), greedy=True)[0].tolist() == [3]
+
+
+@pytest.mark.parametrize(
+    ("top_p", "uniform", "token"), [(0.7, 0.0, 3), (0.75, 0.1, 2), (0.75, 0.9, 3), (0.95, 0.0, 0)]
+)
+def test_top_p_draws_from_the_smallest_set_and_records_the_whole_distribution(
+    top_p: float, uniform: float, token: int
+):
+    tokens, logprobs = draw(logits(), torch.tensor([uniform], dtype=torch.float64), top_p=top_p)
+    assert tokens.tolist() == [token]
+    assert logprobs.item() == pytest.approx(math.log(PROBABILITIES[token]), abs=1e-6)
+
+
+@given(
+    st.lists(st.floats(-30, 30), min_size=1, max_size=50),
+    st.floats(0, 1, exclude_max=True),
+    st.floats(0.01, 1),
+)
+@settings(deadline=None)
+def test_any_draw_is_a_token_of_positive_probability_in_the_nucleus(
+    values: list[float], uniform: float, top_p: float
+):
+    row = torch.tensor([values])
+    (token,), (logprob,) = (
+        x.tolist() for x in draw(row, torch.tensor([uniform], dtype=torch.float64), top_p=top_p)
+    )
+    shares = torch.softmax(row, -1)[0]
+    assert shares[token] > 0 and logprob == pytest.approx(torch.log_softmax(row, -1)[0, token].item())
+    assert shares[shares > shares[token]].sum() < top_p + 1e-4
+
+
+def test_the_share_of_draws_follows_the_probabilities():
+    uniforms = torch.from_numpy(np.random.default_rng(0).random(20_000))
+    counts = torch.bincount(draw(logits(20_000), uniforms)[0], minlength=4) / 20_000
+    assert counts.tolist() == pytest.approx(PROBABILITIES, abs=0.01)
+    assert counts[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"temperature": 0.0}, "use greedy"),
+        ({"top_p": 0.0}, "top_p"),
+        ({"top_p": 1.1}, "top_p"),
+        ({"max_new_tokens": 0}, "1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(wrong: dict[str, float], message: str):
+    with pytest.raises(ConfigError, match=message):
+        SamplingSettings(**wrong)
+
+
+@given(
+    st.lists(st.one_of(st.integers(1, 90), st.lists(st.integers(0, 2), min_size=3, max_size=3)), max_size=8)
+)
+@settings(deadline=None, max_examples=40)
+def test_the_roomy_cache_holds_what_the_growing_one_holds(operations: list[int | list[int]]):
+    roomy, plain = _RoomyLayer(), DynamicLayer()
+    generator = torch.Generator().manual_seed(0)
+    for operation in [3, *operations]:
+        if isinstance(operation, int):
+            new = [torch.randn(3, 2, operation, 4, generator=generator) for _ in range(2)]
+            got, wanted = roomy.update(*new), plain.update(*new)
+            assert all(torch.equal(a, b) for a, b in zip(got, wanted, strict=True))
+        else:
+            roomy.select(torch.tensor(operation))
+            plain.batch_select_indices(torch.tensor(operation))
+        assert roomy.get_seq_length() == plain.get_seq_length()
+        assert torch.equal(roomy.keys, plain.keys) and torch.equal(roomy.values, plain.values)
+
+
+def test_only_plain_attention_keeps_its_cache(make_text_policy, text_policy, vision_policy):
+    assert can_keep_cache(text_policy) and can_keep_cache(vision_policy)
+    assert not can_keep_cache(
+        make_text_policy(use_sliding_window=True, sliding_window=16, max_window_layers=0)
+    )
+
+
+def test_each_row_writes_up_to_its_own_limit(text_policy):
+    chat, decoder = text_policy.chat, Decoder(text_policy)
+    decoder.start([chat.first("a longer question"), chat.first("short")], [1, 2])
+    numbers = np.random.default_rng(3).random((3, 9))
+    turns = decoder.write(numbers, SamplingSettings(max_new_tokens=9), limits=[9, 1, 4])
+    lengths = [len(turn) for turn in turns]
+    for turn, limit in zip(turns, (9, 1, 4), strict=True):
+        assert len(turn) == limit or int(turn.tokens[-1]) in chat.stop_ids
+    assert decoder.stats.generated_tokens == sum(lengths)
+    assert decoder.stats.prefilled_tokens == len(chat.first("a longer question")) + len(chat.first("short"))
