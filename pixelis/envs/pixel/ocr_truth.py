@@ -127,8 +127,10 @@ def legibility(height: float) -> float:
 
 def _read_item(item: TextItem, box: PixelBox) -> Line | None:
     chance = legibility(item.height)
+    if chance == 0 or not _may_overlap(item, box):
+        return None
     inside = _characters_inside(item, box)
-    if chance == 0 or not inside:
+    if not inside:
         return None
     first, last = inside[0], inside[-1]
     text = "".join(item.text[i] for i in inside).strip()
@@ -156,9 +158,13 @@ def _misread(text: str) -> str:
 
 def _point(item: TextItem, along: float, across: float) -> tuple[float, float]:
     """Return the view point at shares of the line's length and height."""
-    start_top, end_top, _, start_bottom = (np.asarray(corner, np.float64) for corner in item.corners)
-    x, y = start_top + along * (end_top - start_top) + across * (start_bottom - start_top)
-    return float(x), float(y)
+    (x0, y0), (x1, y1), _, (x3, y3) = item.corners
+    return x0 + along * (x1 - x0) + across * (x3 - x0), y0 + along * (y1 - y0) + across * (y3 - y0)
+
+
+def _may_overlap(item: TextItem, box: PixelBox) -> bool:
+    xs, ys = zip(*item.corners, strict=True)
+    return min(xs) < box[2] and max(xs) > box[0] and min(ys) < box[3] and max(ys) > box[1]
 
 
 def _characters_inside(item: TextItem, box: PixelBox) -> list[int]:
