@@ -146,10 +146,9 @@ def print_speed(difficulty: int, count: int) -> None:
         started = time.thread_time()
         reader.read(view, region)
         ours.append(1000 * (time.thread_time() - started))
-    ratio = np.median(ours) / np.median(bare)
-    print(
-        f"\nREAD_TEXT of one sign {np.median(ours):.1f} ms, bare recogniser {np.median(bare):.1f} ms: {ratio:.2f} x"
-    )
+    slow, fast = float(np.median(ours)), float(np.median(bare))
+    print("\nSpeed of one line, CPU ms")
+    print(f"READ_TEXT {slow:.1f}, bare recogniser {fast:.1f}: {slow / fast:.2f} times as long")
 
 
 def main() -> None:
