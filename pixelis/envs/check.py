@@ -1,0 +1,149 @@
+"""The executable contract of environments: ``check_env`` and ``python -m pixelis.envs.check ENV``.
+
+    python -m pixelis.envs.check Pixelis/ZoomRead-v0 --seeds 20
+
+prints one line a clause with what was measured, and exits with 1 when one does not hold. Your own is
+checked the same way, as ``your_module:YourEnv-v0``; for tests there is ``contract_tests.EnvContractTests``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+
+import pixelis.envs.contract as contract
+import pixelis.envs.contract_scores as scores
+from pixelis.envs.contract import Finding, MakeEnv, Subject, run_clause
+from pixelis.envs.registration import check_env_id
+from pixelis.errors import PixelisError
+
+CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
+    contract.gymnasium_checker,
+    contract.spaces_are_text,
+    contract.tool_schemas,
+    contract.same_seed_same_bytes,
+    contract.seeds_differ,
+    contract.options_are_obeyed,
+    contract.splits_are_disjoint,
+    contract.bad_actions_are_observations,
+    contract.only_text_is_an_action,
+    contract.the_end,
+    contract.info_is_complete,
+    contract.frames,
+    scores.oracle_succeeds,
+    scores.floors_hold,
+    scores.threads_equal_sync,
+    scores.processes_equal_sync,
+)
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What ``check_env`` found.
+
+    Attributes:
+        env: name of the environment.
+        findings: one a clause of the contract, in the order of ``CLAUSES``.
+    """
+
+    env: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that do not hold."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of the contract holds."""
+        return not self.failures
+
+    def __str__(self) -> str:
+        """Return a table for people."""
+        width = max(len(finding.clause) for finding in self.findings)
+        lines = [
+            f"{self.env}: {len(self.findings) - len(self.failures)} of {len(self.findings)} clauses hold"
+        ]
+        for finding in self.findings:
+            lines.append(
+                f"  {'ok  ' if finding.ok else 'FAIL'}  {finding.clause:<{width}}  {finding.measured}"
+            )
+            if not finding.ok:
+                lines.append(f"  {'':4}  {'':{width}}  → {finding.remedy}")
+        return "\n".join(lines)
+
+
+def check_env(
+    env: str | MakeEnv, *, seeds: int | Sequence[int] = 20, floor: float = 0.05, processes: bool = True
+) -> CheckReport:
+    """Check an environment against the whole contract; plays some hundred episodes.
+
+    Args:
+        env: a Gymnasium id (``module:Id-v0`` included), or what makes the environment: a class or a function.
+            It must be picklable for the comparison with spawned processes.
+        seeds: the seeds to play, or how many (then 0, 1, …).
+        floor: greatest success rate of the policies that must fail.
+        processes: whether to compare with spawned processes, which takes seconds.
+
+    Raises:
+        UnknownEnvError: nothing is registered under the id.
+    """
+    if isinstance(env, str):
+        name, make = env, functools.partial(make_env, check_env_id(env))
+    else:
+        name, make = getattr(env, "__name__", repr(env)), env
+    subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
+    return CheckReport(name, tuple(run_clause(clause, subject) for clause in CLAUSES))
+
+
+def make_env(env_id: str, **keywords: Any) -> gym.Env[Any, Any]:
+    """Make a registered environment without Gymnasium's checking wrappers, in a spawned process too."""
+    return gym.make(env_id, disable_env_checker=True, **keywords)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m pixelis.envs.check", description="Check an environment.")
+    parser.add_argument(
+        "env", help="a Gymnasium id, for example Pixelis/ZoomRead-v0 or your_module:YourEnv-v0"
+    )
+    parser.add_argument("--seeds", type=int, default=20, help="episodes a policy and difficulty (default 20)")
+    parser.add_argument(
+        "--floor", type=float, default=0.05, help="greatest success of baselines (default 0.05)"
+    )
+    parser.add_argument("--no-processes", action="store_true", help="leave spawned processes out")
+    parser.add_argument(
+        "--make",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="constructor argument; repeat for more",
+    )
+    options = parser.parse_args(arguments)
+    try:
+        make = functools.partial(make_env, check_env_id(options.env), **dict(map(_keyword, options.make)))
+        report = check_env(
+            make, seeds=max(1, options.seeds), floor=options.floor, processes=not options.no_processes
+        )
+    except PixelisError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(CheckReport(options.env, report.findings))
+    return 0 if report.ok else 1
+
+
+def _keyword(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a whole number is one, anything else is text."""
+    name, _, value = text.partition("=")
+    return name, int(value) if value.lstrip("-").isdigit() else value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""The contract's clauses about scores and about vector environments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+
+from pixelis.envs.contract import Finding, MakeEnv, Subject
+from pixelis.envs.playing import Turn, mixed_actions, play, play_turns, same
+from pixelis.envs.tool_env import ToolEnv
+
+FLOORS = ("nothing", "random")
+TOOL_FREE = ("tool_free", "overview_only")
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a policy reached.
+
+    Attributes:
+        policy: its name.
+        episodes: how many were played.
+        success: share of them that succeeded, 0-1.
+        reward: their mean reward.
+        turns: their mean number of turns.
+    """
+
+    policy: str
+    episodes: int
+    success: float
+    reward: float
+    turns: float
+
+
+def score(env: ToolEnv[Any], policy: str, seeds: Sequence[int], **options: Any) -> Score:
+    """Play a shipped policy on every seed; ``options`` go to ``reset``.
+
+    Raises:
+        KeyError: the environment ships no such policy.
+    """
+    make = env.policies()[policy]
+    ends: list[tuple[Turn, int]] = []
+    for seed in seeds:
+        episode = play(env, make(env), seed, options)
+        ends.append((episode[-1], len(episode) - 1))
+    count = len(ends)
+    return Score(
+        policy,
+        count,
+        sum(bool(end[4]["success"]) for end, _ in ends) / count,
+        sum(end[1] for end, _ in ends) / count,
+        sum(turns for _, turns in ends) / count,
+    )
+
+
+def must_fail(policy: str) -> bool:
+    """Return whether a policy of this name must stay at the floor."""
+    return policy in FLOORS + TOOL_FREE or policy.startswith("exploit_")
+
+
+def oracle_succeeds(subject: Subject) -> Finding:
+    """The oracle succeeds on every seed of every difficulty and both splits."""
+    env = subject.tool_env()
+    missed = []
+    for difficulty in env.source.difficulties:
+        for seed in subject.seeds:
+            options = {"difficulty": difficulty, "split": ("train", "test")[seed % 2]}
+            if not play(env, env.policies()["oracle"](env), seed, options)[-1][4]["success"]:
+                missed.append((difficulty, seed))
+    count = len(env.source.difficulties) * len(subject.seeds)
+    measured = f"{count - len(missed)} of {count}" + (
+        f"; missed (difficulty, seed) {missed[:5]}" if missed else ""
+    )
+    return Finding(
+        "oracle_succeeds", not missed, measured, "correct the oracle, or the tasks nobody can solve"
+    )
+
+
+def floors_hold(subject: Subject) -> Finding:
+    """Silence, chance, a tool-free policy and every exploit are shipped, and stay at the floor."""
+    env = subject.tool_env()
+    names = [name for name in env.policies() if must_fail(name)]
+    missing = [name for name in FLOORS if name not in names]
+    if not set(names) & set(TOOL_FREE):
+        missing.append(" or ".join(TOOL_FREE))
+    if not any(name.startswith("exploit_") for name in names):
+        missing.append("exploit_*")
+    scores = [score(env, name, subject.seeds) for name in names]
+    measured = ", ".join(f"{one.policy} {one.success:.2f}" for one in scores)
+    if missing:
+        return Finding(
+            "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to policies()"
+        )
+    above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else subject.floor)]
+    remedy = f"{', '.join(above)} above {subject.floor}: make the tool needed, the verifier stricter"
+    return Finding("floors_hold", not above, measured, remedy)
+
+
+# ---------------------------------------------------------------------- vector environments
+
+
+def threads_equal_sync(subject: Subject) -> Finding:
+    """Environments stepped from several threads give what they give one after the other."""
+    seeds = list(subject.seeds)[:4]
+    envs = [subject.tool_env() for _ in seeds]
+    scripts = [mixed_actions(env, seed) for env, seed in zip(envs, seeds, strict=True)]
+    alone = [play_turns(*arguments) for arguments in zip(envs, scripts, seeds, strict=True)]
+    with ThreadPoolExecutor(len(envs)) as pool:
+        together = list(pool.map(play_turns, envs, scripts, seeds))
+    measured = f"{len(seeds)} threads, {sum(map(len, alone))} observations"
+    return Finding(
+        "threads_equal_sync", same(alone, together), measured, "keep no state outside the workspace"
+    )
+
+
+def processes_equal_sync(subject: Subject) -> Finding:
+    """Spawned processes (``AsyncVectorEnv``, its defaults) give what ``SyncVectorEnv`` gives."""
+    if not subject.processes:
+        return Finding("processes_equal_sync", True, "left out")
+    seeds = list(subject.seeds)[:2]
+    env = subject.tool_env()
+    scripts = [mixed_actions(env, seed)[: env.max_turns - 1] for seed in seeds]
+    alone = _play_vector(gym.vector.SyncVectorEnv([subject.make] * len(seeds)), scripts, seeds)
+    makers: list[MakeEnv] = [subject.make] * len(seeds)
+    apart = _play_vector(gym.vector.AsyncVectorEnv(makers, context="spawn"), scripts, seeds)
+    measured = f"{len(seeds)} environments, {len(alone)} observations"
+    remedy = "no hash(), set order, clock or process state in tasks and tools"
+    return Finding("processes_equal_sync", same(alone, apart), measured, remedy)
+
+
+def _play_vector(
+    envs: gym.vector.VectorEnv[Any, Any, Any], scripts: Sequence[Sequence[str]], seeds: Any
+) -> list[Any]:
+    try:
+        said: list[Any] = [envs.reset(seed=seeds)]
+        said += [envs.step(turns) for turns in zip(*scripts, strict=False)]
+        return said
+    finally:
+        envs.close()
