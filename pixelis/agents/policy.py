@@ -168,7 +168,7 @@ class Policy:
         if "position_ids" in self.forward_keywords:
             inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
         if images:
-            inputs.update({key: value.to(tokens.device) for key, value in images.items()})
+            inputs.update({key: self._placed(value) for key, value in images.items()})
             if "mm_token_type_ids" in self.forward_keywords:
                 inputs["mm_token_type_ids"] = self._image_flags(tokens)
         return self.model(**inputs)
@@ -253,6 +253,9 @@ class Policy:
         except (IndexError, RuntimeError, TypeError):
             return False
         return tuple(logits.shape[:-1]) == (1,)
+
+    def _placed(self, value: torch.Tensor) -> torch.Tensor:
+        return value.to(self.device, self.base.dtype if value.is_floating_point() else None)
 
     def _image_flags(self, tokens: torch.Tensor) -> torch.Tensor:
         flags = torch.zeros_like(tokens, dtype=torch.int32)

@@ -265,3 +265,11 @@ def test_forks_are_counted_where_the_template_rewrites_history(
 
 def test_no_requests_no_episodes(text_policy: Policy, counting_env: Callable[..., gym.Env]):
     assert collect(text_policy, counting_env, [], SETTINGS, 0) == []
+
+
+def test_half_precision_plays_and_scores_alike(vision_folder, counting_env: Callable[..., gym.Env]):
+    policy = Policy.load(vision_folder, device="cpu", dtype="bfloat16", lora=LoraSettings(rank=2))
+    episodes = collect(policy, lambda: counting_env(pictures=True), REQUESTS, SETTINGS, 0)
+    scored = policy.logprobs(episodes).logprobs.detach().numpy()
+    for row, episode in enumerate(episodes):
+        assert np.abs(scored[row, : len(episode)] - episode.logprobs).max() < 0.2  # bfloat16 has 8 bits
