@@ -112,8 +112,12 @@ def make_line(text: str, box: PixelBox, confidence: float) -> Line:
 _SMALLEST_SIDE = 4  # pixels; nothing can be read in less
 _MIN_CONFIDENCE = 0.6
 _SURE = 0.85  # a recognition at least this confident is not checked by detection
+_RECOGNITION_WIDTH = (
+    144  # pixels at a height of 48; wider lines widen it, and the usual 320 is mostly padding
+)
 _DETECTION_SIDE = 960
 _ENLARGED_SIDE = 256
+_PADDED_SIDE = 200  # regions with a shorter side are padded
 _PADDING = 16  # pixels around a region before detection, so that text at its edge is found
 
 
@@ -133,10 +137,20 @@ def _engine() -> Any:
             "Global.text_score": 0.0,
             "EngineConfig.onnxruntime.intra_op_num_threads": 1,
             "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            "Rec.rec_img_shape": [3, 48, _RECOGNITION_WIDTH],
             "Det.limit_type": "max",
             "Det.limit_side_len": _DETECTION_SIDE,
         }
     )
+
+
+_engine_lock = threading.Lock()
+
+
+def _run_engine(pixels: NDArray[np.uint8], *, detect: bool) -> Any:
+    """Run the engine on ``[H, W, 3]`` RGB; a call's flags stay set on the object, so all are given."""
+    with _engine_lock:
+        return _engine()(np.ascontiguousarray(pixels[..., ::-1]), use_det=detect, use_cls=False, use_rec=True)
 
 
 class ReadingCache:
@@ -148,6 +162,10 @@ class ReadingCache:
         self._size = size
         self._lock = threading.Lock()
         self.hits = 0
+
+    def __reduce__(self) -> tuple[type[ReadingCache], tuple[int]]:
+        """A copy in another process starts empty."""
+        return ReadingCache, (self._size,)
 
     def get(self, pixels: NDArray[np.uint8], compute: Callable[[NDArray[np.uint8]], Reading]) -> Reading:
         """Return the kept reading of ``pixels``, or compute it; one thread computes at a time."""
@@ -182,7 +200,12 @@ class RapidReader:
 
     def __init__(self, cache: ReadingCache | None = None) -> None:
         """Args: ``cache`` of its own, or ``None`` for the process's."""
-        self.cache = _SHARED_CACHE if cache is None else cache
+        self._own_cache = cache
+
+    @property
+    def cache(self) -> ReadingCache:
+        """The cache that is used."""
+        return _SHARED_CACHE if self._own_cache is None else self._own_cache
 
     def read(self, view: NDArray[np.uint8], box: PixelBox) -> Reading:
         """Return the text of ``view[y0:y1, x0:x1]``; an empty reading for a region too small to hold any.
@@ -222,10 +245,7 @@ def _read_pixels(pixels: NDArray[np.uint8]) -> Reading:
 def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> Line | None:
     """Read one line without detection; None when nothing but noise was seen."""
     x0, y0, x1, y1 = box
-    bgr = np.ascontiguousarray(pixels[y0:y1, x0:x1, ::-1])
-    found = _engine()(
-        bgr, use_det=False, use_cls=False, use_rec=True
-    )  # the flags of a call stay set: give all
+    found = _run_engine(pixels[y0:y1, x0:x1], detect=False)
     if not found.txts:
         return None
     return _kept_line(found.txts[0], box, float(found.scores[0]))
@@ -237,15 +257,14 @@ def _detect(pixels: NDArray[np.uint8]) -> Reading:
 
     height, width = pixels.shape[:2]
     scale = _detection_scale(height, width)
-    bgr = np.ascontiguousarray(pixels[..., ::-1])
     if scale != 1:
-        bgr = cv2.resize(bgr, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC)
-    if min(height, width) < 200:
-        bgr = cv2.copyMakeBorder(bgr, _PADDING, _PADDING, _PADDING, _PADDING, cv2.BORDER_REPLICATE)
-        offset = _PADDING
-    else:
-        offset = 0
-    found = _engine()(bgr, use_det=True, use_cls=False, use_rec=True)
+        pixels = np.asarray(
+            cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8
+        )
+    offset = _PADDING if min(height, width) < _PADDED_SIDE else 0
+    if offset:
+        pixels = np.pad(pixels, ((offset, offset), (offset, offset), (0, 0)), mode="edge")
+    found = _run_engine(pixels, detect=True)
     if not found.txts or found.boxes is None:
         return Reading()
     lines = []

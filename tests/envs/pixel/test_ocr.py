@@ -1,3 +1,5 @@
+import copy
+import pickle
 import string
 import sys
 import threading
@@ -210,6 +212,21 @@ def test_threads_share_the_engine():
     for thread in threads:
         thread.join()
     assert texts == {0: "NORTH", 1: "BRIDGE", 2: "SILVER", 3: "WINTER"}
+
+
+def test_readers_can_be_sent_to_another_process():
+    shared, own = RapidReader(), RapidReader(ReadingCache(3))
+    assert pickle.loads(pickle.dumps(shared)).cache is shared.cache
+    assert len(copy.deepcopy(own).cache) == 0
+    assert pickle.loads(pickle.dumps(TruthReader([item()]))).read(BLANK, ALL).text == "A7X4"
+
+
+@settings(max_examples=15)
+@given(st.tuples(*[st.integers(-20, 420)] * 4))
+def test_any_region_of_a_view_can_be_read(box):
+    view = crop_view(paint(scene_of(0, 4)), square_box((0.5, 0.5), 3), VIEW)
+    reading = RapidReader().read(view, box)
+    check_form(reading, (max(0, box[0]), max(0, box[1]), min(VIEW, box[2]), min(VIEW, box[3])))
 
 
 def test_a_missing_package_names_the_extra(monkeypatch):
