@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from fnmatch import fnmatch
-from importlib.metadata import distributions, packages_distributions, version
+from importlib.metadata import distributions, packages_distributions, requires, version
 from pathlib import Path
 
 import pytest
@@ -102,6 +102,8 @@ def test_only_the_headless_opencv_is_asked_for():
         if "opencv" in need.name
     }
     assert asked == {"opencv-python-headless"}
+    brought = {Requirement(line).name for line in requires("rapidocr") or [] if "opencv" in line}
+    assert brought == {"opencv-python-headless"}
 
 
 def test_every_data_file_of_the_package_is_in_the_wheel():
