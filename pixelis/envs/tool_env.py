@@ -182,10 +182,12 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return None
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
-        """Return the scripted policies this environment ships, by name.
+        """Return the scripted policies this environment ships, by name, each as ``(env) -> policy``.
 
+        A policy plays one episode. It may be made before ``reset``: it looks at ``env.task`` in ``act``.
         ``oracle`` reaches the maximum; ``nothing`` and ``random`` are floors; names that begin with
-        ``exploit_`` try to get reward that was not earned.
+        ``exploit_`` try to get reward that was not earned; ``tool_free`` or ``overview_only`` shows that the
+        tools are needed.
         """
         return {"nothing": nothing_policy, "random": random_policy}
 
