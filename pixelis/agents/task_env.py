@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
+from gymnasium.envs.registration import load_env_creator
 
 from pixelis.agents.scripted import scripted_names
 from pixelis.envs.registration import check_env_id
-from pixelis.errors import ConfigError, PixelisError
+from pixelis.errors import ConfigError, PixelisError, suggest
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class TaskEnv:
             env = gym.make(env_id, disable_env_checker=True, **kwargs)
         except PixelisError:
             raise
-        except TypeError as error:  # Gymnasium passes on what the constructor says of an unknown keyword
-            raise ConfigError(f"environment {env_id!r} does not take these env_kwargs: {error}") from error
+        except TypeError as error:  # what the constructor says of an unknown keyword
+            raise _explained(env_id, kwargs, error) from error
         try:
             _check_text(env_id, env)
             env.reset(seed=0, options=dict(reset_options) or None)
@@ -83,6 +85,16 @@ class TaskEnv:
         """
         first = 0 if self.has_splits else 2**31
         return list(range(first, first + count))
+
+
+def _explained(env_id: str, kwargs: Mapping[str, Any], error: TypeError) -> ConfigError:
+    creator = gym.spec(env_id).entry_point
+    creator = load_env_creator(creator) if isinstance(creator, str) else creator
+    known = [name for name in inspect.signature(creator).parameters if name != "self"] if creator else []
+    for name in kwargs:
+        if known and name not in known:
+            return ConfigError(f"environment {env_id!r} has no keyword {name!r}.{suggest(name, known)}")
+    return ConfigError(f"environment {env_id!r} does not take {dict(kwargs)!r}: {error}")
 
 
 def _check_text(env_id: str, env: gym.Env[Any, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
-from pixelis.agents.grpo.options import default_of, expectation, option_of
+from pixelis.agents.grpo.options import choices_of, default_of, expectation, option_of
 from pixelis.errors import ConfigError, suggest
 
 
@@ -131,7 +131,8 @@ class Arguments:
         if wrong and value and wrong[1] in hints:
             item = next(item for item in fields(self._settings) if item.name == wrong[1])
             expected = expectation(hints[wrong[1]], option_of(item).bounds)
-            return ConfigError(f"{_flag(wrong[1])} must be {expected}, got {value[1]!r}")
+            guess = suggest(value[1], choices_of(hints[wrong[1]])) if choices_of(hints[wrong[1]]) else ""
+            return ConfigError(f"{_flag(wrong[1])} must be {expected}, got {value[1]!r}.{guess}".rstrip("."))
         return ConfigError(" ".join(message.split()))
 
 

@@ -82,5 +82,6 @@ def _sample_std(rewards: np.ndarray, axis: int) -> np.ndarray:
     """Sample standard deviation (n - 1) over the scored entries; 0 where there are fewer than two."""
     count = np.isfinite(rewards).sum(axis=axis)
     mean = np.nansum(rewards, axis=axis) / np.maximum(count, 1)
-    squares = np.nansum((rewards - np.expand_dims(mean, axis)) ** 2, axis=axis)
+    with np.errstate(over="ignore"):  # rewards too large to square have an infinite deviation
+        squares = np.nansum((rewards - np.expand_dims(mean, axis)) ** 2, axis=axis)
     return np.sqrt(squares / np.maximum(count - 1, 1))

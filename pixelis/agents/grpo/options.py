@@ -60,7 +60,7 @@ def check_options(config: Any) -> None:
         value = getattr(config, item.name)
         expected = expectation(hints[item.name], option_of(item).bounds)
         if not _has_type(value, hints[item.name]):
-            guess = suggest(value, _choices(hints[item.name])) if _choices(hints[item.name]) else ""
+            guess = suggest(value, choices_of(hints[item.name])) if choices_of(hints[item.name]) else ""
             raise ConfigError(f"{item.name} must be {expected}, got {value!r}.{guess}".rstrip("."))
         if _is_number(value) and not within(value, option_of(item).bounds):
             raise ConfigError(f"{item.name} must be {expected}, got {value!r}")
@@ -86,7 +86,8 @@ def _alternatives(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) not in (None, Literal, dict) else (hint,)
 
 
-def _choices(hint: Any) -> tuple[str, ...]:
+def choices_of(hint: Any) -> tuple[str, ...]:
+    """Return the words a field may hold, empty when it is not a choice."""
     return tuple(
         name for each in _alternatives(hint) if get_origin(each) is Literal for name in get_args(each)
     )

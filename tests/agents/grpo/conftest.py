@@ -3,58 +3,55 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
 HERE = Path(__file__).parent
 if str(HERE) not in sys.path:  # Gymnasium imports "toy_env:Toy/Echo-v0" by name
     sys.path.insert(0, str(HERE))
 
-SPECIAL = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|system|>")
-TEMPLATE = (
-    "{%- for m in messages -%}{{ '<|' + m['role'] + '|>' + m['content'] + '<|end|>' }}{%- endfor -%}"
-    "{%- if add_generation_prompt -%}{{ '<|assistant|>' }}{%- endif -%}"
-)
+from letter_model import build_letter_model  # noqa: E402
 
-
-def build_letter_model(folder: Path, seed: int = 0) -> Path:
-    """Write a random Qwen2 of two layers that knows eight letters."""
-    vocabulary = {letter: index for index, letter in enumerate("abcdefgh")}
-    raw = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    raw.decoder = decoders.ByteLevel()
-    raw.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=raw,
-        pad_token="<|pad|>",
-        eos_token="<|end|>",
-        chat_template=TEMPLATE,
-        clean_up_tokenization_spaces=False,
-    )
-    torch.manual_seed(seed)
-    config = Qwen2Config(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=256,
-        tie_word_embeddings=False,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        bos_token_id=None,
-        initializer_range=0.3,
-    )
-    Qwen2ForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+from pixelis.agents.episode import Episode, Segment  # noqa: E402
+from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def letter_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_letter_model(tmp_path_factory.mktemp("letter_model"))
+
+
+@pytest.fixture
+def toy_config(letter_model: Path, tmp_path: Path) -> Callable[..., TrainConfig]:
+    def make(**changes: Any) -> TrainConfig:
+        settings = {
+            "env": "toy_env:Toy/Echo-v0",
+            "model": str(letter_model),
+            "output": str(tmp_path / "run"),
+            "groups": 4,
+            "group_size": 4,
+            "max_new_tokens": 2,
+            "steps": 3,
+            "lr": 0.01,
+            "beta": 0.01,
+            "eval_episodes": 0,
+        }
+        return TrainConfig.from_mapping(settings | changes)
+
+    return make
+
+
+@pytest.fixture
+def play() -> Callable[..., Episode]:
+    """Return a maker of episodes that were never played: a prompt of two tokens, then sampled ones."""
+
+    def make(
+        reward: float = 0.0, *, group: int = 0, member: int = 0, sampled: int = 3, **fields: Any
+    ) -> Episode:
+        segments = [Segment.given([1, 2]), Segment.written([3] * sampled, [-0.5] * sampled)]
+        return Episode("Toy/Echo-v0", 7, group, member, segments, reward=reward, **fields)
+
+    return make

@@ -18,15 +18,16 @@ LETTERS = "abcd"
 class EchoEnv(gym.Env):
     """One turn by default; ``turns`` > 1 shows a new letter each turn and pays for each.
 
-    ``broken`` makes the episode of every seed divisible by it raise in ``step``.
+    ``broken`` makes the episode of every seed divisible by it raise in ``step``; ``prize`` is the size of a
+    reward.
     """
 
-    def __init__(self, turns: int = 1, broken: int = 0) -> None:
+    def __init__(self, turns: int = 1, broken: int = 0, prize: float = 1.0) -> None:
         if turns < 1:
             raise ConfigError(f"turns must be at least 1, got {turns}")
         self.observation_space = gym.spaces.Dict({"text": Utf8Text(256)})
         self.action_space = Utf8Text(256)
-        self.max_turns, self.broken = turns, broken
+        self.max_turns, self.broken, self.prize = turns, broken, prize
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         super().reset(seed=seed)
@@ -46,7 +47,7 @@ class EchoEnv(gym.Env):
         }
         if over:
             info["success"] = self.right == self.turn
-        return self._show(), float(hit), over, False, info
+        return self._show(), self.prize * hit, over, False, info
 
     def _show(self) -> dict[str, str]:
         self.letter = LETTERS[int(self.np_random.integers(len(LETTERS)))]

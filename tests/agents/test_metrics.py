@@ -1,0 +1,115 @@
+"""What is measured in a step, and its file."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.metrics import MetricsLog, MovingMeans, episode_metrics, read_metrics
+from pixelis.errors import OutputError
+
+
+def episode(reward=0.0, sampled=2, **fields):
+    segments = [Segment.given([1]), Segment.written([2] * sampled)]
+    return Episode("Toy-v0", 0, 0, 0, segments, reward=reward, **fields)
+
+
+def test_episode_metrics_by_hand():
+    calls = [{"tool": "ZOOM", "ok": True}, {"tool": "ZOOM", "ok": False}, {"tool": "", "ok": False}]
+    row = episode_metrics(
+        [
+            episode(1.0, 2, success=True, turns=3, tool_calls=calls, reward_terms={"task": 1.0}),
+            episode(0.0, 4, success=False, turns=1, truncated=True, reward_terms={"task": 0.0}),
+            episode(9.0, 8, success=True, turns=9, valid_for_training=False),
+        ]
+    )
+    assert row == {
+        "reward/mean": 0.5,
+        "reward/std": pytest.approx(math.sqrt(0.5)),
+        "success/rate": 0.5,
+        "episodes/count": 3,
+        "episodes/invalid": 1,
+        "episodes/truncated": 1,
+        "turns/mean": 2.0,
+        "completion/mean": 3.0,
+        "completion/min": 2,
+        "completion/max": 4,
+        "tokens/sampled": 14,
+        "reward_terms/task": 0.5,
+        "tools/per_episode": 1.5,
+        "tools/ZOOM/calls": 2,
+        "tools/ZOOM/failures": 1,
+        "tools/bad_call/calls": 1,
+        "tools/bad_call/failures": 1,
+    }
+
+
+def test_metrics_of_nothing():
+    row = episode_metrics([episode(valid_for_training=False)])
+    assert row["reward/mean"] is None and row["success/rate"] is None and row["completion/max"] is None
+    assert row["episodes/invalid"] == 1
+
+
+def test_success_is_unknown_when_no_env_says():
+    assert episode_metrics([episode(1.0)])["success/rate"] is None
+    assert episode_metrics([episode(1.0), episode(success=True)])["success/rate"] == 1.0
+
+
+def test_moving_means():
+    means = MovingMeans((2, 4))
+    assert means.means() == {2: None, 4: None}
+    for value in (1.0, None, 2.0, 3.0, 4.0, 5.0):
+        means.add(value)
+    assert means.means() == {2: 4.5, 4: 3.5}
+    other = MovingMeans((2, 4))
+    other.restore(means.state())
+    assert other.means() == means.means()
+
+
+def test_rows_are_written_at_once_and_exactly(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    with MetricsLog(path, tmp_path / "board") as log:
+        log.write({"step": 1, "a": 0.1 + 0.2, "b": None, "c": float("nan"), "d": math.inf})
+        assert read_metrics(path) == [{"step": 1, "a": 0.1 + 0.2, "b": None, "c": None, "d": None}]
+    assert list((tmp_path / "board").glob("events.*"))
+
+
+def test_rows_after_the_checkpoint_and_half_rows_are_removed(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    with MetricsLog(path, tmp_path / "board") as log:
+        for step in (1, 2, 3):
+            log.write({"step": step, "a": step})
+    with path.open("a") as file:
+        file.write('{"step": 4, "a"')
+    assert [row["step"] for row in read_metrics(path)] == [1, 2, 3]
+    with MetricsLog(path, tmp_path / "board", after_step=2) as log:
+        log.write({"step": 3, "a": 33})
+    assert [json.loads(line)["a"] for line in path.read_text().splitlines()] == [1, 2, 33]
+
+
+def test_a_last_row_without_its_line_end_is_kept_whole(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1}')
+    with MetricsLog(path, tmp_path / "board", after_step=1) as log:
+        log.write({"step": 2})
+    assert [row["step"] for row in read_metrics(path)] == [1, 2]
+
+
+def test_tensorboard_holds_the_same_numbers(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    with MetricsLog(tmp_path / "metrics.jsonl", tmp_path / "board") as log:
+        log.write({"step": 1, "reward/mean": 0.5, "reward/std": None})
+        log.write({"step": 2, "reward/mean": 0.75, "reward/std": 0.25})
+    events = EventAccumulator(str(tmp_path / "board")).Reload()
+    assert [(event.step, event.value) for event in events.Scalars("reward/mean")] == [(1, 0.5), (2, 0.75)]
+    assert [(event.step, event.value) for event in events.Scalars("reward/std")] == [(2, 0.25)]
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    (tmp_path / "metrics.jsonl").mkdir()
+    with pytest.raises(OutputError, match="cannot write to"):
+        MetricsLog(tmp_path / "metrics.jsonl", tmp_path / "board")
