@@ -70,7 +70,7 @@ def check_env_id(env_id: str) -> str:
     if module:
         try:
             __import__(module)
-        except ImportError as error:
+        except Exception as error:  # a stranger's module may fail in any way
             raise UnknownEnvError(
                 f"environment {env_id!r}: cannot import module {module!r} ({error})"
             ) from None

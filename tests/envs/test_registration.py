@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+from pixelis.envs.registration import ENVIRONMENTS, check_env_id, load_plugins, register_environments
+from pixelis.errors import UnknownEnvError
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(code: str, *folders: Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(map(str, [*folders, ROOT]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, timeout=120)
+
+
+def add_plugin(folder: Path, name: str, code: str) -> None:
+    """Write what pip would: a module, and a .dist-info folder that names its entry point."""
+    (folder / f"{name}_module.py").write_text(code)
+    metadata = folder / f"{name}_package-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-package\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[pixelis.plugins]\n{name} = {name}_module:register\n")
+
+
+GOOD = """
+import gymnasium as gym
+
+class Env(gym.Env):
+    pass
+
+def register():
+    gym.register("Good/Plugin-v0", entry_point=Env)
+"""
+
+
+def test_every_environment_of_the_table_is_registered():
+    assert [entry.id for entry in ENVIRONMENTS if entry.id not in gym.registry] == []
+    register_environments()  # again changes nothing, and warns of nothing
+
+
+def test_no_plugins_here():
+    assert load_plugins() == []
+
+
+def test_made_by_prefix_without_an_import():
+    done = run(
+        "import gymnasium as gym, sys\n"
+        "env = gym.make('pixelis:Pixelis/ZoomRead-v0', reader='truth')\n"
+        "print(env.reset(seed=0)[0]['text'].splitlines()[0])"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("What code is on the ")
+
+
+def test_a_good_plugin_registers_and_a_bad_one_is_named_and_left_out(tmp_path):
+    add_plugin(tmp_path, "good", GOOD)
+    add_plugin(tmp_path, "bad", "def register():\n    raise RuntimeError('no licence')\n")
+    add_plugin(tmp_path, "missing", "raise ImportError('no such library')\n")
+    done = run(
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import pixelis, gymnasium\n"
+        "print('Good/Plugin-v0' in gymnasium.registry, 'Pixelis/ZoomRead-v0' in gymnasium.registry)\n"
+        "for one in sorted(caught, key=str): print(one.category.__name__, one.message)\n",
+        tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    first, *warned = done.stdout.splitlines()
+    assert first == "True True"
+    assert len(warned) == 2
+    assert all(line.startswith("PluginWarning Pixelis plugin ") for line in warned)
+    assert "'bad' of bad-package (bad_module:register) failed to load" in done.stdout
+    assert "RuntimeError: no licence" in done.stdout
+    assert "ImportError: no such library" in done.stdout
+
+
+@pytest.mark.parametrize("env_id", ["Pixelis/ZoomRead-v0", "pixelis:Pixelis/ZoomRead-v0", "CartPole-v1"])
+def test_known_ids(env_id):
+    assert check_env_id(env_id) == env_id
+
+
+@pytest.mark.parametrize(
+    ("env_id", "words"),
+    [
+        ("Pixelis/ZoomRaed-v0", "Did you mean 'Pixelis/ZoomRead-v0'"),
+        ("pixelis:Pixelis/Zoom-v0", "Did you mean 'Pixelis/ZoomRead-v0'"),
+        ("CartPol-v1", "Did you mean 'CartPole-v1'"),
+        ("", "no environment"),
+        ("no_such_module:X-v0", "cannot import module 'no_such_module'"),
+        ("..:X-v0", "cannot import module"),
+    ],
+)
+def test_unknown_ids_are_one_clear_error(env_id, words):
+    with pytest.raises(UnknownEnvError, match=words):
+        check_env_id(env_id)
+
+
+def test_a_module_that_fails_is_one_clear_error(tmp_path, monkeypatch):
+    (tmp_path / "broken_module_of_a_test.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnknownEnvError, match="division by zero"):
+        check_env_id("broken_module_of_a_test:X-v0")

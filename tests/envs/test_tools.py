@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pixelis.envs.tools import CallRefused, Tool, ToolOutput, ToolResult, Toolset
+
+
+def add(total, arguments):
+    if arguments["amount"] == 13:
+        raise CallRefused("unlucky", "13 brings bad luck; take 12 or 14.")
+    total.append(arguments["amount"])
+    return ToolOutput(f"Total {sum(total)}.", {"total": sum(total)})
+
+
+ADD = Tool(
+    "ADD",
+    "Add an amount.",
+    {"properties": {"amount": {"type": "integer", "minimum": 0, "maximum": 99}, "note": {"type": "string"}}}
+    | {"required": ["amount"]},
+    add,
+)
+CLEAR = Tool("CLEAR", "Forget all.", {"properties": {}}, lambda total, arguments: ToolOutput("Forgotten."))
+TOOLSET = Toolset([ADD, CLEAR], lambda task: [])
+
+
+def test_a_call_acts_on_the_workspace():
+    total = [1]
+    result = TOOLSET.call(total, "ADD", {"amount": 2})
+    assert result == ToolResult("ADD", True, "Total 3.", {"total": 3}, None, {"amount": 2})
+    assert total == [1, 2]
+
+
+def test_a_refusal_is_a_result():
+    result = TOOLSET.call([], "ADD", {"amount": 13})
+    assert (result.ok, result.error_code) == (False, "unlucky")
+    assert result.text == "ADD: 13 brings bad luck; take 12 or 14."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ({}, "bad_arguments", "'amount' is a required property. Arguments: amount, [note]."),
+        ({"amount": "2"}, "bad_arguments", "amount: '2' is not of type 'integer'."),
+        ({"amount": True}, "bad_arguments", "not of type 'integer'"),
+        ({"amount": None}, "bad_arguments", "not of type 'integer'"),
+        ({"amount": -1}, "out_of_range", "-1 is less than the minimum of 0"),
+        ({"amount": 100}, "out_of_range", "greater than the maximum of 99"),
+        ({"amount": 2, "amuont": 3}, "bad_arguments", "'amuont' was unexpected"),
+        ({"amount": [0] * 5000}, "bad_arguments", "amount: not valid under the rule 'type'."),
+    ],
+)
+def test_arguments_that_break_the_schema(arguments, code, words):
+    total: list[int] = []
+    result = TOOLSET.call(total, "ADD", arguments)
+    assert (result.ok, result.error_code, result.arguments) == (False, code, arguments)
+    assert words in result.text
+    assert len(result.text) < 400
+    assert total == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("ADDD", "Did you mean 'ADD'?"), ("CLAER", "Did you mean 'CLEAR'?"), ("", "Known: ADD, CLEAR.")],
+)
+def test_unknown_tools_get_a_suggestion(name, words):
+    result = TOOLSET.call([], name, {})
+    assert (result.ok, result.error_code) == (False, "unknown_tool")
+    assert words in result.text
+
+
+def test_a_tool_without_arguments_says_so():
+    assert TOOLSET.call([], "CLEAR", {}).ok
+    assert "Arguments: none." in TOOLSET.call([], "CLEAR", {"x": 1}).text
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(["ADD", "CLEAR", "add", "x" * 9000]), st.dictionaries(st.text(), json_values))
+def test_no_arguments_make_a_call_raise(name, arguments):
+    result = TOOLSET.call([], name, arguments)
+    assert result.ok == (result.error_code is None)
+    assert result.text
+    assert len(result.text) < 500
+    json.dumps(result.to_json())
+
+
+def test_schemas_are_what_chat_templates_take():
+    assert TOOLSET.schemas()[1] == {
+        "type": "function",
+        "function": {
+            "name": "CLEAR",
+            "description": "Forget all.",
+            "parameters": {"type": "object", "properties": {}},
+        },
+    }
+
+
+def test_names_must_differ():
+    with pytest.raises(ValueError, match="must differ"):
+        Toolset([ADD, ADD], lambda task: [])
