@@ -1,0 +1,273 @@
+"""Each clause of the contract fails for an environment that breaks it, and holds for one that does not."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+
+from pixelis.envs import contract, contract_scores
+from pixelis.envs.check import CLAUSES
+from pixelis.envs.contract import Subject, run_clause
+from pixelis.envs.contract_tests import EnvContractTests
+from pixelis.envs.playing import same
+from pixelis.envs.policies import NothingPolicy
+from pixelis.envs.tasks import Task
+from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tools import Tool, ToolOutput, Toolset
+
+COUNTER = itertools.count()
+
+
+class Secrets:
+    family = "secrets"
+    difficulties = range(2)
+
+    def sample(self, rng, difficulty, split):
+        secret = str(2 * int(rng.integers(10**6)) + (split == "test"))
+        return Task(f"s-{split}-{secret}", self.family, difficulty, split, "What is the secret?", secret)
+
+
+class Say:
+    def __init__(self, *turns):
+        self.turns = iter(turns)
+
+    def act(self, observation, info):
+        return next(self.turns, "")
+
+
+class Oracle:
+    def act(self, observation, info):
+        if info["tool_calls"]:
+            return f"<answer>{observation['text']}</answer>"
+        return '<tool_call>{"name": "ASK", "arguments": {}}</tool_call>'
+
+
+def answered(env):
+    return Say(f"<answer>{env.task.answer if env.task else ''}</answer>")
+
+
+def ask(secret, arguments):
+    return ToolOutput(secret)
+
+
+def judge(task, answer, secret):
+    return Verdict(answer == task.answer, {"task": float(answer == task.answer)})
+
+
+class SecretEnv(ToolEnv[str]):
+    tool = Tool("ASK", "Ask for the secret.", {"properties": {}}, ask)
+    source_type = Secrets
+    verifier_function = staticmethod(judge)
+
+    def __init__(self, **keywords):
+        toolset = Toolset([self.tool], lambda task: task.answer)
+        super().__init__(
+            source=self.source_type(), toolset=toolset, verifier=self.verifier_function, **keywords
+        )
+
+    def policies(self):
+        mine = {
+            "oracle": lambda env: Oracle(),
+            "tool_free": lambda env: Say("<answer>0</answer>"),
+            "exploit_silence": lambda env: NothingPolicy(),
+        }
+        return {**super().policies(), **mine}
+
+
+class TestSecretEnv(EnvContractTests):
+    """The mix-in, as a third party would use it, on an environment that keeps the contract."""
+
+    def make_env(self, **keywords):
+        return SecretEnv(**keywords)
+
+
+# ---------------------------------------------------------------------- environments that break a clause
+
+
+class NoDraw(Secrets):
+    def sample(self, rng, difficulty, split):
+        return Task("s", self.family, difficulty, split, f"What is the secret of {split}?", "7")
+
+
+class OwnDice(Secrets):
+    def sample(self, rng, difficulty, split):
+        return super().sample(np.random.default_rng(next(COUNTER)), difficulty, split)
+
+
+class OneSplit(Secrets):
+    def sample(self, rng, difficulty, split):
+        return Task("s", self.family, difficulty, split, "?", str(rng.integers(5)))
+
+
+class Deaf(Secrets):
+    def sample(self, rng, difficulty, split):
+        return super().sample(rng, 0, split)
+
+
+class Clock(SecretEnv):
+    tool = Tool("ASK", "Ask.", {}, lambda secret, arguments: ToolOutput(f"{secret} {time.perf_counter_ns()}"))
+
+
+class BadSchema(SecretEnv):
+    tool = Tool("ASK", "Ask.", {"properties": {"x": {"type": "nonsense"}}}, ask)
+
+
+class NoWords(SecretEnv):
+    tool = Tool("ASK", "", {}, ask)
+
+
+class Raises(SecretEnv):
+    def step(self, action):
+        if "\0" in action:
+            raise ValueError("NUL")
+        return super().step(action)
+
+
+class Deals(SecretEnv):
+    """Takes an argument that it does not name."""
+
+    tool = Tool("ASK", "Ask.", {"additionalProperties": True}, ask)
+
+
+class TakesAll(SecretEnv):
+    def step(self, action):
+        return super().step(str(action))
+
+
+class Endless(SecretEnv):
+    def step(self, action):
+        self.turn = min(self.turn, 3)
+        return super().step(action) if self.turn < 3 else (*self.reset(seed=0)[:1], 0.0, False, True, {})
+
+
+class NotJson(SecretEnv):
+    tool = Tool("ASK", "Ask.", {}, lambda secret, arguments: ToolOutput(secret, {"x": np.float32(1)}))
+
+
+class NoTerms(SecretEnv):
+    verifier_function = staticmethod(lambda task, answer, secret: Verdict(answer == task.answer, {}))
+
+
+class GreyFrames(SecretEnv):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 2}  # noqa: RUF012
+
+    def render(self):
+        return np.zeros((4, 4), np.uint8)
+
+
+class WrongImage(SecretEnv):
+    def __init__(self):
+        super().__init__(image_size=8)
+
+    def observe_image(self):
+        return np.zeros((4, 4, 3), np.uint8)
+
+
+class Unsolvable(SecretEnv):
+    verifier_function = staticmethod(lambda task, answer, secret: Verdict(False, {"task": 0.0}))
+
+
+class Generous(SecretEnv):
+    verifier_function = staticmethod(lambda task, answer, secret: Verdict(answer is not None, {"task": 1.0}))
+
+
+class NoExploits(SecretEnv):
+    def policies(self):
+        return {name: make for name, make in super().policies().items() if not name.startswith("exploit")}
+
+
+class NoToolFree(SecretEnv):
+    def policies(self):
+        return {name: make for name, make in super().policies().items() if name != "tool_free"}
+
+
+class SharedState(SecretEnv):
+    """Every observation counts calls of all environments together."""
+
+    tool = Tool("ASK", "Ask.", {}, lambda secret, arguments: ToolOutput(f"{secret} {next(COUNTER)}"))
+
+
+def with_source(source):
+    return type(source.__name__, (SecretEnv,), {"source_type": source})
+
+
+BROKEN = [
+    (WrongImage, contract.gymnasium_checker),
+    (WrongImage, contract.spaces_are_text),
+    (BadSchema, contract.tool_schemas),
+    (NoWords, contract.tool_schemas),
+    (Clock, contract.same_seed_same_bytes),
+    (with_source(OwnDice), contract.same_seed_same_bytes),
+    (with_source(NoDraw), contract.seeds_differ),
+    (with_source(Deaf), contract.options_are_obeyed),
+    (with_source(OneSplit), contract.splits_are_disjoint),
+    (Raises, contract.bad_actions_are_observations),
+    (Deals, contract.bad_actions_are_observations),
+    (TakesAll, contract.only_text_is_an_action),
+    (Endless, contract.the_end),
+    (NotJson, contract.info_is_complete),
+    (NoTerms, contract.info_is_complete),
+    (GreyFrames, contract.frames),
+    (Unsolvable, contract_scores.oracle_succeeds),
+    (Generous, contract_scores.floors_hold),
+    (NoExploits, contract_scores.floors_hold),
+    (NoToolFree, contract_scores.floors_hold),
+    (SharedState, contract_scores.threads_equal_sync),
+]
+
+
+@pytest.mark.parametrize(("make", "clause"), BROKEN, ids=lambda value: value.__name__)
+def test_a_broken_environment_is_found_out(make, clause):
+    finding = run_clause(clause, Subject(make, range(6), processes=False))
+    assert not finding.ok
+    assert finding.clause == clause.__name__
+    assert finding.measured
+    assert finding.remedy
+
+
+def test_every_clause_has_an_environment_that_breaks_it():
+    assert {clause for _, clause in BROKEN} == set(CLAUSES) - {contract_scores.processes_equal_sync}
+
+
+def test_the_mix_in_has_a_test_of_every_clause():
+    tests = {name for name in dir(EnvContractTests) if name.startswith("test_")}
+    assert tests == {f"test_{clause.__name__}" for clause in CLAUSES}
+
+
+def test_the_mix_in_says_what_was_measured_and_what_to_do():
+    class Tests(EnvContractTests):
+        def make_env(self, **keywords):
+            return NoToolFree(**keywords)
+
+    with pytest.raises(AssertionError, match=r"missing: tool_free or overview_only(.|\n)*To do: add it"):
+        Tests().test_floors_hold()
+    with pytest.raises(AssertionError, match="override make_env"):
+        EnvContractTests().test_the_end()
+
+
+def test_a_score_is_counted():
+    scores = {name: contract_scores.score(SecretEnv(), name, range(5)) for name in ("oracle", "nothing")}
+    assert scores["oracle"] == contract_scores.Score("oracle", 5, 1.0, 1.0, 2.0)
+    assert scores["nothing"] == contract_scores.Score("nothing", 5, 0.0, 0.0, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        (1, 1.0, True),
+        ({"a": [1, (2,)]}, {"a": [1, (2,)]}, True),
+        ({"a": 1}, {"b": 1}, False),
+        ([1], [1, 2], False),
+        (np.zeros(2), np.zeros(2), True),
+        (np.zeros(2), np.zeros(2, np.float32), False),
+        (np.zeros(2), np.zeros(3), False),
+        (np.array([{"x": np.ones(1)}]), np.array([{"x": np.ones(1)}]), True),
+        (np.array([{"x": np.ones(1)}]), np.array([{"x": np.zeros(1)}]), False),
+        ({"a": np.array([1])}, {"a": np.array([2])}, False),
+    ],
+)
+def test_same_by_hand(a, b, equal):
+    assert same(a, b) is equal
