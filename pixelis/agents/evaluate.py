@@ -19,7 +19,7 @@ from pixelis.agents.scripted import play_scripted
 from pixelis.errors import ConfigError
 
 _WORDS = ("agent", "mode", "calls")
-_COLUMNS = ("agent", "mode", "episodes", "success", "95 % interval", "reward", "turns", "calls")
+_COLUMNS = ("agent", "mode", "n", "success (95 %)", "reward", "turns", "calls")
 
 HELD_OUT: Mapping[str, Any] = {"split": "test"}
 
@@ -141,16 +141,16 @@ def evaluation_table(evaluations: Sequence[Evaluation], title: str = "") -> Tabl
     """Return a table of evaluations for `rich.print`."""
     table = Table(title=title or None)
     for column in _COLUMNS:
-        table.add_column(column, justify="left" if column in _WORDS else "right")
+        justify = "left" if column in _WORDS else "right"
+        table.add_column(column, justify=justify, no_wrap=column not in _WORDS, overflow="fold")
     for item in evaluations:
         low, high = item.interval
-        calls = "  ".join(f"{tool} {count:.2f}" for tool, count in item.tool_calls.items())
+        calls = "\n".join(f"{tool} {count:.1f}" for tool, count in item.tool_calls.items())
         table.add_row(
             item.agent,
             item.mode,
             f"{item.episodes}" + (f" (+{item.failed} failed)" if item.failed else ""),
-            f"{item.success_rate:.3f}",
-            f"{low:.3f}–{high:.3f}",
+            f"{item.success_rate:.3f} ({low:.3f}–{high:.3f})",
             f"{item.mean_reward:.3f}",
             f"{item.mean_turns:.2f}",
             calls,

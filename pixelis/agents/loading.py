@@ -8,6 +8,7 @@ seconds.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import json
 import os
 import warnings
@@ -55,14 +56,12 @@ def load_model(name: str | Path, *, device: str = "auto", dtype: str = "float32"
     folder = find_folder(name)
     if folder is not None and (folder / _ADAPTER_FILE).is_file():
         return _load_adapter(folder, place, dtype)
-    source = str(folder) if folder is not None else str(name)
+    source = str(folder.resolve()) if folder is not None else str(name)
     if folder is None:
         require_hub_model(source)
     with quiet_libraries(), _one_line_errors(source):
         model, processor = _load_base(source, _DTYPES[dtype], local=folder is not None)
-    base_name = (
-        TINY_NAME if str(name) == TINY_NAME else str(folder.resolve()) if folder is not None else source
-    )
+    base_name = TINY_NAME if str(name) == TINY_NAME else source
     return LoadedModel(model.to(place).eval(), processor, base_name)
 
 
@@ -111,7 +110,10 @@ def require_hub_model(model_id: str) -> None:
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    advice = "give a local folder, or pixelis-tiny which needs no hub"
+    near = difflib.SequenceMatcher(None, model_id, TINY_NAME).ratio() > 0.8
+    advice = (
+        f"did you mean {TINY_NAME!r}?" if near else f"give a local folder, or {TINY_NAME} which needs no hub"
+    )
     try:
         if isinstance(huggingface_hub.try_to_load_from_cache(model_id, "config.json"), str):
             return

@@ -140,12 +140,13 @@ def _update(
     scored = policy.logprobs(batch)
     tokens = int(scored.mask.sum())
     loss = -scored.logprobs.sum() / tokens
-    if not torch.isfinite(loss):
-        raise TrainingError(f"the SFT loss is {float(loss)} at step {index}; lower the learning rate")
+    value = loss.item()
+    if not math.isfinite(value):
+        raise TrainingError(f"the SFT loss is {value} at step {index}; lower the learning rate")
     loss.backward()
     norm = torch.nn.utils.clip_grad_norm_([p for g in optimiser.param_groups for p in g["params"]], clip)
     optimiser.step()
-    return SftStep(index, float(loss.detach()), rate, float(norm), tokens)
+    return SftStep(index, value, rate, float(norm), tokens)
 
 
 def _batches(episodes: Sequence[Episode], settings: SftSettings) -> Iterator[list[Episode]]:

@@ -94,4 +94,4 @@ def test_the_table_shows_each_evaluation(letter_env: Callable[..., gym.Env]):
     console = Console(file=io.StringIO(), width=120)
     console.print(evaluation_table(results, title="Letters"))
     text = console.file.getvalue()  # type: ignore[attr-defined]
-    assert all(piece in text for piece in ("Letters", "oracle", "nothing", "1.000", "0.000", "LOOK 1.00"))
+    assert all(piece in text for piece in ("Letters", "oracle", "nothing", "1.000", "0.000", "LOOK 1.0"))

@@ -228,6 +228,22 @@ def test_a_hub_that_cannot_be_reached_is_one_line_and_quick(monkeypatch: pytest.
     assert "cannot be reached" in text and "pixelis-tiny" in text
 
 
+def test_a_misspelt_name_gets_a_suggestion(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelLoadError, match="did you mean 'pixelis-tiny'"):
+        Policy.load("pixelis-tinny")
+
+
+def test_an_adapter_of_a_relative_path_loads_from_elsewhere(
+    text_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(text_folder.parent)
+    policy = Policy.load(text_folder.name, device="cpu", lora=LoraSettings(rank=2))
+    policy.save_adapter(tmp_path / "adapter")
+    monkeypatch.chdir(tmp_path)
+    assert Policy.load("adapter", device="cpu").base_name == str(text_folder.resolve())
+
+
 def test_offline_mode_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ModelLoadError, match="HF_HUB_OFFLINE is set"):

@@ -110,10 +110,11 @@ def test_an_adapter_learns_and_the_base_stays(
     )
 
 
-def test_the_same_seed_gives_the_same_steps(text_folder: Path, letter_env: Callable[..., gym.Env]):
+def test_the_same_seed_gives_the_same_steps(
+    make_terse_policy: Callable[..., Policy], letter_env: Callable[..., gym.Env]
+):
     def run(seed: int) -> list[SftStep]:
-        torch.manual_seed(0)
-        policy = Policy.load(text_folder, device="cpu", lora=LoraSettings(rank=2, dropout=0.2))
+        policy = make_terse_policy(lora=LoraSettings(rank=2, dropout=0.2))
         episodes = demonstrations(policy.chat, letter_env, {"oracle": 1, "guess": 1}, range(8))
         return sft(policy, episodes, SftSettings(batch_size=4, epochs=2, seed=seed))
 
