@@ -150,7 +150,8 @@ LIMITED = """
 
     folder = Path(sys.argv[1])
     def save(step, size):
-        save_checkpoint(folder, step, lambda path: write_tensors(path / "a.pt", {"x": torch.zeros(size)}), keep=1)
+        state = {"x": torch.zeros(size)}
+        save_checkpoint(folder, step, lambda path: write_tensors(path / "a.pt", state), keep=1)
 
     save(1, 10)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))

@@ -1,0 +1,142 @@
+"""``scripts/train_agent.py`` from the outside: a whole run, Ctrl-C, kills, a full disk."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from pixelis.agents.checkpoint import latest_checkpoint, verify_checkpoint
+from pixelis.agents.metrics import read_metrics
+
+pytestmark = pytest.mark.slow
+
+TOY = ("--env", "toy_env:Toy/Echo-v0", "--groups", 4, "--group-size", 4, "--max-new-tokens", 2, "--lr", 0.01)
+
+
+def comparable(path: Path) -> list[dict[str, object]]:
+    """Return the rows of a metrics file without what depends on the clock."""
+    return [
+        {key: value for key, value in row.items() if not key.startswith("time/")}
+        for row in read_metrics(path)
+    ]
+
+
+def wait_for_step(process: subprocess.Popen[str], metrics: Path, step: int) -> None:
+    """Wait until a run has written a step, or has ended."""
+    deadline = time.monotonic() + 200
+    while process.poll() is None and time.monotonic() < deadline:
+        if metrics.exists() and len(read_metrics(metrics)) >= step:
+            return
+        time.sleep(0.002)
+    assert process.poll() is not None, "the run neither wrote the step nor ended"
+
+
+def test_a_whole_run(run, letter_model, tmp_path):
+    code, out, err = run(
+        "train_agent", *TOY, "--model", letter_model, "--steps", 25, "--groups", 8, "--eval-episodes", 40
+    )
+    assert code == 0, err
+    folder = tmp_path / "runs" / f"echo-{letter_model.name}-seed0"
+    assert "run folder: runs/echo-" in out and "step 25/25" in out and "tokens/s" in out and "eta" in out
+    assert "Traceback" not in err
+    saved = json.loads((folder / "evaluation.json").read_text())
+    for before, after in zip(saved["before"], saved["after"], strict=True):
+        assert before["mode"] == after["mode"] and before["episodes"] == 40
+        assert after["success_rate"] > before["success_rate"] + 0.3
+    verify_checkpoint(latest_checkpoint(folder / "checkpoints"))
+    assert len(read_metrics(folder / "metrics.jsonl")) == 25
+
+
+def test_ctrl_c_saves_and_says_how_to_resume(run, start, letter_model, tmp_path):
+    words = (*TOY, "--model", letter_model, "--steps", 5000, "--eval-episodes", 0, "--output", "my run")
+    process = start("train_agent", *words, "--checkpoint-every", 1000)
+    wait_for_step(process, tmp_path / "my run" / "metrics.jsonl", 3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    command = shlex.split(out[out.index("resume with:") :].splitlines()[1])
+    assert (
+        command[0] == "python"
+        and command[1].endswith("train_agent.py")
+        and command[2:] == ["--resume", "my run"]
+    )
+
+    done = len(read_metrics(tmp_path / "my run" / "metrics.jsonl"))
+    assert latest_checkpoint(tmp_path / "my run" / "checkpoints").name == f"step-{done:08d}"
+    code, out, err = run("train_agent", *command[2:], "--steps", done + 2)
+    assert code == 0, err
+    assert [row["step"] for row in read_metrics(tmp_path / "my run" / "metrics.jsonl")] == list(
+        range(1, done + 3)
+    )
+
+
+def test_a_run_killed_at_random_moments_equals_one_that_was_not(run, start, letter_model, tmp_path):
+    words = (*TOY, "--model", letter_model, "--steps", 30, "--eval-episodes", 0, "--checkpoint-every", 4)
+    code, _, err = run("train_agent", *words, "--output", "whole")
+    assert code == 0, err
+
+    metrics, chance = tmp_path / "killed" / "metrics.jsonl", random.Random(11)
+    first = (*words, "--output", "killed")
+    for target in (chance.randint(2, 12), chance.randint(14, 26)):
+        process = start("train_agent", *(("--resume", "killed") if metrics.exists() else first))
+        wait_for_step(process, metrics, target)
+        time.sleep(chance.uniform(0, 0.1))
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+    code, _, err = run("train_agent", "--resume", "killed")
+    assert code == 0, err
+    assert comparable(metrics) == comparable(tmp_path / "whole" / "metrics.jsonl")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Mount a disk of 700 kB, where that is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode != 0:
+        pytest.skip(
+            "mounting a file system is not allowed here; test_checkpoint.py limits a file's size instead"
+        )
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_the_last_checkpoint_survives(run, letter_model, tmp_path, small_disk):
+    words = (
+        *TOY,
+        "--model",
+        letter_model,
+        "--eval-episodes",
+        0,
+        "--checkpoint-every",
+        1,
+        "--keep-checkpoints",
+        50,
+    )
+    code, _, err = run("train_agent", *words, "--steps", 12, "--output", "disk/run")
+    assert code == 1
+    lines = [line for line in err.splitlines() if line.startswith("error:")]
+    assert len(lines) == 1 and "No space left on device" in lines[0] and "intact" in lines[0]
+    assert "Traceback" not in err
+    survivor = latest_checkpoint(small_disk / "run" / "checkpoints")
+    assert survivor.name in lines[0]
+
+    subprocess.run(["mount", "-o", "remount,size=20M", str(small_disk)], check=True)
+    code, _, err = run("train_agent", "--resume", "disk/run")
+    assert code == 0, err
+    code, _, err = run("train_agent", *words, "--steps", 12, "--output", "whole")
+    assert code == 0, err
+    assert comparable(small_disk / "run" / "metrics.jsonl") == comparable(
+        tmp_path / "whole" / "metrics.jsonl"
+    )
