@@ -19,6 +19,8 @@ __all__ = ["Region", "salient_regions", "segment_box", "segment_point"]
 
 _TOLERANCES = (4, 6, 8, 10, 13, 16, 20, 25, 31, 38, 46)
 _SMALLEST_SEGMENT = 30  # pixels; below this a flood has only found noise
+_STEADY = 0.02  # change of area that noise alone makes; the first run of such floods is the object
+_EDGE = 24  # difference of 8-bit Lab values in 3 x 3 pixels; blurred outlines have more, noise has less
 _BLOT = 16  # pixels; a letter this small has lost its strokes to the smoothing
 _LARGEST_SHARE = 0.6  # of the view; above this a flood has leaked into the background
 
@@ -48,8 +50,12 @@ def segment_point(view: Image, x: int, y: int) -> Mask:
     if not (0 <= x < width and 0 <= y < height):
         raise ImageSizeError(f"The point must be inside the {width} x {height} view, got ({x}, {y}).")
     smooth = _smooth_lab(view)
-    segment = _stable_flood(smooth, x, y)
-    return _enclosing_surface(smooth, segment, x, y)
+    seed_x, seed_y = _off_the_edge(smooth, x, y)
+    flood = _stable_flood(smooth, seed_x, seed_y)
+    surface = _enclosing_surface(smooth, flood, seed_x, seed_y)
+    found = fill_holes(flood) if surface is None else surface
+    found[y, x] = True
+    return found
 
 
 def _smooth_lab(view: Image) -> Image:
@@ -58,6 +64,19 @@ def _smooth_lab(view: Image) -> Image:
 
     smooth = cv2.bilateralFilter(cv2.medianBlur(np.ascontiguousarray(view), 5), 7, 30, 5)
     return np.asarray(cv2.cvtColor(smooth, cv2.COLOR_RGB2LAB), np.uint8)
+
+
+def _off_the_edge(lab: Image, x: int, y: int) -> tuple[int, int]:
+    """Return the point, or, if it lies on a blurred outline, the flattest pixel within three of it."""
+    import cv2
+
+    left, top = max(0, x - 4), max(0, y - 4)
+    window = lab[top : y + 5, left : x + 5]
+    gradient = cv2.morphologyEx(window, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(-1)
+    if gradient[y - top, x - left] <= _EDGE:
+        return x, y
+    row, column = np.unravel_index(int(gradient.argmin()), gradient.shape)
+    return left + int(column), top + int(row)
 
 
 def _flood(lab: Image, x: int, y: int, tolerance: int) -> NDArray[np.uint8]:
@@ -70,20 +89,23 @@ def _flood(lab: Image, x: int, y: int, tolerance: int) -> NDArray[np.uint8]:
     return mask[1:-1, 1:-1]
 
 
-def _stable_flood(lab: Image, x: int, y: int) -> Mask:
+def _stable_flood(lab: Image, x: int, y: int) -> NDArray[np.uint8]:
+    """Return the most stable flood of the first run of steady tolerances, as 0/1 with its holes."""
     floods = [_flood(lab, x, y, tolerance) for tolerance in _TOLERANCES]
     areas = np.array([int(flood.sum()) for flood in floods], np.float64)
     change = (areas[2:] - areas[:-2]) / areas[1:-1]
     plausible = (areas[1:-1] >= _SMALLEST_SEGMENT) & (areas[1:-1] <= _LARGEST_SHARE * lab[..., 0].size)
     # The background itself is a fair answer when nothing smaller was found.
-    stability = np.where(plausible, change, change + 1e6)
-    filled = fill_holes(floods[1 + int(stability.argmin())])
-    filled[y, x] = True
-    return filled
+    instability = np.where(plausible, change, change + 1e6)
+    steady = instability <= max(_STEADY, float(instability.min()))
+    first = int(steady.argmax())
+    length = int(np.append(~steady[first:], True).argmax())
+    run = instability[first : first + length]
+    return floods[1 + first + int(run.argmin())]
 
 
-def _enclosing_surface(lab: Image, segment: Mask, x: int, y: int) -> Mask:
-    """Return the surface a thin detail is drawn on, or the segment itself when it is no such detail.
+def _enclosing_surface(lab: Image, flood: NDArray[np.uint8], x: int, y: int) -> Mask | None:
+    """Return the surface a thin detail is drawn on, holes filled, or None when the flood is no such detail.
 
     A letter is thin (its strokes are much narrower than it is tall; small ones blur to a blot) and lies
     wholly inside one other segment that ends within the view. A wire or a frame is thin too, but its
@@ -91,22 +113,21 @@ def _enclosing_surface(lab: Image, segment: Mask, x: int, y: int) -> Mask:
     """
     import cv2
 
-    ys, xs = np.nonzero(segment)
-    sides = sorted((int(np.ptp(xs)) + 1, int(np.ptp(ys)) + 1))
-    if sides[1] > _BLOT and stroke_width(segment) > 0.6 * sides[0]:
-        return segment
-    pixels = segment.astype(np.uint8)  # the nearest pixels are blurred edges: the ring starts behind them
-    ring = cv2.dilate(pixels, np.ones((13, 13), np.uint8)) > cv2.dilate(pixels, np.ones((7, 7), np.uint8))
+    rows, columns = np.flatnonzero(flood.any(1)), np.flatnonzero(flood.any(0))
+    sides = sorted((int(np.ptp(rows)) + 1, int(np.ptp(columns)) + 1))
+    if sides[1] > _BLOT and stroke_width(flood > 0) > 0.6 * sides[0]:
+        return None
+    # The nearest pixels are a blurred edge: the ring starts behind it.
+    ring = cv2.dilate(flood, np.ones((13, 13), np.uint8)) > cv2.dilate(flood, np.ones((7, 7), np.uint8))
     ring_ys, ring_xs = np.nonzero(ring)
     if not len(ring_xs):
-        return segment
+        return None
     colours = lab[ring_ys, ring_xs].astype(np.int32)
     seed = int(np.abs(colours - np.median(colours, axis=0)).sum(1).argmin())
-    surface = _stable_flood(lab, int(ring_xs[seed]), int(ring_ys[seed]))
+    surface = fill_holes(_stable_flood(lab, int(ring_xs[seed]), int(ring_ys[seed])))
     border = surface[0].any() or surface[-1].any() or surface[:, 0].any() or surface[:, -1].any()
-    if border or not surface[y, x] or (surface & segment).sum() < 0.9 * len(xs):
-        return segment
-    return surface
+    inside = surface[y, x] and surface[flood > 0].mean() > 0.9
+    return surface if inside and not border else None
 
 
 # ---------------------------------------------------------------------- box

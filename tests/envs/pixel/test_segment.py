@@ -64,6 +64,23 @@ def test_the_text_belongs_to_the_sign(point):
     assert quality.mask_iou(mask, truth) > 0.95
 
 
+@pytest.mark.parametrize(("difficulty", "factor"), [(0, 1), (2, 3), (4, 4), (2, 8)])
+def test_a_point_anywhere_on_a_sign_selects_the_sign(difficulty, factor):
+    scene = sample_scene(np.random.default_rng([0, difficulty, 3]), difficulty, "train")
+    rng, hits, tries = np.random.default_rng(0), 0, 0
+    for sign in scene.signs[:3]:
+        view_box = square_box([value / scene.size for value in sign.center], factor)
+        view = crop_view(paint(scene), view_box, 384)
+        box = quality.sign_box(sign, scene.size, 384, view_box)
+        for share_x, share_y in rng.uniform(0.2, 0.8, (4, 2)):
+            x, y = box[0] + share_x * (box[2] - box[0]), box[1] + share_y * (box[3] - box[1])
+            mask = segment_point(view, int(x), int(y))
+            rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+            found = (columns[0], rows[0], columns[-1] + 1, rows[-1] + 1)
+            hits, tries = hits + (quality.box_iou(found, box) >= 0.4), tries + 1
+    assert hits >= tries - 1
+
+
 def test_a_point_on_the_backdrop_gives_the_backdrop():
     mask = segment_point(sign_view(), 5, 5)
     assert mask[5, 5] and mask[110, 150] and mask.mean() > 0.8
