@@ -1,8 +1,8 @@
 """The learning result of the README: ``python benchmarks/zoom_read_learning.py``.
 
 Trains ``pixelis-tiny`` on ZoomRead difficulty 1 with ``configs/zoom_read.yaml``, once per seed, through the
-command a person types; then plays the baselines on the same held-out tasks. Writes a table (JSON and Markdown)
-and a plot. Runs that exist in ``--runs`` are not trained again.
+command a person types; then plays the baselines on the same held-out tasks. Writes a table (JSON and
+Markdown) and a plot. Runs that exist in ``--runs`` are not trained again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pixelis: Gymnasium environments in which language and vision-language models act, and agents that learn.
 
-``import pixelis`` registers the environments and loads plugins. It stays light: no torch, OpenCV, transformers.
+``import pixelis`` registers the environments and loads plugins. It stays light: no torch, OpenCV.
 """
 
 from __future__ import annotations

@@ -44,10 +44,10 @@ def build_processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForConditionalGeneration:
     """Return the model with random weights, two things apart.
 
-    The tower's position embedding is the sine and cosine of row and column. In the first two layers of
-    the language model the query and key projections start equal (and twice as large), so that a word attends to
-    what resembles it: "green" to the patches that say green. With independent projections, binding a colour to
-    its place took over ten times as many steps in our trials.
+    The tower's position embedding is the sine and cosine of row and column. In the first two layers of the
+    language model the query and key projections start equal (and twice as large), so that a word attends
+    to what resembles it: "green" to the patches that say green. With independent projections, binding a
+    colour to its place took several times as many steps in our trials.
     """
     torch.manual_seed(seed)
     ids = tokenizer.convert_tokens_to_ids

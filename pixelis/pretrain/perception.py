@@ -12,9 +12,10 @@ Later steps mix in the real prompt and the real ZOOM call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -68,7 +69,7 @@ class AllSigns:
     """Asks for every sign in one row, in random order: colour, kind, then the two tenths."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
-        ids = tokenizer.convert_tokens_to_ids
+        ids = cast("Callable[[str], int]", tokenizer.convert_tokens_to_ids)
         self.prefix = [ids("<|user|>"), *[ids(IMAGE_TOKEN)] * (GRID * GRID)]
         self.colours = [[ids(word) for word in name.split()] for name in COLOURS]
         self.kinds = [ids(kind) for kind in KINDS]
@@ -78,7 +79,8 @@ class AllSigns:
         self, colours: np.ndarray, kinds: np.ndarray, places: np.ndarray, rng: np.random.Generator
     ) -> tuple[list[int], list[int]]:
         """Return the row; only the tenths are learned."""
-        tokens, targets = list(self.prefix), [IGNORE] * len(self.prefix)
+        tokens: list[int] = list(self.prefix)
+        targets = [IGNORE] * len(self.prefix)
         for sign in rng.permutation(len(colours)):
             words = [*self.colours[colours[sign]], self.kinds[kinds[sign]]]
             place = [self.tenths[value] for value in places[sign]]
@@ -198,7 +200,8 @@ def perception_loss(
     model: LlavaForConditionalGeneration, heads: PatchHeads, tenths: Tensor, batch: PerceptionBatch
 ) -> PerceptionLoss:
     """Return the losses of a batch; ``tenths`` are the token ids of 0.0 … 0.9."""
-    features = torch.stack(list(model.model.get_image_features(pixel_values=batch.pixels).pooler_output))
+    seen: Any = model.model.get_image_features(pixel_values=batch.pixels)
+    features = torch.stack(list(seen.pooler_output))
     embedding = model.get_input_embeddings()
     inputs = embedding(batch.tokens)
     inputs = torch.cat([inputs[:, :1], features.to(inputs.dtype), inputs[:, 1 + features.shape[1] :]], dim=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
@@ -66,7 +67,7 @@ def train_perception(
     writers: list[RowWriter] = [AllSigns(tokenizer), ZoomCalls(processor, model)]
     reading = ReadingRows(processor, model)
     tenths = torch.tensor(AllSigns(tokenizer).tenths)
-    heads = PatchHeads(tokenizer, model.config.text_config.hidden_size)
+    heads = PatchHeads(tokenizer, cast(torch.nn.Embedding, model.get_input_embeddings()).embedding_dim)
     parameters = [*model.parameters(), *heads.parameters()]
     optimizer = torch.optim.AdamW(parameters, lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     rng = np.random.default_rng(settings.seed)
