@@ -1,0 +1,147 @@
+"""Measure every scripted policy of ``Pixelis/ZoomRead-v0`` at every difficulty; print a table, write JSON.
+
+Usage: python benchmarks/zoom_read_baselines.py [--episodes 500] [--processes 2] [--output FILE]
+
+The numbers on the environment's page come from
+    python benchmarks/zoom_read_baselines.py --output docs/envs/zoom_read_baselines.json
+    python scripts/env_docs.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import multiprocessing
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pixelis.envs.contract import Finding
+from pixelis.envs.contract_scores import must_fail
+from pixelis.envs.pixel.zoom_read import StreetSigns, ZoomReadEnv
+from pixelis.envs.playing import play
+
+CHUNK = 25  # episodes a process plays before it reports
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy at one difficulty.
+
+    Attributes:
+        policy: its name.
+        difficulty: 0 to 4.
+        episodes: how many were played, on seeds 0, 1, ….
+        successes: how many succeeded.
+        low: lower end of the 95 % interval of the success rate (Wilson).
+        high: its upper end.
+        reward: mean reward.
+        turns: mean number of turns.
+    """
+
+    policy: str
+    difficulty: int
+    episodes: int
+    successes: int
+    low: float
+    high: float
+    reward: float
+    turns: float
+
+
+def wilson(successes: int, episodes: int) -> tuple[float, float]:
+    """Return the 95 % interval of a success rate (Wilson 1927)."""
+    z, n = 1.959964, episodes
+    rate = successes / n
+    middle, spread = rate + z * z / (2 * n), z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def play_chunk(policy: str, difficulty: int, split: str, reader: str, seeds: range) -> list[list[float]]:
+    """Play seeds; return success, reward and turns of each."""
+    env = ZoomReadEnv(reader=reader, difficulty=difficulty, split=split)
+    make, rows = env.policies()[policy], []
+    for seed in seeds:
+        episode = play(env, make(env), seed)
+        rows.append([float(episode[-1][4]["success"]), episode[-1][1], len(episode) - 1.0])
+    return rows
+
+
+def chunks(episodes: int) -> Iterator[range]:
+    """Split the seeds 0 … episodes - 1."""
+    for start in range(0, episodes, CHUNK):
+        yield range(start, min(start + CHUNK, episodes))
+
+
+def measure(options: argparse.Namespace) -> list[Row]:
+    """Play all policies at all difficulties and print each row when it is there."""
+    rows = []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
+        for policy, difficulty in itertools.product(options.policies, options.difficulties):
+            jobs = [
+                pool.submit(play_chunk, policy, difficulty, options.split, options.reader, seeds)
+                for seeds in chunks(options.episodes)
+            ]
+            played = np.array([row for job in jobs for row in job.result()])
+            successes = int(played[:, 0].sum())
+            low, high = wilson(successes, len(played))
+            means = played.mean(0)
+            rows.append(
+                Row(policy, difficulty, len(played), successes, low, high, float(means[1]), float(means[2]))
+            )
+            print(line(rows[-1]), flush=True)
+    return rows
+
+
+def line(row: Row) -> str:
+    """Return a row of the printed table."""
+    rate = row.successes / row.episodes
+    return (
+        f"{row.policy:28} {row.difficulty:>5} {row.episodes:>9} {rate:>8.3f}  "
+        f"[{row.low:.3f}, {row.high:.3f}] {row.turns:>6.2f}"
+    )
+
+
+def verdict(rows: Sequence[Row]) -> Finding:
+    """Return whether the oracle always succeeded and what must fail did."""
+    missed = [row for row in rows if row.policy == "oracle" and row.successes < row.episodes]
+    above = [row for row in rows if must_fail(row.policy) and row.successes > 0.05 * row.episodes]
+    wrong = ", ".join(f"{row.policy} at {row.difficulty}" for row in [*missed, *above])
+    return Finding("baselines", not wrong, wrong or "oracle 1.00 everywhere, the floors at most 0.05")
+
+
+def main() -> None:
+    """Run from the command line."""
+    names = [name for name in ZoomReadEnv(reader="truth").policies()]
+    levels = list(StreetSigns.difficulties)
+    parser = argparse.ArgumentParser(description="Measure the scripted policies of Pixelis/ZoomRead-v0.")
+    parser.add_argument("--episodes", type=int, default=500, help="a policy and difficulty (default 500)")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--policies", nargs="+", choices=names, default=names)
+    parser.add_argument("--difficulties", nargs="+", type=int, choices=levels, default=levels)
+    parser.add_argument("--split", choices=("train", "test"), default="test")
+    parser.add_argument("--reader", choices=("ocr", "truth"), default="ocr")
+    parser.add_argument("--output", type=Path, help="JSON file to write")
+    options = parser.parse_args()
+    print(f"{'policy':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
+    start = time.perf_counter()
+    rows = measure(options)
+    finding = verdict(rows)
+    print(f"{time.perf_counter() - start:.0f} s. {'ok' if finding.ok else 'FAIL'}: {finding.measured}")
+    if options.output:
+        settings: dict[str, Any] = {"split": options.split, "reader": options.reader}
+        document = {**settings, "rows": [asdict(row) for row in rows]}
+        options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

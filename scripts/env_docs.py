@@ -1,0 +1,79 @@
+"""Write the page of every environment from its class docstring: docs/envs/<module>.md.
+
+Usage: python scripts/env_docs.py [--check]
+
+With --check nothing is written; the exit status is 1 when a page is out of date. Measured scores, where a
+benchmark has left them in docs/envs/<module>_baselines.json, become a table at the end of the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+
+from pixelis.envs.registration import ENVIRONMENTS, EnvEntry
+
+FOLDER = Path(__file__).parents[1] / "docs" / "envs"
+
+
+def page_path(entry: EnvEntry) -> Path:
+    """Return where an environment's page lies."""
+    return FOLDER / f"{entry.entry_point.partition(':')[0].rpartition('.')[2]}.md"
+
+
+def page(entry: EnvEntry) -> str:
+    """Return the text of an environment's page."""
+    module, _, name = entry.entry_point.partition(":")
+    text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+    source = f"<!-- Made of {module}.{name}'s docstring by scripts/env_docs.py: edit it there. -->"
+    path = page_path(entry)
+    scores = path.with_name(f"{path.stem}_baselines.json")
+    parts = [source, f"# {entry.id}", text]
+    if scores.exists():
+        parts.append(baselines(json.loads(scores.read_text(encoding="utf-8"))))
+    return "\n\n".join(parts) + "\n"
+
+
+def baselines(document: dict) -> str:
+    """Return measured scores as a table: a policy a row, a difficulty a column."""
+    rows = document["rows"]
+    levels = sorted({row["difficulty"] for row in rows})
+    share = {(row["policy"], row["difficulty"]): row["successes"] / row["episodes"] for row in rows}
+    lines = [
+        "## Baselines",
+        "",
+        f"Success of the scripted policies in {min(row['episodes'] for row in rows)} episodes each "
+        f"(split `{document['split']}`, reader `{document['reader']}`).",
+        "",
+        f"| policy | {' | '.join(f'difficulty {level}' for level in levels)} |",
+        f"|---|{'---|' * len(levels)}",
+    ]
+    for policy in dict.fromkeys(row["policy"] for row in rows):
+        cells = (f"{share[policy, level]:.3f}" if (policy, level) in share else "–" for level in levels)
+        lines.append(f"| `{policy}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Run from the command line; return the exit status."""
+    parser = argparse.ArgumentParser(description="Write the environments' pages from their docstrings.")
+    parser.add_argument("--check", action="store_true", help="write nothing, only say what is out of date")
+    options = parser.parse_args()
+    stale = []
+    for entry in ENVIRONMENTS:
+        path, text = page_path(entry), page(entry)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(path.name)
+            if not options.check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    print(f"{'out of date' if options.check else 'written'}: {', '.join(stale) or 'nothing'}")
+    return int(options.check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

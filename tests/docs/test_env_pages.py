@@ -1,0 +1,75 @@
+"""The environments' pages are what their docstrings say, and the examples in them run."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pixelis.envs.registration import ENVIRONMENTS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def env_docs():
+    spec = importlib.util.spec_from_file_location("env_docs_script", ROOT / "scripts" / "env_docs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+def test_the_page_is_up_to_date(env_docs, entry):
+    assert env_docs.page_path(entry).read_text(encoding="utf-8") == env_docs.page(entry), (
+        "run: python scripts/env_docs.py"
+    )
+
+
+@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+def test_the_page_has_the_usual_sections(env_docs, entry):
+    headings = re.findall(r"^## (.+)$", env_docs.page(entry), re.MULTILINE)
+    assert headings[:9] == [
+        *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
+        *("Episode end", "Arguments", "Version history", "Source"),
+    ]
+
+
+@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+def test_the_examples_run(env_docs, entry):
+    examples = re.findall(r"^```python\n(.*?)^```", env_docs.page(entry), re.DOTALL | re.MULTILINE)
+    assert examples
+    words = [sys.executable, "-W", "error", "-c", "\n".join(examples)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_table_of_scores_by_hand(env_docs):
+    rows = [
+        {"policy": "oracle", "difficulty": 0, "episodes": 4, "successes": 4},
+        {"policy": "oracle", "difficulty": 1, "episodes": 8, "successes": 6},
+        {"policy": "nothing", "difficulty": 1, "episodes": 8, "successes": 0},
+    ]
+    table = env_docs.baselines({"split": "test", "reader": "ocr", "rows": rows}).splitlines()
+    assert table[2].startswith("Success of the scripted policies in 4 episodes each")
+    assert table[4:] == [
+        "| policy | difficulty 0 | difficulty 1 |",
+        "|---|---|---|",
+        "| `oracle` | 1.000 | 0.750 |",
+        "| `nothing` | – | 0.000 |",
+    ]
+
+
+def test_check_finds_a_stale_page(env_docs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(env_docs, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["env_docs.py", "--check"])
+    assert env_docs.main() == 1
+    assert "out of date: zoom_read.md" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["env_docs.py"])
+    assert env_docs.main() == 0
+    monkeypatch.setattr(sys, "argv", ["env_docs.py", "--check"])
+    assert env_docs.main() == 0
