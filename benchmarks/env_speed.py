@@ -3,8 +3,8 @@
 Usage: python benchmarks/env_speed.py [--seeds 60] [--difficulty 1] [--clock wall|cpu]
 
 Times are of one thread, in milliseconds; the spread is the 10th to the 90th percentile. READ_TEXT is compared
-with the bare recogniser on the same line of text in the same run. Readings are cached by their pixels, so every
-reading here is of a new scene. Next to other work, wall-clock times mean little: quiet the machine, or take the
+with the bare recogniser on the same line of text in the same run. Readings are cached by their pixels, so each
+one here is of a new scene. Next to other work, wall-clock times mean little: quiet the machine, or take the
 CPU clock.
 """
 
@@ -61,9 +61,7 @@ def measure_seed(env: ZoomReadEnv, seed: int, times: Times, clock: Clock) -> Non
     if line:
         engine = ocr._engine()
         crop = np.ascontiguousarray(pixels[line[1] : line[3], line[0] : line[2], ::-1])
-        timed(
-            times, "bare recogniser", lambda: ocr._engine()(crop, use_det=False, use_cls=False, use_rec=True)
-        )
+        note("bare recogniser", lambda: engine(crop, use_det=False, use_cls=False, use_rec=True))
     note("READ_TEXT, whole view", lambda: env.step(call("READ_TEXT")))
     note("SEGMENT, zoomed", lambda: env.step(call("SEGMENT")))
     note("SEGMENT, point", lambda: env.step(call("SEGMENT", point=center)))
@@ -96,9 +94,7 @@ def main() -> None:
     times: Times = defaultdict(list)
     for seed in range(options.seeds):
         measure_seed(env, seed, times, CLOCKS[options.clock])
-    print(
-        f"Pixelis/ZoomRead-v0, difficulty {options.difficulty}, {options.seeds} scenes, ms ({options.clock} clock)"
-    )
+    print(f"difficulty {options.difficulty}, {options.seeds} scenes, milliseconds ({options.clock} clock)")
     report(times)
 
 
