@@ -3,8 +3,8 @@
 Usage: python benchmarks/env_speed.py [--seeds 60] [--difficulty 1] [--clock wall|cpu]
 
 Times are of one thread, in milliseconds; the spread is the 10th to the 90th percentile. READ_TEXT is compared
-with the bare recogniser on the same line of text in the same run. Readings are cached by their pixels, so each
-one here is of a new scene. Next to other work, wall-clock times mean little: quiet the machine, or take the
+with the bare recogniser on the same line of text in the same run. Readings are cached by their pixels, so
+each here is of a new scene. Next to other work, wall-clock times mean little: quiet the machine, or take the
 CPU clock.
 """
 
