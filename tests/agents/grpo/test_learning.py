@@ -1,0 +1,50 @@
+"""The trainer must learn: a toy with a known optimum, a random model, seconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.agents.grpo.run import TrainingRun
+
+CHANCE, ALWAYS_THE_SAME, BEST = 1 / 8, 1 / 4, 1.0  # rewards a turn: eight letters are known, four are shown
+COMMON = {
+    "steps": 100,
+    "lr": 0.003,
+    "groups": 8,
+    "group_size": 8,
+    "max_new_tokens": 1,
+    "checkpoint_every": 1000,
+}
+
+
+def learn(config):
+    """Train and return the mean reward of each step."""
+    rewards = []
+    with TrainingRun.start(config) as run:
+        run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+    return rewards
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"beta": 0.01}, id="kl to the reference"),
+        pytest.param({"beta": 0.0, "epochs": 2, "epsilon_high": 0.3}, id="two epochs, clip-higher"),
+        pytest.param({"beta": 0.0, "aggregation": "constant", "advantage_scale": "none"}, id="dr grpo"),
+        pytest.param(
+            {"beta": 0.0, "aggregation": "sequence_mean", "advantage_scale": "batch"}, id="sequence mean"
+        ),
+    ],
+)
+def test_the_toy_is_learnt(toy_config, changes):
+    rewards = learn(toy_config(**COMMON, **changes))
+    assert rewards[0] < 2 * CHANCE
+    assert sum(rewards[-10:]) / 10 > 0.85 * BEST
+
+
+@pytest.mark.slow
+def test_two_turns_are_learnt(toy_config):
+    rewards = learn(toy_config(**COMMON, beta=0.0, env_kwargs={"turns": 2}))
+    assert rewards[0] < 2 * 2 * CHANCE
+    assert sum(rewards[-10:]) / 10 > 2 * 2 * ALWAYS_THE_SAME

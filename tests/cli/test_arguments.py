@@ -1,0 +1,126 @@
+"""Flags and YAML from the options of a dataclass."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.cli.arguments import Arguments
+from pixelis.errors import ConfigError
+
+
+def parse(*words, base=None):
+    arguments = Arguments("train_agent.py", "Train.", TrainConfig)
+    arguments.add("Run folder", "--resume", "FOLDER", "go on")
+    return arguments.parse([str(word) for word in words], base)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "settings.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_no_words_give_the_defaults():
+    values, extra = parse()
+    assert TrainConfig.from_mapping(values) == TrainConfig()
+    assert extra == {"resume": None}
+
+
+def test_flags_of_every_type():
+    values, extra = parse(
+        *("--lr", "1e-4", "--steps", 7, "--difficulty", 2, "--minutes", 1.5, "--kl", "k1", "--baselines"),
+        *(
+            "--env-kwargs.reader",
+            "truth",
+            "--env-kwargs.max_turns",
+            4,
+            "--resume",
+            "a/b",
+            "--model=some/model",
+        ),
+    )
+    assert (values["lr"], values["steps"], values["difficulty"], values["minutes"]) == (1e-4, 7, 2, 1.5)
+    assert (values["kl"], values["baselines"], values["model"]) == ("k1", True, "some/model")
+    assert values["env_kwargs"] == {"reader": "truth", "max_turns": 4}
+    assert extra == {"resume": "a/b"}
+
+
+def test_underscores_are_as_good_as_hyphens():
+    values, _ = parse("--group_size", 4, "--env_kwargs.max_turns=3", "--no_baselines")
+    assert (
+        values["group_size"] == 4
+        and values["env_kwargs"] == {"max_turns": 3}
+        and values["baselines"] is False
+    )
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_flags_win_over_the_file_whatever_their_order(file, order):
+    path = file("lr: 0.5\nsteps: 9\ndifficulty: null\n")
+    words = [["--config", path], ["--lr", 0.25]]
+    values, _ = parse(*words[order], *words[1 - order])
+    assert (values["lr"], values["steps"], values["difficulty"]) == (0.25, 9, None)
+
+
+def test_the_file_wins_over_the_base(file):
+    values, _ = parse(f"--config={file('steps: 9')}", base={"steps": 5, "lr": 0.5})
+    assert (values["steps"], values["lr"]) == (9, 0.5)
+
+
+def test_written_settings_are_read_back_unchanged(file):
+    config = TrainConfig(lr=1e-5, env_kwargs={"a": [1, "x"]}, minutes=2.0, baselines=True)
+    values, _ = parse("--config", file(yaml.safe_dump(config.to_mapping())))
+    assert TrainConfig.from_mapping(values) == config
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--lrr", "1"], r"unknown argument '--lrr'\. Did you mean '--lr'"),
+        (["--grup-size=4"], r"unknown argument '--grup-size'\. Did you mean '--group-size'"),
+        (["stray"], r"unknown argument 'stray'\. Flags begin with --"),
+        (["--lr", "fast"], r"--lr must be a number in \(0, inf\), got 'fast'"),
+        (["--steps", "1.5"], r"--steps must be an integer in \[0, inf\), got '1\.5'"),
+        (["--difficulty", "hard"], r"--difficulty must be an integer in \[0, inf\) or none, got 'hard'"),
+        (["--kl", "k4"], r"--kl must be one of k1, k2, k3, got 'k4'\. Did you mean 'k[123]'"),
+        (["--steps"], "--steps: expected one argument"),
+        (["--config"], "--config must be followed by a YAML file"),
+        (["--config", "nowhere.yaml"], r"there is none at 'nowhere\.yaml'"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(words, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        parse(*words)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lrr: 1", r"unknown setting 'lrr' in the config file\. Did you mean 'lr'"),
+        ("lr: fast", "--lr must be a number"),
+        ("lr: [1", "config"),
+        ("- 1", "config"),
+    ],
+)
+def test_mistakes_in_the_file(file, text, message):
+    with pytest.raises(ConfigError, match=message) as caught:
+        parse("--config", file(text))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_help_is_grouped_and_says_what_each_flag_does(capsys):
+    with pytest.raises(SystemExit) as stop:
+        parse("--help")
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    for heading in ("Task:", "Model:", "Rollout:", "Update:", "Loss:", "Evaluation:", "Run folder:"):
+        assert f"\n{heading}\n" in text
+    assert "--lr X" in text and "AdamW learning rate" in text and "type:" not in text
+    assert max(map(len, text.splitlines())) <= 110

@@ -1,0 +1,163 @@
+"""The commands from the inside: every mistake is one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pixelis.cli import FAILED, INTERRUPTED, USER_MISTAKE, evaluate, play, run_command, train
+from pixelis.errors import CheckpointError, OutputError, TrainingError
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def one_line(capsys):
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ") and captured.err.count("\n") == 1, captured.err
+    return captured.err
+
+
+ENV_MISTAKES = [
+    (["--env", "Pixelis/ZoomReed-v0"], "Did you mean 'Pixelis/ZoomRead-v0'?"),
+    (["--env", "nosuchmodule:Toy-v0"], "cannot import module 'nosuchmodule'"),
+    (["--env", "CartPole-v1"], "a dict with 'text'"),
+    (["--difficulty", "9"], "from 0 to 4, got 9"),
+    (["--env-kwargs.readr", "ocr"], "Did you mean 'reader'?"),
+    (["--env-kwargs.reader", "eyes"], "eyes"),
+    (["--dificulty", "1"], "Did you mean '--difficulty'?"),
+]
+
+
+@pytest.mark.parametrize("main", [train.main, evaluate.main, play.main], ids=["train", "evaluate", "play"])
+@pytest.mark.parametrize(("words", "message"), ENV_MISTAKES, ids=lambda value: str(value)[:24])
+def test_mistakes_about_the_env(capsys, main, words, message):
+    assert main(words) == USER_MISTAKE
+    assert message in one_line(capsys)
+
+
+@pytest.mark.parametrize("main", [evaluate.main, play.main], ids=["evaluate", "play"])
+def test_an_unknown_split(capsys, main):
+    assert main(["--split", "tets"]) == USER_MISTAKE
+    assert "one of train, test, got 'tets'. Did you mean 'test'?" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "./nowhere"], "there is none at './nowhere'"),
+        (["--model", "some-user/some-model"], "HF_HUB_OFFLINE"),
+        (["--group-size", "1"], "group_size must be an integer in [2, inf), got 1"),
+        (["--resume", "nowhere"], "no run at 'nowhere'"),
+        (["--device", "abacus"], "device must be auto, cpu or cuda"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_mistakes_about_training(capsys, words, message):
+    assert train.main(words) == USER_MISTAKE
+    assert message in one_line(capsys)
+
+
+def test_an_unknown_agent(capsys):
+    assert evaluate.main(["--agent", "oracel"]) == USER_MISTAKE
+    assert "Did you mean 'oracle'?" in one_line(capsys)
+
+
+def test_a_run_folder_without_checkpoints(capsys, tmp_path):
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "config.yaml").write_text("lr: 1\n")
+    assert evaluate.main(["--agent", "run"]) == USER_MISTAKE
+    assert "no checkpoint in" in one_line(capsys)
+    assert train.main(["--resume", "run"]) == USER_MISTAKE
+    assert "no checkpoint in" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (CheckpointError("a\nb"), USER_MISTAKE, "error: a b\n"),
+        (OutputError("full"), FAILED, "error: full\n"),
+        (TrainingError("nan"), FAILED, "error: nan\n"),
+        (KeyboardInterrupt(), INTERRUPTED, "interrupted\n"),
+    ],
+)
+def test_exit_codes(capsys, error, code, text):
+    def fail(words):
+        raise error
+
+    assert run_command(fail, []) == code
+    assert capsys.readouterr().err == text
+
+
+def test_a_mistake_of_ours_is_not_hidden():
+    def fail(words):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run_command(fail, [])
+
+
+def test_scripted_agents_in_a_table_and_a_file(capsys, tmp_path):
+    words = [
+        "--agent",
+        "oracle, nothing",
+        "--episodes",
+        "3",
+        "--env-kwargs.reader",
+        "truth",
+        "--output",
+        "t/a.json",
+    ]
+    assert evaluate.main(words) == 0
+    out = capsys.readouterr().out
+    assert "oracle" in out and "nothing" in out and "saved as t/a.json" in out
+    table = json.loads((tmp_path / "t" / "a.json").read_text())
+    assert [row["success_rate"] for row in table["rows"]] == [1.0, 0.0]
+    assert table["settings"]["split"] == "test"
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    def give(*lines):
+        left = iter(lines)
+
+        def read(prompt=""):
+            try:
+                return next(left)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", read)
+
+    return give
+
+
+def test_playing_a_whole_episode(capsys, tmp_path, typed):
+    typed("help", "", "segment", "zoom 1", "read", "nonsense", "answer ????", "never reached")
+    assert play.main(["--seed", "3", "--env-kwargs.reader", "truth", "--frames", "f"]) == 0
+    out = capsys.readouterr().out
+    assert "What code is on the" in out and "zoom box (4 numbers)" in out
+    assert "no tool 'nonsense'" in out and "the episode ended: reward 0, success False" in out
+    assert "5 frames are in f" in out
+    assert sorted(path.name for path in (tmp_path / "f").iterdir()) == [
+        f"frame-{i:03d}.png" for i in range(5)
+    ]
+
+
+def test_the_input_may_end_early_and_old_frames_are_removed(capsys, tmp_path, typed):
+    (tmp_path / "frames").mkdir()
+    (tmp_path / "frames" / "frame-007.png").write_bytes(b"old")
+    (tmp_path / "frames" / "mine.txt").write_text("kept")
+    typed("think hm", "quit")
+    assert play.main([]) == 0
+    names = sorted(path.name for path in (tmp_path / "frames").iterdir())
+    assert names == ["frame-000.png", "frame-001.png", "mine.txt"]
+
+
+def test_frames_need_a_folder(capsys, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    assert play.main(["--frames", "file"]) == USER_MISTAKE
+    assert "must be a folder" in one_line(capsys)
