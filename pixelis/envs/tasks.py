@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,7 +38,7 @@ class Task:
     answer: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property  # every turn's info holds it, and a crowded scene takes a millisecond to hash
     def content_hash(self) -> str:
         """First 16 hex digits of the SHA-256 of the task's canonical JSON."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
