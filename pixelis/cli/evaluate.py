@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -144,13 +143,10 @@ def _save(rows: Sequence[Evaluation], settings: EvaluateSettings) -> Path:
     Raises:
         OutputError: it cannot be written.
     """
-    from pixelis.agents.run_folder import write_atomically, writing
+    from pixelis.agents.evaluation_file import write_evaluations
 
     words = f"{settings.env.rpartition('/')[2]}-{settings.agent}"
     default = Path("runs", "evaluations", f"{re.sub(r'[^A-Za-z0-9.]+', '-', words).strip('-').lower()}.json")
     path = Path(settings.output) if settings.output else default
-    table = {"settings": asdict(settings), "rows": [row.to_json() for row in rows]}
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(table, indent=1) + "\n")
+    write_evaluations(path, {"rows": rows}, settings=asdict(settings))
     return path

@@ -51,6 +51,9 @@ class TrainConfig:
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature while training", "(0, 10]")
     top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 the importance ratio is biased", "(0, 1]")
     max_new_tokens: int = option(ROLLOUT, 64, "longest turn, in tokens", "[1, inf)")
+    env_threads: int = option(
+        ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
+    )
 
     steps: int = option(
         UPDATE, 100, "training steps; one is a rollout and its update", "[0, inf)", identity=False

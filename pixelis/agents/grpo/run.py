@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,6 +12,7 @@ import yaml
 
 from pixelis.agents.checkpoint import latest_checkpoint, step_of, verify_checkpoint
 from pixelis.agents.evaluate import Evaluation, evaluate
+from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, Trainer, check_same_settings
 from pixelis.agents.metrics import Row
@@ -21,7 +21,6 @@ from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.state_files import read_json
 from pixelis.agents.task_env import TaskEnv
-from pixelis.errors import CheckpointError
 
 
 class TrainingRun:
@@ -38,7 +37,7 @@ class TrainingRun:
     def __init__(self, config: TrainConfig, folder: RunFolder, env: TaskEnv, policy: Policy) -> None:
         self.config, self.folder, self.env, self.policy = config, folder, env, policy
         self.trainer = Trainer(config, policy, env, folder)
-        self.evaluations: dict[str, list[Evaluation]] = {}
+        self.evaluations = read_evaluations(folder.evaluation)
 
     @classmethod
     def start(cls, config: TrainConfig) -> TrainingRun:
@@ -138,9 +137,7 @@ class TrainingRun:
 
     def _save(self, phase: str, rows: list[Evaluation]) -> list[Evaluation]:
         self.evaluations[phase] = rows
-        saved = saved_evaluations(self.folder) | {phase: [row.to_json() for row in rows]}
-        with writing(self.folder.evaluation):
-            write_atomically(self.folder.evaluation, json.dumps(saved, indent=1) + "\n")
+        write_evaluations(self.folder.evaluation, self.evaluations)
         return rows
 
 
@@ -180,17 +177,3 @@ def newest_adapter(path: str | Path) -> tuple[Path, int]:
     folder, _ = RunFolder.open(run_path(path))
     checkpoint = latest_checkpoint(folder.checkpoints)
     return checkpoint / ADAPTER, step_of(checkpoint)
-
-
-def saved_evaluations(folder: RunFolder) -> dict[str, Sequence[Any]]:
-    """Return what ``evaluation.json`` holds, phase → rows; empty when there is none.
-
-    Raises:
-        CheckpointError: the file is damaged.
-    """
-    if not folder.evaluation.exists():
-        return {}
-    try:
-        return dict(json.loads(folder.evaluation.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise CheckpointError(f"{str(folder.evaluation)!r} is damaged ({error}); delete it") from error

@@ -56,7 +56,7 @@ class Trainer:
         self.config, self.policy, self.env, self.run = config, policy, env, run
         self.finished_steps, self.elapsed_seconds = 0, 0.0
         self._success = MovingMeans()
-        self._collector = Collector(env.make)
+        self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
         self._optimiser = Optimiser(
             policy.trainable_parameters(),

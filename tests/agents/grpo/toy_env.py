@@ -1,6 +1,7 @@
-"""A toy with a known optimum: say the letter you were shown. Registered as ``Toy/Echo-v0`` on import.
+"""Toys, registered on import.
 
-Reward and success are 1 for an action that begins with the letter. Saying the same letter always gives 1/4.
+``Toy/Echo-v0`` has a known optimum: say the letter you were shown. Reward and success are 1 for an action
+that begins with it; saying the same letter always gives 1/4. ``Toy/Picture-v0`` shows pictures.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 
 from pixelis.envs.spaces import Utf8Text
 from pixelis.errors import ConfigError
@@ -54,5 +56,32 @@ class EchoEnv(gym.Env):
         return {"text": self.letter}
 
 
-if "Toy/Echo-v0" not in gym.registry:
-    gym.register("Toy/Echo-v0", entry_point=EchoEnv)
+class PictureEnv(gym.Env):
+    """Two turns with a new picture each; the reward is the share of small letters in the action."""
+
+    max_turns = 2
+
+    def __init__(self) -> None:
+        picture = gym.spaces.Box(0, 255, (32, 32, 3), np.uint8)
+        self.observation_space = gym.spaces.Dict({"text": Utf8Text(256), "image": picture})
+        self.action_space = Utf8Text(256)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        super().reset(seed=seed)
+        self.turn = 0
+        return self._show(), {"view_changed": True}
+
+    def step(self, action: str):
+        self.turn += 1
+        share = sum("a" <= letter <= "z" for letter in action) / max(1, len(action))
+        info = {"view_changed": True, "success": share > 0.5}
+        return self._show(), share, self.turn >= self.max_turns, False, info
+
+    def _show(self) -> dict[str, Any]:
+        colour = self.np_random.integers(0, 256, 3, dtype=np.uint8)
+        return {"text": f"turn {self.turn}", "image": np.tile(colour, (32, 32, 1))}
+
+
+for name, entry_point in {"Toy/Echo-v0": EchoEnv, "Toy/Picture-v0": PictureEnv}.items():
+    if name not in gym.registry:
+        gym.register(name, entry_point=entry_point)

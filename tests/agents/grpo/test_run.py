@@ -1,0 +1,66 @@
+"""A whole run: evaluate, train, evaluate, and come back to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.agents.evaluation_file import read_evaluations
+from pixelis.agents.grpo.run import TrainingRun, newest_adapter, run_path, settings_of, train
+from pixelis.agents.policy import Policy
+from pixelis.errors import ConfigError
+
+
+def test_a_whole_run(toy_config):
+    run = train(toy_config(eval_episodes=10))
+    assert list(run.evaluations) == ["before", "after"]
+    assert [row.mode for row in run.evaluations["after"]] == ["greedy", "sampled"]
+    assert all(row.episodes == 10 for rows in run.evaluations.values() for row in rows)
+    assert read_evaluations(run.folder.evaluation) == run.evaluations
+
+
+def test_a_resumed_run_still_knows_what_was_before(toy_config):
+    config = toy_config(eval_episodes=5, steps=1)
+    before = train(config).evaluations["before"]
+    with TrainingRun.resume(config.output, config.with_values(steps=2)) as run:
+        run.train()
+        run.evaluate("after")
+    assert run.evaluations["before"] == before
+    assert list(read_evaluations(run.folder.evaluation)) == ["before", "after"]
+
+
+def test_held_out_tasks_are_not_trained_on(toy_config):
+    run = train(toy_config(steps=0))
+    assert min(run.env.held_out_seeds(3)) == 2**31  # the toy has no splits; training seeds are smaller
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own
+def test_the_adapter_is_an_ordinary_peft_folder(toy_config, letter_model):
+    import peft
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    run = train(toy_config(steps=2))
+    adapter, step = newest_adapter(run.folder.path)
+    assert step == 2
+    plain = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(letter_model), str(adapter))
+    ids = torch.tensor([[1, 2, 3, 4]])
+    with torch.no_grad():
+        torch.testing.assert_close(plain(ids).logits, run.policy.model(ids).logits)
+    assert Policy.load(adapter, device="cpu").has_adapter
+
+
+def test_a_second_run_never_writes_over_the_first(toy_config):
+    train(toy_config(steps=0))
+    with pytest.raises(ConfigError, match="already holds a run"):
+        TrainingRun.start(toy_config(steps=0))
+
+
+def test_without_an_output_runs_are_numbered(toy_config, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = [train(toy_config(steps=0, output=None)).folder.path for _ in range(2)]
+    assert paths[1].name == f"{paths[0].name}-2"
+    assert settings_of(paths[1])["output"] == str(paths[1])
+
+
+def test_a_checkpoint_names_its_run(tmp_path):
+    assert run_path(tmp_path / "checkpoints" / "step-00000001") == tmp_path == run_path(tmp_path)
