@@ -79,7 +79,9 @@ def describe(row: Row) -> str:
         f"{_number(row['time/tokens_per_second'], '.0f')} tokens/s",
     ]
     if row["episodes/invalid"]:
-        parts.append(f"invalid {row['episodes/invalid']}")
+        parts.append(f"invalid episodes {row['episodes/invalid']}")
+    if row["policy/skipped_updates"]:
+        parts.append(f"skipped updates {row['policy/skipped_updates']}")
     return "  ".join(parts)
 
 

@@ -18,6 +18,7 @@ ROW = {
     "groups/dropped": 3,
     "groups/count": 8,
     "episodes/invalid": 0,
+    "policy/skipped_updates": 0,
     "time/tokens_per_second": 812.4,
     "time/elapsed": 60.0,
 }
@@ -28,9 +29,11 @@ def test_a_step_in_one_line():
     assert describe(ROW) == expected
 
 
-def test_what_is_unknown_is_a_dash_and_invalid_episodes_are_told():
-    text = describe({**ROW, "success/rate": None, "policy/kl_reference": None, "episodes/invalid": 4})
-    assert "success – " in text and "KL –" in text and text.endswith("invalid 4")
+def test_what_is_unknown_is_a_dash_and_trouble_is_told():
+    text = describe({**ROW, "success/rate": None, "policy/kl_reference": None})
+    assert "success – " in text and "KL –" in text
+    text = describe({**ROW, "episodes/invalid": 4, "policy/skipped_updates": 2})
+    assert text.endswith("tokens/s  invalid episodes 4  skipped updates 2")
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (61, "1:01"), (3725, "1:02:05")])

@@ -9,7 +9,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_pipe_plays(run, tmp_path):
-    typed = 'segment\nzoom 0.5 0.5 4\n<tool_call>{"name": "READ_TEXT", "arguments": {}}</tool_call>\nanswer ABCD\n'
+    read = '<tool_call>{"name": "READ_TEXT", "arguments": {}}</tool_call>'
+    typed = f"segment\nzoom 0.5 0.5 4\n{read}\nanswer ABCD\n"
     code, out, err = run("play", "--env", "Pixelis/ZoomRead-v0", "--seed", 3, typed=typed)
     assert code == 0, err
     assert err == ""
@@ -18,6 +19,7 @@ def test_a_pipe_plays(run, tmp_path):
     )
     frames = sorted((tmp_path / "frames").iterdir())
     assert [path.name for path in frames] == [f"frame-{number:03d}.png" for number in range(5)]
-    sizes = {Image.open(path).size for path in frames}
-    assert len(sizes) == 1 and min(sizes.pop()) >= 384
+    for path in frames:
+        with Image.open(path) as frame:
+            assert min(frame.size) >= 384
     assert len({path.read_bytes() for path in frames}) == 5

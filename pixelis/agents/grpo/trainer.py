@@ -13,6 +13,7 @@ from pixelis.agents.grpo.batch import StepBatch, make_batch
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.optimiser import Optimiser
+from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
 from pixelis.agents.grpo.update import Updater, UpdateSettings
 from pixelis.agents.metrics import MetricsLog, MovingMeans, Row, episode_metrics
@@ -88,7 +89,7 @@ class Trainer:
                 row, episodes, batch = self.step()
                 log.write(row)
                 if self.finished_steps % self.config.trajectories_every == 0 or self.finished_steps == 1:
-                    self.run.write_trajectories(self.finished_steps, _sample_rows(episodes, batch))
+                    self.run.write_trajectories(self.finished_steps, sample_rows(episodes, batch))
                 if self.finished_steps % self.config.checkpoint_every == 0:
                     self.save()
                 if on_step is not None:
@@ -227,30 +228,3 @@ def _update_settings(config: TrainConfig) -> UpdateSettings:
         beta=config.beta,
     )
     return UpdateSettings(loss, config.temperature, config.epochs, config.micro_batch_size)
-
-
-def _sample_rows(episodes: list[Episode], batch: StepBatch) -> list[dict[str, Any]]:
-    """Return the members of one group as plain data: the first that was trained on, else the first."""
-    group = min((episode.group for episode in batch.episodes), default=0)
-    advantages = {
-        (each.group, each.member): float(value)
-        for each, value in zip(batch.episodes, batch.advantages, strict=True)
-    }
-    return [
-        {
-            "seed": each.seed,
-            "member": each.member,
-            "text": each.text,
-            "reward": each.reward,
-            "advantage": advantages.get((each.group, each.member), 0.0),
-            "reward_terms": each.reward_terms,
-            "success": each.success,
-            "turns": each.turns,
-            "truncated": each.truncated,
-            "tool_calls": each.tool_calls,
-            "task": each.info.get("task"),
-            "failure_reason": each.failure_reason,
-        }
-        for each in episodes
-        if each.group == group
-    ]
