@@ -110,7 +110,7 @@ def make_line(text: str, box: PixelBox, confidence: float) -> Line:
 # ---------------------------------------------------------------------- rapidocr
 
 _SMALLEST_SIDE = 4  # pixels; nothing can be read in less
-_MIN_CONFIDENCE = 0.6
+_MIN_CONFIDENCE = 0.8  # legible codes score 0.89 and more, four-pixel ones 0.6 to 0.95
 _SURE = 0.85  # a recognition at least this confident is not checked by detection
 _RECOGNITION_WIDTH = (
     144  # pixels at a height of 48; wider lines widen it, and the usual 320 is mostly padding
@@ -235,11 +235,11 @@ def _moved(line: Line, dx: int, dy: int) -> Line:
 
 def _read_pixels(pixels: NDArray[np.uint8]) -> Reading:
     line_box = find_text_line(pixels)
-    if line_box is not None:
-        line = _recognise(pixels, line_box)
-        if line is not None and line.confidence >= _SURE:
-            return Reading((line,))
-    return _detect(pixels)
+    line = None if line_box is None else _recognise(pixels, line_box)
+    if line is not None and line.confidence >= _SURE:
+        return Reading((line,))
+    found = _detect(pixels)
+    return Reading((line,)) if line is not None and not found.lines else found
 
 
 def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> Line | None:
