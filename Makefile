@@ -42,7 +42,7 @@ demo: setup  ## Install, train the shipped model on ZoomRead, print before and a
 	$(BIN)/python scripts/train_agent.py --config configs/zoom_read.yaml $(DEMO_ARGS)
 
 test: setup-dev  ## Install, then run the whole test suite
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(TEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TEST_ARGS)
 
 lint: setup-dev  ## Lint rules and formatting
 	$(BIN)/ruff check .

@@ -136,6 +136,7 @@ def test_import_pixelis_is_light():
     assert _printed_by(code) == ""
 
 
+@pytest.mark.slow
 def test_no_module_loads_a_link_under_its_bare_name():
     """Import the whole package with the checkout first on the path, where the bare names would be found."""
     code = (
