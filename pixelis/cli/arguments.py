@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import yaml
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
-from pixelis.agents.grpo.options import choices_of, default_of, expectation, option_of
+from pixelis.agents.grpo.options import check_value, default_of, option_of
 from pixelis.errors import ConfigError, suggest
 
 
@@ -40,7 +41,6 @@ class Arguments:
     """
 
     def __init__(self, program: str, description: str, settings: type[Any], examples: str = "") -> None:
-        self._settings = settings
         self._parser = ArgumentParser(
             prog=program,
             usage=f"{program} [--config FILE] [--flag value ...]",
@@ -53,6 +53,9 @@ class Arguments:
         self._parser.add_argument(
             "--config", action="config", metavar="FILE", help="YAML file of settings; flags override it"
         )
+        self._items = {item.name: item for item in fields(settings)}
+        self._hints = get_type_hints(settings)
+        self._switches = [name for name, hint in self._hints.items() if hint is bool]
         self._groups: dict[str, Any] = {}
         self._extra: list[str] = []
         self._add_settings()
@@ -79,15 +82,17 @@ class Arguments:
         """
         if base:
             self._parser.set_defaults(dict(base))
-        words = _config_first(arguments)
+        files, words = _apart(arguments)
+        for path in files:
+            self._check_file(path)
+        words, entries = self._checked(words)
         try:
-            found = self._parser.parse_args(words).as_dict()
-        except argparse.ArgumentError as error:
-            raise self._explained(str(error)) from error
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read the settings: {' '.join(str(error).split())}") from error
-        names = [item.name for item in fields(self._settings)]
-        return {name: found[name] for name in names}, {name: found[name] for name in self._extra}
+            found = self._parser.parse_args([*(f"--config={path}" for path in files), *words]).as_dict()
+        except (argparse.ArgumentError, OSError, ValueError) as error:
+            raise ConfigError(" ".join(str(error).split())) from error
+        for name, key, value in entries:
+            found[name] = {**found[name], key: value}
+        return {name: found[name] for name in self._items}, {name: found[name] for name in self._extra}
 
     # ------------------------------------------------------------------ private
 
@@ -97,9 +102,8 @@ class Arguments:
         return self._groups[name]
 
     def _add_settings(self) -> None:
-        hints = get_type_hints(self._settings)
-        for item in fields(self._settings):
-            hint, default = hints[item.name], default_of(item)
+        for item in self._items.values():
+            hint, default = self._hints[item.name], default_of(item)
             options: dict[str, Any] = {"default": default, "help": option_of(item).help + _shown(default)}
             if hint is bool:
                 options["action"] = ActionYesNo(no_prefix="no-")
@@ -107,33 +111,59 @@ class Arguments:
                 options |= {"type": hint, "metavar": _metavar(hint)}
             self._group(option_of(item).group).add_argument(_flag(item.name), **options)
 
-    def _flags(self) -> list[str]:
-        return [_flag(name) for name in self._names()]
+    def _check_file(self, path: str) -> None:
+        """Check the keys and values of a YAML file, so that what is wrong can be told in our words."""
+        try:
+            values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        except OSError:
+            raise ConfigError(
+                f"--config must be followed by a YAML file, there is none at {path!r}"
+            ) from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise ConfigError(f"config file {path!r} is not YAML: {' '.join(str(error).split())}") from error
+        if not isinstance(values, dict):
+            raise ConfigError(f"config file {path!r} must hold settings as 'name: value' lines")
+        for name, value in values.items():
+            if name not in self._items:
+                raise ConfigError(f"unknown setting {name!r} in {path!r}.{suggest(str(name), self._items)}")
+            self._check_value(name, name, value)
 
-    def _names(self) -> list[str]:
-        return [*(item.name for item in fields(self._settings)), *self._extra, "config"]
+    def _checked(self, words: Sequence[str]) -> tuple[list[str], list[tuple[str, str, Any]]]:
+        """Check the flags and values of the command line likewise.
 
-    def _explained(self, message: str) -> ConfigError:
-        """Turn the parser's message into one line."""
-        if unknown := re.search(r"unrecognized arguments: (\S+)", message):
-            word = unknown[1].partition("=")[0]
-            guess = (
-                suggest(word, self._flags()) if word.startswith("-") else " Flags begin with --; see --help."
-            )
-            return ConfigError(f"unknown argument {word!r}.{guess}")
-        if unknown := re.search(r"Option '([^']+)' is not accepted", message):
-            return ConfigError(
-                f"unknown setting {unknown[1]!r} in the config file.{suggest(unknown[1], self._names())}"
-            )
-        wrong = re.search(r'Parser key "(\w+)"', message)
-        value = re.search(r"(?:Got|Given) value: (.*)", message)
-        hints = get_type_hints(self._settings)
-        if wrong and value and wrong[1] in hints:
-            item = next(item for item in fields(self._settings) if item.name == wrong[1])
-            expected = expectation(hints[wrong[1]], option_of(item).bounds)
-            guess = suggest(value[1], choices_of(hints[wrong[1]])) if choices_of(hints[wrong[1]]) else ""
-            return ConfigError(f"{_flag(wrong[1])} must be {expected}, got {value[1]!r}.{guess}".rstrip("."))
-        return ConfigError(" ".join(message.split()))
+        Returns:
+            The words without those such as ``--env-kwargs.max_turns 4``, and these as (setting, key, value).
+        """
+        flags = [_flag(name) for name in (*self._items, *self._extra, "config")]
+        plain: list[str] = []
+        entries: list[tuple[str, str, Any]] = []
+        left = iter(words)
+        for word in left:
+            flag, equals, text = word.partition("=")
+            name, key = _key(flag.partition(".")[0]), flag.partition(".")[2]
+            if flag in ("-h", "--help") or _key(flag).removeprefix("no_") in self._switches:
+                plain.append(word)
+                continue
+            if not flag.startswith("--"):
+                raise ConfigError(f"unknown argument {word!r}. Flags begin with --; see --help")
+            if name not in (*self._items, *self._extra):
+                raise ConfigError(f"unknown argument {flag!r}.{suggest(flag, flags)}")
+            text = text if equals else next(left, None)
+            if text is None:
+                raise ConfigError(f"{flag} must be followed by a value")
+            if key and name in self._items and get_origin(self._hints[name]) is dict:
+                entries.append((name, key, _loaded(text)))
+                continue
+            if name in self._items:
+                self._check_value(flag, name, text if _takes(self._hints[name], str) else _loaded(text))
+            plain += [flag, text]
+        return plain, entries
+
+    def _check_value(self, shown: str, name: str, value: Any) -> None:
+        hint = self._hints[name]
+        if isinstance(value, str) and _takes(hint, float):
+            value = _float(value)  # YAML 1.1 takes 1e-4 for text
+        check_value(shown, value, hint, option_of(self._items[name]).bounds)
 
 
 def _key(flag: str) -> str:
@@ -160,20 +190,36 @@ def _metavar(hint: Any) -> str:
     return {int: "N", float: "X", str: "TEXT"}.get(kinds[0], "JSON")
 
 
-def _config_first(arguments: Sequence[str]) -> list[str]:
-    """Put ``--config`` before the other words, and accept ``--group_size`` for ``--group-size``."""
-    first: list[str] = []
+def _loaded(text: str) -> Any:
+    """Return what a word of the command line means as YAML, or the word."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def _takes(hint: Any, kind: type) -> bool:
+    return hint is kind or (NoneType in get_args(hint) and kind in get_args(hint))
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _apart(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the files given with ``--config`` and the other words, ``--group_size`` as ``--group-size``."""
+    files: list[str] = []
     rest: list[str] = []
     words = iter(arguments)
     for word in words:
         if word == "--config" or word.startswith("--config="):
-            first.append(word.partition("=")[2] or next(words, ""))
+            files.append(word.partition("=")[2] or next(words, ""))
         else:
             rest.append(_hyphens(word))
-    for path in first:
-        if not os.path.isfile(path):
-            raise ConfigError(f"--config must be followed by a YAML file, there is none at {path!r}")
-    return [*(f"--config={path}" for path in first), *rest]
+    return files, rest
 
 
 def _hyphens(word: str) -> str:

@@ -34,20 +34,21 @@ class TrainingProgress:
             BarColumn(bar_width=24),
             TextColumn("{task.fields[text]}"),
             console=console,
-            disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("train", total=steps, completed=done, text="")
 
     def __enter__(self) -> TrainingProgress:
-        """Show the bar."""
-        self._bar.start()
+        """Show the bar, in a terminal."""
+        if self._console.is_terminal:
+            self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Leave the bar as it is."""
-        self._bar.stop()
+        if self._console.is_terminal:
+            self._bar.stop()
 
     def update(self, row: Row) -> None:
         """Show the metrics of one step."""

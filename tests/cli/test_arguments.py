@@ -73,6 +73,12 @@ def test_the_file_wins_over_the_base(file):
     assert (values["steps"], values["lr"]) == (9, 0.5)
 
 
+def test_one_keyword_can_be_added_to_those_of_the_file(file):
+    path = file("env_kwargs: {reader: ocr, max_turns: 4}")
+    values, _ = parse("--env-kwargs.reader", "truth", "--config", path, "--env-kwargs.view_size=96")
+    assert values["env_kwargs"] == {"reader": "truth", "max_turns": 4, "view_size": 96}
+
+
 def test_written_settings_are_read_back_unchanged(file):
     config = TrainConfig(lr=1e-5, env_kwargs={"a": [1, "x"]}, minutes=2.0, baselines=True)
     values, _ = parse("--config", file(yaml.safe_dump(config.to_mapping())))
@@ -86,10 +92,12 @@ def test_written_settings_are_read_back_unchanged(file):
         (["--grup-size=4"], r"unknown argument '--grup-size'\. Did you mean '--group-size'"),
         (["stray"], r"unknown argument 'stray'\. Flags begin with --"),
         (["--lr", "fast"], r"--lr must be a number in \(0, inf\), got 'fast'"),
-        (["--steps", "1.5"], r"--steps must be an integer in \[0, inf\), got '1\.5'"),
+        (["--steps", "1.5"], r"--steps must be an integer in \[0, inf\), got 1\.5"),
+        (["--lr=-1"], r"--lr must be a number in \(0, inf\), got -1"),
+        (["--env-kwargs", "3"], "--env-kwargs must be a mapping, got 3"),
         (["--difficulty", "hard"], r"--difficulty must be an integer in \[0, inf\) or none, got 'hard'"),
         (["--kl", "k4"], r"--kl must be one of k1, k2, k3, got 'k4'\. Did you mean 'k[123]'"),
-        (["--steps"], "--steps: expected one argument"),
+        (["--steps"], "--steps must be followed by a value"),
         (["--config"], "--config must be followed by a YAML file"),
         (["--config", "nowhere.yaml"], r"there is none at 'nowhere\.yaml'"),
     ],
@@ -103,10 +111,13 @@ def test_mistakes_are_told_in_one_line(words, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lrr: 1", r"unknown setting 'lrr' in the config file\. Did you mean 'lr'"),
-        ("lr: fast", "--lr must be a number"),
-        ("lr: [1", "config"),
-        ("- 1", "config"),
+        ("lrr: 1", r"unknown setting 'lrr' in '.*'\. Did you mean 'lr'"),
+        ("lr: fast", r"lr must be a number in \(0, inf\), got 'fast'"),
+        ("kl: k4", "kl must be one of k1, k2, k3"),
+        ("lr: [1", "is not YAML"),
+        ("- 1", "must hold settings as 'name: value' lines"),
+        ("", "must hold settings"),
+        ("\x00", "is not YAML"),
     ],
 )
 def test_mistakes_in_the_file(file, text, message):

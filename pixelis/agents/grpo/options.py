@@ -57,13 +57,26 @@ def check_options(config: Any) -> None:
     """
     hints = get_type_hints(type(config))
     for item in fields(config):
-        value = getattr(config, item.name)
-        expected = expectation(hints[item.name], option_of(item).bounds)
-        if not _has_type(value, hints[item.name]):
-            guess = suggest(value, choices_of(hints[item.name])) if choices_of(hints[item.name]) else ""
-            raise ConfigError(f"{item.name} must be {expected}, got {value!r}.{guess}".rstrip("."))
-        if _is_number(value) and not within(value, option_of(item).bounds):
-            raise ConfigError(f"{item.name} must be {expected}, got {value!r}")
+        check_value(item.name, getattr(config, item.name), hints[item.name], option_of(item).bounds)
+
+
+def check_value(name: str, value: Any, hint: Any, bounds: str) -> None:
+    """Check one value.
+
+    Args:
+        name: what to call it in the message.
+        value: what came.
+        hint: the type it should have.
+        bounds: the interval it should lie in, if it is a number.
+
+    Raises:
+        ConfigError: it has another type or lies elsewhere.
+    """
+    if not _has_type(value, hint):
+        guess = suggest(str(value), choices_of(hint)) if choices_of(hint) else ""
+        raise ConfigError(f"{name} must be {_expectation(hint, bounds)}, got {value!r}.{guess}".rstrip("."))
+    if _is_number(value) and not within(value, bounds):
+        raise ConfigError(f"{name} must be {_expectation(hint, bounds)}, got {value!r}")
 
 
 def within(value: float, bounds: str) -> bool:
@@ -110,8 +123,7 @@ def _is_one(value: Any, kind: Any) -> bool:
 _NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or false", NoneType: "none"}
 
 
-def expectation(hint: Any, bounds: str) -> str:
-    """Return what a field may hold, in words."""
+def _expectation(hint: Any, bounds: str) -> str:
     names = []
     for each in _alternatives(hint):
         if get_origin(each) is Literal:
