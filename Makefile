@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.t
 LOCK := pyproject.toml constraints.txt
 USE_READY := $(VENV)/.ready-to-use
 DEV_READY := $(VENV)/.ready-to-develop
-SOURCES := pixelis scripts tests benchmarks docs
+SOURCES := $(wildcard pixelis scripts tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo setup setup-dev test lint types format wheel-check check clean
@@ -45,15 +45,15 @@ test: setup-dev  ## Install, then run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TEST_ARGS)
 
 lint: setup-dev  ## Lint rules and formatting
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
 
 types: setup-dev  ## Static types
 	$(BIN)/pyright
 
 format: setup-dev  ## Fix formatting and what lint can fix by itself
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
 
 wheel-check: setup-dev  ## Build the wheel, install it afresh, use it outside the checkout
 	PIP_FLAGS="$(PIP_FLAGS)" scripts/check_wheel.sh $(BIN)/python
