@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scenes", type=int, default=20_000, help="scenes of the perception stage")
     parser.add_argument("--steps", type=int, default=4_000, help="optimiser steps of the perception stage")
-    parser.add_argument("--demonstrations", type=int, default=3_000, help="episodes of the behaviour stage")
+    parser.add_argument("--demonstrations", type=int, default=2_400, help="episodes of the behaviour stage")
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     if arguments.stage in ("all", "perception"):

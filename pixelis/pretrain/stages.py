@@ -36,6 +36,8 @@ def behave(work: Path, output: Path, episodes: int, seed: int) -> None:
     _say(f"{episodes} demonstrations, {solved:.3f} of them solved")
     settings = SftSettings(epochs=2, batch_size=32, learning_rate=3e-4, seed=seed)
     sft(policy, played, settings, lambda step: _say(f"step {step.step}: loss {step.loss:.3f}"))
+    for key in ("is_local", "local_files_only"):  # how it was loaded here, of no use to others
+        policy.tokenizer.init_kwargs.pop(key, None)
     policy.model.save_pretrained(output)
     policy.processor.save_pretrained(output)
 
