@@ -34,7 +34,7 @@ def behave(work: Path, output: Path, episodes: int, seed: int) -> None:
     played = demonstrations(policy.chat, lambda: DemonstrationEnv(seed), "demonstrator", seeds)
     solved = sum(bool(episode.success) for episode in played) / episodes
     _say(f"{episodes} demonstrations, {solved:.3f} of them solved")
-    settings = SftSettings(epochs=2, batch_size=32, learning_rate=3e-4, seed=seed)
+    settings = SftSettings(epochs=4, batch_size=32, learning_rate=8e-4, seed=seed)
     sft(policy, played, settings, lambda step: _say(f"step {step.step}: loss {step.loss:.3f}"))
     for key in ("is_local", "local_files_only"):  # how it was loaded here, of no use to others
         policy.tokenizer.init_kwargs.pop(key, None)
