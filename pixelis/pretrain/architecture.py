@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import cast
 
 import torch
 from transformers import (
@@ -15,7 +17,7 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from pixelis.pretrain.tokenizer import CHAT_TEMPLATE, IMAGE_TOKEN, VOCABULARY_SIZE
+from pixelis.pretrain.tokenizer import CHAT_TEMPLATE, END_OF_TURN, IMAGE_TOKEN, PAD, VOCABULARY_SIZE
 
 IMAGE_SIZE = 192
 PATCH_SIZE = 24
@@ -50,7 +52,8 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForCondit
     colour to its place took several times as many steps in our trials.
     """
     torch.manual_seed(seed)
-    ids = tokenizer.convert_tokens_to_ids
+    ids = cast("Callable[[str], int]", tokenizer.convert_tokens_to_ids)
+    pad, end = ids(PAD), ids(END_OF_TURN)
     config = LlavaConfig(
         vision_config=SiglipVisionConfig(
             hidden_size=128,
@@ -70,12 +73,11 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForCondit
             num_key_value_heads=4,
             max_position_embeddings=1024,
             tie_word_embeddings=True,
-            pad_token_id=tokenizer.pad_token_id,
-            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=pad,
+            eos_token_id=end,
             bos_token_id=None,
         ),
         image_token_index=ids(IMAGE_TOKEN),
-        image_token_id=ids(IMAGE_TOKEN),
         image_seq_length=GRID * GRID,
         vision_feature_layer=-1,  # the default -2 would leave the last layer unused
         vision_feature_select_strategy="full",
@@ -87,8 +89,7 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForCondit
         positions.copy_(0.5 * grid_embedding(GRID, positions.shape[1]))
         for layer in model.model.language_model.layers[:2]:
             layer.self_attn.k_proj.weight.copy_(layer.self_attn.q_proj.weight.mul_(2.0))
-    model.generation_config.eos_token_id = tokenizer.eos_token_id
-    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    model.generation_config.eos_token_id, model.generation_config.pad_token_id = end, pad
     return model
 
 
