@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -24,6 +26,7 @@ for _name, _value in {
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("suite")
 
+_NOBODY = 65534
 LINKED_FOLDERS = ("envs", "agents", "rewards", "wrappers")
 
 
@@ -33,3 +36,20 @@ def no_second_copy() -> Iterator[None]:
     yield
     loaded = [name for name in LINKED_FOLDERS if name in sys.modules]
     assert not loaded, f"loaded as {loaded}; import pixelis.{loaded[0] if loaded else ''} instead"
+
+
+@pytest.fixture
+def read_only_folder() -> Iterator[Path]:
+    """A folder that may be read and not written; root, whom permissions do not bind, acts as nobody."""
+    is_root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:  # not below tmp_path, which only its owner may enter
+        folder = Path(name)
+        folder.chmod(0o555)
+        if is_root:
+            os.seteuid(_NOBODY)
+        try:
+            yield folder
+        finally:
+            if is_root:
+                os.seteuid(0)
+            folder.chmod(0o755)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 
 import pytest
 
@@ -46,14 +45,9 @@ def test_a_folder_that_cannot_be_made(tmp_path):
         RunFolder.create(tmp_path / "file" / "run", {})
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="permissions do not bind root")
-def test_a_folder_without_write_permission(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(OutputError, match="Permission denied"):
-            RunFolder.create(tmp_path / "run", {})
-    finally:
-        tmp_path.chmod(0o700)
+def test_a_folder_without_write_permission(read_only_folder):
+    with pytest.raises(OutputError, match="Permission denied"):
+        RunFolder.create(read_only_folder / "run", {})
 
 
 def test_trajectories(tmp_path):
