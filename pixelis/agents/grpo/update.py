@@ -57,6 +57,7 @@ class _Totals:
     tokens: int = 0
 
     def add(self, outputs: LossOutputs, entropy: float) -> None:
+        """Add the sums of one micro-batch."""
         self.loss += outputs.loss.item()
         self.kl += outputs.kl
         self.clipped_low += outputs.clipped_low

@@ -80,7 +80,7 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
 
     A street of 1536×1536 pixels holds 3 to 40 signs, each in a colour and with a four-character code. The
     question names one of them: "What code is on the green sign?". The first view shows the whole street at
-    384×384, where the text is 4 pixels high and cannot be read by anyone. The agent must ZOOM to the right
+    384×384, where the text is 4 pixels high: too small to be read. The agent must ZOOM to the right
     place, READ_TEXT there, and answer. Every tool sees the current view's pixels, never the scene behind
     them.
 
