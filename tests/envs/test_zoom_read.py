@@ -26,16 +26,16 @@ READERS = ("ocr", "truth")
 
 # difficulty, seed (and split: train for seed 0, test for 1), first 16 digits of the image's SHA-256, task.
 GOLDEN = [
-    (0, 0, "77da9b03a0da21b7", "What code is on the blue sign?", "ATRM"),
-    (0, 1, "1a606ce713670aad", "What code is on the blue sign?", "CYHT"),
-    (1, 0, "8aace975f52744b4", "What code is on the orange sign?", "TYPR"),
-    (1, 1, "4f0c06686151c8b5", "What code is on the green sign?", "RKPF"),
-    (2, 0, "8648e8d10a05ec8e", "What code is on the brown sign?", "TAC4"),
-    (2, 1, "a6db017c3121a308", "What code is on the yellow sign?", "CYHT"),
-    (3, 0, "793c07f65f6c5834", "What code is on the brown screen?", "P34H"),
-    (3, 1, "26fef0e162d63a45", "What code is on the lime label?", "Y3AT"),
-    (4, 0, "4c76f852fd2d22c0", "What code is on the brown label?", "MYHX"),
-    (4, 1, "e0e289dbda20e5e4", "What code is on the navy label?", "7KXY"),
+    (0, 0, "65a68361ae94e759", "What code is on the brown sign?", "ATRM"),
+    (0, 1, "3d6d1b8cbadbec50", "What code is on the brown sign?", "EHYP"),
+    (1, 0, "64719194c058c91a", "What code is on the brown sign?", "KPXR"),
+    (1, 1, "39fb72b0c53ce648", "What code is on the green sign?", "NXA7"),
+    (2, 0, "a95ae81d1aaead1b", "What code is on the brown sign?", "KR4T"),
+    (2, 1, "67955219b8a9dc8f", "What code is on the sky blue sign?", "NRHM"),
+    (3, 0, "61c2a275960e19d0", "What code is on the brown screen?", "P34K"),
+    (3, 1, "1ff97b04b54c9cc0", "What code is on the maroon label?", "HAC3"),
+    (4, 0, "1eeda45b9b99fc15", "What code is on the sky blue sign?", "ATRM"),
+    (4, 1, "5324fb63aa425515", "What code is on the lime sign?", "CMXE"),
 ]
 
 
@@ -59,7 +59,7 @@ def test_gymnasiums_checker_passes_without_a_warning(env):
 def test_first_observation(env):
     observation, info = env.reset(seed=0)
     assert observation["text"] == (
-        "What code is on the orange sign?\n"
+        "What code is on the brown sign?\n"
         "Tools: ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK. Answer with <answer>…</answer>."
     )
     assert observation["image"].shape == (384, 384, 3)
@@ -68,15 +68,15 @@ def test_first_observation(env):
 
 
 def test_zoom_then_read_then_answer(env):
-    env.reset(seed=0)  # a sign with the code TYPR at (472, 539) of 1536
-    center = [472 / 1536, 539 / 1536]
+    env.reset(seed=0)  # a sign with the code KPXR at (553, 1051) of 1536
+    center = [553 / 1536, 1051 / 1536]
     observation, reward, *_, info = env.step(call("ZOOM", center=center, factor=6) + call("READ_TEXT"))
     zoomed, read = info["tool_calls"]
     assert zoomed["data"]["factor"] == 6
-    assert "TYPR" in [line["text"] for line in read["data"]["lines"]]
-    assert "\nTYPR [0." in observation["text"]
+    assert "KPXR" in [line["text"] for line in read["data"]["lines"]]
+    assert "\nKPXR [0." in observation["text"]
     assert (reward, info["view_changed"]) == (0.0, True)
-    _, reward, terminated, truncated, info = env.step(answer("typr "))
+    _, reward, terminated, truncated, info = env.step(answer("kpxr "))
     assert (reward, terminated, truncated) == (1.0, True, False)
     assert (info["success"], info["reward_terms"]) == (True, {"task": 1.0})
 
@@ -84,17 +84,17 @@ def test_zoom_then_read_then_answer(env):
 def test_the_overview_is_not_legible(env):
     env.reset(seed=0)
     observation, *_ = env.step(call("READ_TEXT"))
-    assert "TYPR" not in observation["text"]
+    assert "KPXR" not in observation["text"]
 
 
 def test_the_box_of_a_reading_lies_on_the_sign(env):
     env.reset(seed=0)
-    *_, info = env.step(call("ZOOM", center=[472 / 1536, 539 / 1536]) + call("READ_TEXT"))
-    line = next(one for one in info["tool_calls"][1]["data"]["lines"] if one["text"] == "TYPR")
+    *_, info = env.step(call("ZOOM", center=[553 / 1536, 1051 / 1536]) + call("READ_TEXT"))
+    line = next(one for one in info["tool_calls"][1]["data"]["lines"] if one["text"] == "KPXR")
     x0, y0, x1, y1 = line["box"]
-    assert 403 / 1536 < x0 < 472 / 1536 < x1 < 541 / 1536
-    assert 514 / 1536 < y0 < 539 / 1536 < y1 < 564 / 1536
-    assert [word["text"] for word in line["words"]] == ["TYPR"]
+    assert 486 / 1536 < x0 < 553 / 1536 < x1 < 620 / 1536
+    assert 1029 / 1536 < y0 < 1051 / 1536 < y1 < 1073 / 1536
+    assert [word["text"] for word in line["words"]] == ["KPXR"]
 
 
 def test_a_pixel_reader_and_the_truth_see_the_same_images():

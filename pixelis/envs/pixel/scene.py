@@ -31,7 +31,7 @@ __all__ = [
 SCENE_SIZE = 1536
 """Side of a scene, native pixels."""
 
-CODE_ALPHABET = "ACEFHKMNPRTXY347"
+CODE_ALPHABET = "ACEHKMNPRTXY347"
 """Characters of a code: capitals and digits, without the ones that a text recogniser takes for each other."""
 
 CODE_LENGTH = 4

@@ -141,14 +141,15 @@ def test_signs_stand_out_in_the_overview(difficulty, recall):
 @pytest.mark.parametrize("factor", [2, 4, 8])
 def test_signs_stand_out_in_a_zoomed_view(factor):
     signs = found = false = 0
-    for seed in range(8):
+    views = 32
+    for seed in range(views):
         scene = sample_scene(np.random.default_rng([seed, 4, 2]), 4, "train")
         sign = scene.signs[seed]
         box = square_box([value / scene.size for value in sign.center], factor)
         score = quality.score_signs(scene.signs, scene.size, crop_view(paint(scene), box, 384), box)
         signs, found, false = signs + score.signs, found + score.found, false + score.false
     assert found / signs >= 0.97
-    assert false <= 2
+    assert false / views <= 0.2  # slivers of street things cut by the view's edge, mostly
 
 
 def test_regions_hold_what_their_attributes_say():
