@@ -68,7 +68,8 @@ class PluginWarning(UserWarning):
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the closest known name, or the known names when none is close."""
+    """Return `` Did you mean 'x'?`` for the closest known name (letter case ignored), or all of them."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f" Did you mean {close[0]!r}?" if close else f" Known: {', '.join(names)}."
+    by_folded = {known_name.casefold(): known_name for known_name in names}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
+    return f" Did you mean {by_folded[close[0]]!r}?" if close else f" Known: {', '.join(names)}."

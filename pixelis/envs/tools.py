@@ -94,6 +94,10 @@ class Tool(Generic[W]):
         """The compiled schema."""
         return Draft202012Validator({"type": "object", "additionalProperties": False, **self.parameters})
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the compiled schema out: it cannot be pickled, and the copy makes its own."""
+        return {name: value for name, value in vars(self).items() if name != "validator"}
+
     @property
     def schema(self) -> dict[str, Any]:
         """The tool in the form that chat templates take as ``tools=``."""

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +102,16 @@ def test_the_box_of_a_reading_lies_on_the_sign(env):
 def test_a_pixel_reader_and_the_truth_see_the_same_images():
     ocr, truth = (ZoomReadEnv(reader=reader).reset(seed=4) for reader in READERS)
     assert same(ocr, truth)
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_in_mid_episode_goes_on_by_itself(env, copy_of):
+    env.reset(seed=0)
+    env.step(call("ZOOM", center=[553 / 1536, 1051 / 1536]))
+    twin = copy_of(env)
+    env.step(call("ZOOM", center=[0.1, 0.1]))
+    observation, *_ = twin.step(call("READ_TEXT"))
+    assert "KPXR" in observation["text"]
 
 
 # ---------------------------------------------------------------------- seeds

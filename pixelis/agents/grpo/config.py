@@ -63,6 +63,12 @@ class TrainConfig:
     )
     lr: float = option(UPDATE, 1e-3, "AdamW learning rate after warm-up", "(0, inf)")
     warmup_steps: int = option(UPDATE, 5, "optimiser steps over which lr rises linearly", "[0, inf)")
+    decay_steps: int = option(
+        UPDATE,
+        0,
+        "optimiser step at which lr has fallen linearly to a tenth; 0: it does not fall",
+        "[0, inf)",
+    )
     weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
     epochs: int = option(UPDATE, 1, "optimiser steps on each rollout", "[1, inf)")

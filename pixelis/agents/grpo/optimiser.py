@@ -15,15 +15,37 @@ _LOG = logging.getLogger(__name__)
 MAX_SKIPPED_IN_A_ROW = 3
 
 
+FINAL_SHARE = 0.1
+"""Share of the learning rate that is left when it has fallen."""
+
+
+def schedule(done: int, warmup_steps: int, decay_steps: int) -> float:
+    """Return the share of the learning rate that the next step uses.
+
+    The smaller of ``(done + 1) / (warmup_steps + 1)`` and, with ``decay_steps``, ``1 - 0.9 done / decay_steps``,
+    which stays at 0.1 from ``decay_steps`` on.
+
+    Args:
+        done: optimiser steps taken so far.
+        warmup_steps: see `Optimiser`.
+        decay_steps: see `Optimiser`.
+    """
+    rising = (done + 1) / (warmup_steps + 1)
+    falling = 1 - (1 - FINAL_SHARE) * min(done, decay_steps) / decay_steps if decay_steps else 1.0
+    return min(1.0, rising, falling)
+
+
 class Optimiser:
     """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) and its schedule.
 
-    The learning rate of optimiser step n, from 0, is ``lr min(1, (n + 1) / (warmup_steps + 1))``.
+    The learning rate rises for ``warmup_steps`` optimiser steps and then, with ``decay_steps``, falls linearly
+    to a tenth; see `schedule`.
 
     Args:
         parameters: what is trained.
         lr: learning rate after warm-up.
         warmup_steps: optimiser steps over which it rises.
+        decay_steps: the optimiser step at which it has fallen to a tenth, and stays; 0: it does not fall.
         weight_decay: AdamW's.
         max_grad_norm: gradients are scaled down to this 2-norm.
 
@@ -37,13 +59,14 @@ class Optimiser:
         *,
         lr: float,
         warmup_steps: int = 0,
+        decay_steps: int = 0,
         weight_decay: float = 0.0,
         max_grad_norm: float = 1.0,
     ) -> None:
         self._parameters, self._max_grad_norm = list(parameters), max_grad_norm
         self._adamw = torch.optim.AdamW(self._parameters, lr=lr, weight_decay=weight_decay)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
-            self._adamw, lambda done: min(1.0, (done + 1) / (warmup_steps + 1))
+            self._adamw, lambda done: schedule(done, warmup_steps, decay_steps)
         )
         self.skipped = self._in_a_row = 0
 

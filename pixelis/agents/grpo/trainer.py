@@ -63,6 +63,7 @@ class Trainer:
             policy.trainable_parameters(),
             lr=config.lr,
             warmup_steps=config.warmup_steps,
+            decay_steps=config.decay_steps,
             weight_decay=config.weight_decay,
             max_grad_norm=config.max_grad_norm,
         )

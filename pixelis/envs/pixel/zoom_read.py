@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,13 +210,12 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
 
     def _open_workspace(self, task: Task) -> PixelWorkspace:
         scene, _ = target_sign(task)
+        return PixelWorkspace(paint(scene), self.view_size, partial(self._reader_of, scene))
 
-        def reader_of(view_box: Box) -> Reader:
-            if isinstance(self._reader, TruthReader):
-                return TruthReader(sign_texts(scene, view_box, self.view_size))
-            return self._reader
-
-        return PixelWorkspace(paint(scene), self.view_size, reader_of)
+    def _reader_of(self, scene: Scene, view_box: Box) -> Reader:
+        if isinstance(self._reader, TruthReader):
+            return TruthReader(sign_texts(scene, view_box, self.view_size))
+        return self._reader
 
     def _view_key(self) -> Any:
         return self.workspace.view_box

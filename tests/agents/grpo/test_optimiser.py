@@ -6,8 +6,10 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pixelis.agents.grpo.optimiser import Optimiser
+from pixelis.agents.grpo.optimiser import Optimiser, schedule
 from pixelis.errors import TrainingError
 
 
@@ -28,6 +30,18 @@ def test_warm_up_is_linear():
         rates.append(optimiser.lr)
         step(optimiser, weights, [1.0, 1.0])
     assert rates == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8])
+
+
+def test_the_rate_falls_to_a_tenth_and_stays():
+    # 1 - 0.9 n / 4 from n = 0, and half of the rate at n = 0 for a warm-up of one step
+    shares = [schedule(done, warmup_steps=1, decay_steps=4) for done in range(7)]
+    assert shares == pytest.approx([0.5, 0.775, 0.55, 0.325, 0.1, 0.1, 0.1])
+    assert schedule(1000, 0, 0) == 1.0
+
+
+@given(st.integers(0, 10_000), st.integers(0, 100), st.integers(0, 1000))
+def test_the_rate_is_a_share(done, warmup_steps, decay_steps):
+    assert 0.0 < schedule(done, warmup_steps, decay_steps) <= 1.0
 
 
 def test_the_first_step_of_adam_by_hand():
