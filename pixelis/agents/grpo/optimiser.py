@@ -22,8 +22,8 @@ FINAL_SHARE = 0.1
 def schedule(done: int, warmup_steps: int, decay_steps: int) -> float:
     """Return the share of the learning rate that the next step uses.
 
-    The smaller of ``(done + 1) / (warmup_steps + 1)`` and, with ``decay_steps``, ``1 - 0.9 done / decay_steps``,
-    which stays at 0.1 from ``decay_steps`` on.
+    The smallest of 1, ``(done + 1) / (warmup_steps + 1)`` and, with ``decay_steps``,
+    ``1 - 0.9 done / decay_steps``, which stays at 0.1 from ``decay_steps`` on.
 
     Args:
         done: optimiser steps taken so far.
@@ -38,7 +38,7 @@ def schedule(done: int, warmup_steps: int, decay_steps: int) -> float:
 class Optimiser:
     """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) and its schedule.
 
-    The learning rate rises for ``warmup_steps`` optimiser steps and then, with ``decay_steps``, falls linearly
+    The learning rate rises for ``warmup_steps`` optimiser steps; with ``decay_steps`` it then falls linearly
     to a tenth; see `schedule`.
 
     Args:
