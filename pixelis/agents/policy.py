@@ -16,6 +16,10 @@ from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
 from pixelis.agents.lora import LoraSettings, add_lora, folded
+from pixelis.agents.prefix.packing import Packing
+from pixelis.agents.prefix.scoring import packed_logprobs
+from pixelis.agents.prefix.support import Layout, fits, switched
+from pixelis.agents.vision import ImageFeatures
 from pixelis.errors import ConfigError
 
 __all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
@@ -171,7 +175,7 @@ class Policy:
             inputs.update({key: self._placed(value) for key, value in images.items()})
             if "mm_token_type_ids" in self.forward_keywords:
                 inputs["mm_token_type_ids"] = self._image_flags(tokens)
-        return self.model(**inputs)
+        return self.base(**inputs)
 
     def scaled(self, logits: torch.Tensor, temperature: float) -> torch.Tensor:
         """Return float32 logits divided by the temperature, with image placeholders ruled out.
@@ -191,12 +195,23 @@ class Policy:
         """Score the sampled tokens of episodes in one batched forward of the model, with gradient.
 
         log p(token_t | tokens_<t) is the log-softmax of ``logits / temperature`` at position t-1. The output
-        head runs only at positions that are needed.
+        head runs only at positions that are needed. What episodes have in common at their start is read once
+        where the architecture allows it (`shares_prefixes`).
 
         Args:
             episodes: at least one; rows are right-padded, images concatenated in row order.
             temperature: the one the tokens were sampled at, > 0.
         """
+        packing = Packing.of(episodes) if self.shares_prefixes else None
+        if packing is None:
+            return self.padded_logprobs(episodes, temperature)
+        chosen, spread = packed_logprobs(self, episodes, packing, temperature)
+        masks = [torch.from_numpy(episode.loss_mask) for episode in episodes]
+        mask = torch.nn.utils.rnn.pad_sequence(masks, batch_first=True).to(self.device)
+        return _spread_out(mask, chosen, spread)
+
+    def padded_logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
+        """Do what `logprobs` does by transformers' own forward, each episode a row of its own."""
         tokens, valid, positions, mask = self._collate(episodes)
         images = join_images([episode.images for episode in episodes])
         keep = torch.zeros_like(mask)
@@ -207,8 +222,53 @@ class Policy:
         chosen = everything.gather(-1, tokens[mask][:, None])[:, 0]
         with torch.no_grad():
             spread = -(everything.exp() * everything).sum(-1)
-        zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
-        return TokenLogprobs(zeros.masked_scatter(mask, chosen), mask, zeros.masked_scatter(mask, spread))
+        return _spread_out(mask, chosen, spread)
+
+    # ------------------------------------------------------------------ shared prefixes
+
+    @cached_property
+    def shares_prefixes(self) -> bool:
+        """Whether episodes that begin alike can be read together; found by trying, see `prefix.support`."""
+        return fits(self)
+
+    @cached_property
+    def image_features(self) -> ImageFeatures:
+        """What the vision tower makes of images."""
+        return ImageFeatures(self.base)
+
+    def hidden(
+        self,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        images: Sequence[Mapping[str, torch.Tensor]],
+        layout: Layout,
+    ) -> torch.Tensor:
+        """Return the last hidden states [B, n, E] of tokens that see each other as a layout says.
+
+        Args:
+            tokens: int64 [B, n].
+            positions: int64 [axes, B, n].
+            images: of each segment that has any, in the order of their placeholders in ``tokens``.
+            layout: who sees whom.
+        """
+        inputs: dict[str, Any] = {"input_ids": tokens, "use_cache": False, "prefix_layout": layout}
+        inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
+        if images:
+            joined = {key: self._placed(value) for key, value in join_images(images).items()}
+            inputs.update(self.image_features.inputs(images) or joined)
+            if "mm_token_type_ids" in self.forward_keywords:
+                inputs["mm_token_type_ids"] = self._image_flags(tokens)
+        with switched(self.base):
+            return self.base.base_model(**inputs).last_hidden_state
+
+    def logits(self, hidden: torch.Tensor, temperature: float = 1.0) -> torch.Tensor:
+        """Return the logits [..., V] of hidden states [..., E], see `scaled`."""
+        return self.scaled(self.head(hidden), temperature)
+
+    @property
+    def head(self) -> Any:
+        """The module that makes logits of hidden states."""
+        return self.base.get_output_embeddings()
 
     def _collate(
         self, episodes: Sequence[Episode]
@@ -306,3 +366,8 @@ class Policy:
         with quiet_libraries():
             model.save_pretrained(str(folder))
             self.processor.save_pretrained(str(folder))
+
+
+def _spread_out(mask: torch.Tensor, chosen: torch.Tensor, spread: torch.Tensor) -> TokenLogprobs:
+    zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
+    return TokenLogprobs(zeros.masked_scatter(mask, chosen), mask, zeros.masked_scatter(mask, spread))

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 import gymnasium as gym
 import numpy as np
 
+from pixelis.agents.decoding import Decoder
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import Decoder, RolloutStats, SamplingSettings
+from pixelis.agents.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.seat import EpisodeRequest, Seat
 from pixelis.errors import ConfigError
 

@@ -241,6 +241,7 @@ def test_an_architecture_with_a_sliding_window_reads_its_history_again(
     make_text_policy, counting_env: Callable[..., gym.Env]
 ):
     policy = make_text_policy(use_sliding_window=True, sliding_window=16, max_window_layers=0)
+    assert not policy.shares_prefixes
     with Collector(counting_env) as collector:
         episodes = collector.collect(policy, REQUESTS, SETTINGS, 0)
         (alone,) = collector.collect(policy, [REQUESTS[4]], SETTINGS, 0)

@@ -16,7 +16,7 @@ from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLIm
 from pixelis.agents.loading import LoadedModel
 from pixelis.agents.policy import Policy
 from pixelis.agents.rollout import EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings, can_keep_cache
+from pixelis.agents.sampling import SamplingSettings
 
 CONTROL = ("<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>")
 
@@ -90,7 +90,7 @@ def test_positions_have_three_axes_and_agree_with_the_models_own(
     settings = SamplingSettings(max_new_tokens=8)
     episodes = collect(rope_policy, lambda: counting_env(pictures=True), requests, settings, 0)
     scored = rope_policy.logprobs(episodes).logprobs.detach().numpy()
-    assert rope_policy.position_axes == 3 and can_keep_cache(rope_policy)
+    assert rope_policy.position_axes == 3 and rope_policy.shares_prefixes
     for row, episode in enumerate(episodes):
         ids = torch.from_numpy(episode.tokens)[None]
         pictures = (ids == rope_policy.base.config.image_token_id).int()

@@ -9,9 +9,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers.cache_utils import DynamicLayer
 
-from pixelis.agents.sampling import Decoder, SamplingSettings, _RoomyLayer, can_keep_cache, draw
+from pixelis.agents.decoding import Decoder
+from pixelis.agents.sampling import SamplingSettings, draw
 from pixelis.errors import ConfigError
 
 PROBABILITIES = [0.1, 0.0, 0.2, 0.7]  # cumulative 0.1 0.1 0.3 1.0
@@ -88,32 +88,6 @@ def test_the_share_of_draws_follows_the_probabilities():
 def test_settings_out_of_range_are_refused(wrong: dict[str, float], message: str):
     with pytest.raises(ConfigError, match=message):
         SamplingSettings(**wrong)
-
-
-@given(
-    st.lists(st.one_of(st.integers(1, 90), st.lists(st.integers(0, 2), min_size=3, max_size=3)), max_size=8)
-)
-@settings(deadline=None, max_examples=40)
-def test_the_roomy_cache_holds_what_the_growing_one_holds(operations: list[int | list[int]]):
-    roomy, plain = _RoomyLayer(), DynamicLayer()
-    generator = torch.Generator().manual_seed(0)
-    for operation in [3, *operations]:
-        if isinstance(operation, int):
-            new = [torch.randn(3, 2, operation, 4, generator=generator) for _ in range(2)]
-            got, wanted = roomy.update(*new), plain.update(*new)
-            assert all(torch.equal(a, b) for a, b in zip(got, wanted, strict=True))
-        else:
-            roomy.select(torch.tensor(operation))
-            plain.batch_select_indices(torch.tensor(operation))
-        assert roomy.get_seq_length() == plain.get_seq_length()
-        assert torch.equal(roomy.keys, plain.keys) and torch.equal(roomy.values, plain.values)
-
-
-def test_only_plain_attention_keeps_its_cache(make_text_policy, text_policy, vision_policy):
-    assert can_keep_cache(text_policy) and can_keep_cache(vision_policy)
-    assert not can_keep_cache(
-        make_text_policy(use_sliding_window=True, sliding_window=16, max_window_layers=0)
-    )
 
 
 def test_each_row_writes_up_to_its_own_limit(text_policy):

@@ -1,0 +1,51 @@
+"""Log-probability and entropy of sampled tokens from hidden states, a chunk of positions at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+CHUNK_ELEMENTS = 2**24
+"""Largest number of logits that exist at the same time (64 MiB in float32), if more than one row."""
+
+
+def score(
+    logits_of: Callable[[Tensor], Tensor], vocabulary: int, hidden: Tensor, targets: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return ``log softmax(logits)[target]`` and the entropy of the softmax, in nats.
+
+    The logits of a chunk are forgotten when it has been scored and made again for the gradient, so the memory
+    does not grow with positions x vocabulary.
+
+    Args:
+        logits_of: hidden [c, E] → float32 logits [c, V].
+        vocabulary: V.
+        hidden: [M, E].
+        targets: int64 [M].
+
+    Returns:
+        float32 [M] with gradient, float32 [M] without.
+    """
+    if len(targets) == 0:
+        return hidden.new_zeros(0, dtype=torch.float32), hidden.new_zeros(0, dtype=torch.float32)
+    rows = max(1, CHUNK_ELEMENTS // vocabulary)
+    if len(targets) <= rows:
+        return _score_chunk(logits_of, hidden, targets)
+    chunks = [
+        checkpoint(_score_chunk, logits_of, part, wanted, use_reentrant=False)
+        for part, wanted in zip(hidden.split(rows), targets.split(rows), strict=True)
+    ]
+    logprobs, entropies = zip(*chunks, strict=True)
+    return torch.cat(logprobs), torch.cat(entropies)
+
+
+def _score_chunk(
+    logits_of: Callable[[Tensor], Tensor], hidden: Tensor, targets: Tensor
+) -> tuple[Tensor, Tensor]:
+    everything = torch.log_softmax(logits_of(hidden), dim=-1)
+    with torch.no_grad():
+        entropy = -(everything.exp() * everything).sum(-1)
+    return everything.gather(-1, targets[:, None])[:, 0], entropy
