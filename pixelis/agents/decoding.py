@@ -40,12 +40,12 @@ class Decoder:
         memory = SharedMemory if policy.shares_prefixes else RereadMemory
         self._memory: Memory = memory(policy, self.stats)
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def start(self, prompts: Sequence[Segment], copies: Sequence[int] | None = None) -> None:
         """Read each prompt once, then make ``copies`` rows of it (1 each if not given)."""
         self._logits = self._memory.start(prompts, copies or [1] * len(prompts))
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def read(self, segments: Sequence[Segment], written: Sequence[Segment]) -> None:
         """Let every row read what follows the turn it has just written."""
         self._logits = self._memory.read(segments, written)
@@ -56,7 +56,7 @@ class Decoder:
             self._memory.keep(rows)
             self._logits = self._logits[torch.as_tensor(rows, device=self._logits.device)]
 
-    @torch.no_grad()
+    @torch.inference_mode()
     def write(
         self, uniforms: np.ndarray, settings: SamplingSettings, limits: Sequence[int] | None = None
     ) -> list[Segment]:

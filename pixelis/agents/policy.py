@@ -15,7 +15,7 @@ import torch
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
-from pixelis.agents.lora import LoraSettings, add_lora, folded
+from pixelis.agents.lora import LoraSettings, add_lora, folded, streamline
 from pixelis.agents.prefix.packing import Packing
 from pixelis.agents.prefix.scoring import packed_logprobs
 from pixelis.agents.prefix.support import Layout, fits, switched
@@ -61,6 +61,7 @@ class Policy:
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         if lora is not None and not self.has_adapter:
             self.model = add_lora(self.model, lora)
+        streamline(self.model)
 
     @classmethod
     def load(
@@ -339,9 +340,9 @@ class Policy:
         with self.model.disable_adapter():
             yield
 
-    def folded(self) -> contextlib.AbstractContextManager[None]:
+    def folded(self, seed: int = 0) -> contextlib.AbstractContextManager[None]:
         """Inside the block the adapter is part of the weights, see `pixelis.agents.lora.folded`."""
-        return folded(self.model)
+        return folded(self.model, seed)
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
         """The parameters an optimiser should see: the adapter's, or all of them without one."""

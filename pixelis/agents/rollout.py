@@ -66,7 +66,7 @@ class Collector:
         seats = [Seat(self._env(), request) for request in requests]
         try:
             self._timed_envs(Seat.reset, seats)
-            with policy.folded():
+            with policy.folded(rng_seed):
                 self._play(policy, [seat for seat in seats if not seat.done], settings, rng_seed)
         finally:
             for seat in seats:

@@ -42,7 +42,8 @@ class ImageFeatures:
     def _encoded(self, images: Mapping[str, torch.Tensor]) -> Any:
         key = images["pixel_values"]
         if key not in self._known:
-            with torch.no_grad():
+            # never tensors of inference mode: training uses them again
+            with torch.inference_mode(False), torch.no_grad():
                 placed = {name: self._placed(value) for name, value in images.items()}
                 self._known[key] = self._base.get_image_features(**placed, return_dict=True)
         return self._known[key]

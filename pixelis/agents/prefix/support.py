@@ -45,7 +45,10 @@ def _attention(
     if layout is None or foreign or attention_mask is not None:
         raise NotImplementedError(f"shared prefixes do not fit {type(module).__name__} {foreign}")
     scaling = options.get("scaling") or query.shape[-1] ** -0.5
-    return layout.attend(module.layer_idx, query, key, value, scaling), None
+    dtype = query.dtype
+    if query.device.type == "cpu" and dtype != torch.float32:  # batched half products are slower there
+        query, key, value = query.float(), key.float(), value.float()
+    return layout.attend(module.layer_idx, query, key, value, scaling).to(dtype), None
 
 
 AttentionInterface.register(NAME, _attention)
