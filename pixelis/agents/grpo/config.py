@@ -50,7 +50,7 @@ class TrainConfig:
     groups: int = option(ROLLOUT, 8, "tasks per step; each is played by one group of episodes", "[1, inf)")
     group_size: int = option(ROLLOUT, 8, "episodes of the same task, at least 2", "[1, inf)")
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature while training", "(0, 10]")
-    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 the importance ratio is biased", "(0, 1]")
+    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased without a correction", "(0, 1]")
     max_new_tokens: int = option(ROLLOUT, 64, "longest turn, in tokens", "[1, inf)")
     env_threads: int = option(
         ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False

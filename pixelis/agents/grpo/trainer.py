@@ -62,7 +62,12 @@ class Trainer:
         self.finished_steps, self.elapsed_seconds = 0, 0.0
         self._success = MovingMeans()
         self._collector = Collector(env.make, env_threads=config.env_threads)
-        self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
+        self._sampling = SamplingSettings(
+            config.temperature,
+            config.top_p,
+            config.max_new_tokens,
+            record_kept=config.correction != "none",
+        )
         self._optimiser = Optimiser(
             policy.trainable_parameters(),
             lr=config.lr,
