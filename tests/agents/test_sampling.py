@@ -51,7 +51,7 @@ def test_top_p_draws_from_the_smallest_set_and_records_the_whole_distribution(
     assert logprobs.item() == pytest.approx(math.log(PROBABILITIES[token]), abs=1e-6)
 
 
-@pytest.mark.parametrize(("top_p", "kept"), [(0.7, [2, 3]), (0.95, [0, 2, 3]), (1.0, [0, 1, 2, 3])])
+@pytest.mark.parametrize(("top_p", "kept"), [(0.7, [3]), (0.75, [2, 3]), (0.95, [0, 2, 3]), (1.0, [0, 2, 3])])
 def test_record_kept_records_what_was_drawn_from(top_p: float, kept: list[int]):
     whole = sum(PROBABILITIES[token] for token in kept)
     uniforms = torch.linspace(0, 0.999, 50, dtype=torch.float64)

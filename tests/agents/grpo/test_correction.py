@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from pixelis.agents.grpo.correction import CORRECTIONS, Importance, log_weights
+from pixelis.agents.grpo.run import TrainingRun
 
 LOG2 = math.log(2)
 # weights of the tokens: 2, 1/2 and (not sampled) huge; 4 alone
@@ -82,3 +83,18 @@ def test_chi_squared_estimates_the_divergence():
     got = Importance.of(policy[kinds][None], sampler[kinds][None], torch.ones(1, 20, dtype=torch.bool))
     assert got.chi_squared == pytest.approx(0.18, rel=1e-5)
     assert got.effective_tokens == pytest.approx(1 / 1.18, rel=1e-5)  # mean weight 1, mean square 1.18
+
+
+def test_nucleus_sampling_is_a_mismatch_once_it_is_corrected(toy_config, tmp_path):
+    """With top_p 0.8 the sampler gives each kept token up to 5/4 of its probability: weights of 4/5 to 1."""
+    rows = {}
+    for correction in ("none", "truncate"):
+        changes = {"top_p": 0.8, "beta": 0.0, "groups": 16, "max_new_tokens": 1}
+        config = toy_config(correction=correction, output=str(tmp_path / correction), **changes)
+        with TrainingRun.start(config) as run:
+            rows[correction], _, _ = run.trainer.step()
+    assert rows["none"]["policy/mismatch"] < 1e-5
+    assert 0.05 < rows["truncate"]["policy/mismatch"] <= math.log(5 / 4) + 1e-5
+    assert rows["truncate"]["policy/chi_squared"] < -0.05  # mean v² < 1: the tail was never drawn
+    assert rows["truncate"]["policy/corrected"] == 0  # no weight is above 1
+    assert 0 < rows["truncate"]["policy/grad_norm"] < 0.99 * rows["none"]["policy/grad_norm"]
