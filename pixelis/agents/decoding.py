@@ -77,7 +77,13 @@ class Decoder:
         rows, alive, logits = torch.arange(count, device=device), lengths == 0, self._logits
         for step in range(drawn.shape[1]):
             scaled = self.policy.scaled(logits, settings.temperature)
-            tokens, logprobs = draw(scaled, numbers[rows, step], settings.top_p, settings.greedy)
+            tokens, logprobs = draw(
+                scaled,
+                numbers[rows, step],
+                top_p=settings.top_p,
+                greedy=settings.greedy,
+                record_kept=settings.record_kept,
+            )
             drawn[rows, step], scores[rows, step] = tokens, logprobs
             lengths[rows] += alive
             alive = alive & ~torch.isin(tokens, stops) & (lengths[rows] < most[rows])

@@ -25,7 +25,8 @@ class Segment:
         tokens: token ids, int64 of shape [n].
         loss_mask: bool of shape [n], True where the policy sampled the token.
         logprobs: float32 of shape [n], natural log of the probability the sampler gave each sampled token at
-            its temperature (before any nucleus truncation); 0 where the token was not sampled.
+            its temperature (before any nucleus truncation, unless ``SamplingSettings.record_kept``); 0 where
+            the token was not sampled.
         images: the processor's tensors for the images of this segment, by the model's own keyword
             (``pixel_values``, ...), their first axis counting images or patches; empty without images.
         text: the same stretch decoded, for people; never fed back to a model.

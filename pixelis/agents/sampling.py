@@ -17,17 +17,20 @@ class SamplingSettings:
         temperature: > 0; logits are divided by it.
         top_p: in (0, 1]; only the smallest set of tokens with this much probability can be drawn. The
             recorded log-probability stays that of the *untruncated* distribution at ``temperature``, which is
-            the one a trainer can score; with ``top_p`` < 1 the importance ratio is therefore biased.
+            the one a trainer can score, unless ``record_kept`` says otherwise.
         max_new_tokens: per turn, at least 1; a turn that reaches it is cut off and handed to the env as it
             is.
         greedy: take the most probable token; ``temperature`` then only matters for the recorded
             log-probabilities.
+        record_kept: record the log-probability of the distribution that was really drawn from, the one over
+            the tokens that ``top_p`` kept. An off-policy correction needs that.
     """
 
     temperature: float = 1.0
     top_p: float = 1.0
     max_new_tokens: int = 128
     greedy: bool = False
+    record_kept: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -68,7 +71,12 @@ class RolloutStats:
 
 
 def draw(
-    logits: torch.Tensor, uniforms: torch.Tensor, top_p: float = 1.0, greedy: bool = False
+    logits: torch.Tensor,
+    uniforms: torch.Tensor,
+    *,
+    top_p: float = 1.0,
+    greedy: bool = False,
+    record_kept: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw one token a row by inverting the cumulative distribution.
 
@@ -80,10 +88,11 @@ def draw(
         uniforms: float64 [R] in [0, 1); not read when ``greedy``.
         top_p: see `SamplingSettings`.
         greedy: take the most probable token.
+        record_kept: see `SamplingSettings`.
 
     Returns:
         Tokens int64 [R] and their log-probabilities float32 [R] under softmax(logits), not truncated by
-        ``top_p``.
+        ``top_p`` unless ``record_kept``.
     """
     logprobs = torch.log_softmax(logits, dim=-1)
     if greedy:
@@ -97,6 +106,8 @@ def draw(
         # u * total can round up to the total itself; the last token that adds probability is then the answer.
         target = torch.minimum(target, torch.nextafter(cumulative[:, -1:], torch.zeros_like(target)))
         tokens = torch.searchsorted(cumulative, target, right=True)
+        if record_kept and top_p < 1.0:
+            logprobs = logprobs - cumulative[:, -1:].log().to(logprobs.dtype)
     return tokens[:, 0], logprobs.gather(-1, tokens)[:, 0]
 
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import yaml
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
-from pixelis.agents.grpo.options import check_value, default_of, option_of
+from pixelis.agents.grpo.options import check_value, choices_of, default_of, is_open, option_of
 from pixelis.errors import ConfigError, suggest
 
 
@@ -184,8 +184,8 @@ def _shown(default: Any) -> str:
 
 def _metavar(hint: Any) -> str:
     """Return what stands for the value in the help; the choices where there are some."""
-    if get_origin(hint) is Literal:
-        return "{" + ",".join(get_args(hint)) + "}"
+    if choices_of(hint):
+        return "{" + ",".join((*choices_of(hint), *(["module:name"] if is_open(hint) else []))) + "}"
     kinds = get_args(hint) if NoneType in get_args(hint) else (hint,)
     return {int: "N", float: "X", str: "TEXT"}.get(kinds[0], "JSON")
 

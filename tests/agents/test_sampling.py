@@ -51,6 +51,16 @@ def test_top_p_draws_from_the_smallest_set_and_records_the_whole_distribution(
     assert logprobs.item() == pytest.approx(math.log(PROBABILITIES[token]), abs=1e-6)
 
 
+@pytest.mark.parametrize(("top_p", "kept"), [(0.7, [3]), (0.75, [2, 3]), (0.95, [0, 2, 3]), (1.0, [0, 2, 3])])
+def test_record_kept_records_what_was_drawn_from(top_p: float, kept: list[int]):
+    whole = sum(PROBABILITIES[token] for token in kept)
+    uniforms = torch.linspace(0, 0.999, 50, dtype=torch.float64)
+    tokens, logprobs = draw(logits(50), uniforms, top_p=top_p, record_kept=True)
+    assert set(tokens.tolist()) == set(kept)
+    expected = [PROBABILITIES[token] / whole for token in tokens.tolist()]
+    assert logprobs.exp().tolist() == pytest.approx(expected, rel=1e-5)
+
+
 @given(
     st.lists(st.floats(-30, 30), min_size=1, max_size=50),
     st.floats(0, 1, exclude_max=True),

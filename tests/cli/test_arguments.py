@@ -51,6 +51,15 @@ def test_flags_of_every_type():
     assert extra == {"resume": "a/b"}
 
 
+def test_a_function_of_the_loss_may_be_that_of_another_module():
+    values, _ = parse("--surrogate", "my_losses:spo", "--ratio=sequence", "--correction", "none")
+    assert (values["surrogate"], values["ratio"], values["correction"]) == (
+        "my_losses:spo",
+        "sequence",
+        "none",
+    )
+
+
 def test_underscores_are_as_good_as_hyphens():
     values, _ = parse("--group_size", 4, "--env_kwargs.max_turns=3", "--no_baselines")
     assert (
@@ -96,7 +105,8 @@ def test_written_settings_are_read_back_unchanged(file):
         (["--lr=-1"], r"--lr must be a number in \(0, inf\), got -1"),
         (["--env-kwargs", "3"], "--env-kwargs must be a mapping, got 3"),
         (["--difficulty", "hard"], r"--difficulty must be an integer in \[0, inf\) or none, got 'hard'"),
-        (["--kl", "k4"], r"--kl must be one of k1, k2, k3, got 'k4'\. Did you mean 'k[123]'"),
+        (["--kl", "k4"], r"--kl must be one of k1, k2, k3 or module:name, got 'k4'\. Did you mean 'k[123]'"),
+        (["--kl-in", "los"], r"--kl-in must be one of loss, reward, got 'los'\. Did you mean 'loss'"),
         (["--steps"], "--steps must be followed by a value"),
         (["--config"], "--config must be followed by a YAML file"),
         (["--config", "nowhere.yaml"], r"there is none at 'nowhere\.yaml'"),

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from pixelis.agents.grpo.registry import Registry
+
 
 @dataclass(frozen=True)
 class StepCounts:
@@ -36,6 +38,11 @@ class StepCounts:
             raise ValueError(f"every count of a step must be at least 1, got {self}")
 
 
+AggregationFunction = Callable[[Tensor, Tensor, StepCounts], Tensor]
+AGGREGATIONS: Registry[AggregationFunction] = Registry("aggregation")
+
+
+@AGGREGATIONS.register("token_mean")
 def token_mean(values: Tensor, mask: Tensor, counts: StepCounts) -> Tensor:
     """Return ``sum_bt v[b, t] m[b, t] / N``: every token weighs the same.
 
@@ -53,6 +60,7 @@ def token_mean(values: Tensor, mask: Tensor, counts: StepCounts) -> Tensor:
     return (values * mask).sum() / counts.tokens
 
 
+@AGGREGATIONS.register("sequence_mean")
 def sequence_mean(values: Tensor, mask: Tensor, counts: StepCounts) -> Tensor:
     """Return ``sum_b (mean of v[b] over its sampled tokens) / B``: every episode weighs the same.
 
@@ -63,6 +71,7 @@ def sequence_mean(values: Tensor, mask: Tensor, counts: StepCounts) -> Tensor:
     return ((values * mask).sum(dim=1) / lengths).sum() / counts.sequences
 
 
+@AGGREGATIONS.register("constant")
 def constant(values: Tensor, mask: Tensor, counts: StepCounts) -> Tensor:
     """Return ``sum_bt v[b, t] m[b, t] / (B L)``: no dependence on the lengths that were sampled.
 
@@ -77,11 +86,3 @@ def _check(values: Tensor, mask: Tensor) -> None:
         raise ValueError(
             f"values and mask must share a shape [B, T], got {tuple(values.shape)} and {tuple(mask.shape)}"
         )
-
-
-AggregationFunction = Callable[[Tensor, Tensor, StepCounts], Tensor]
-AGGREGATIONS: dict[str, AggregationFunction] = {
-    "token_mean": token_mean,
-    "sequence_mean": sequence_mean,
-    "constant": constant,
-}

@@ -52,6 +52,7 @@ def make_batch(
     group_size: int,
     scale: AdvantageScale = "group",
     max_completion_length: int,
+    penalties: np.ndarray | float = 0.0,
 ) -> StepBatch:
     """Score a step's episodes against their groups.
 
@@ -61,8 +62,9 @@ def make_batch(
         group_size: members a group.
         scale: see `group_advantages`.
         max_completion_length: see `StepCounts`.
+        penalties: what is taken off the rewards before they are compared, float64 [groups, group_size].
     """
-    rewards = reward_matrix(episodes, groups, group_size)
+    rewards = reward_matrix(episodes, groups, group_size) - penalties
     advantages, dropped = group_advantages(rewards, scale), zero_variance_groups(rewards)
     scored = [each for each in episodes if np.isfinite(rewards[each.group, each.member])]
     kept = [each for each in scored if not dropped[each.group] and each.completion_length > 0]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+from pixelis.agents.grpo.loss_checks import check_loss_options
 from pixelis.agents.grpo.options import check_options, option, option_of
 from pixelis.errors import ConfigError, suggest
 
@@ -29,7 +30,7 @@ class TrainConfig:
     Each field is explained by its own row, which ``--help`` shows; units are in the text, bounds are checked.
 
     Raises:
-        ConfigError: a value has the wrong type or lies outside its bounds.
+        ConfigError: a value has the wrong type, lies outside its bounds, or does not go with another.
     """
 
     env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
@@ -47,9 +48,9 @@ class TrainConfig:
     lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
 
     groups: int = option(ROLLOUT, 8, "tasks per step; each is played by one group of episodes", "[1, inf)")
-    group_size: int = option(ROLLOUT, 8, "episodes of the same task", "[2, inf)")
+    group_size: int = option(ROLLOUT, 8, "episodes of the same task, at least 2", "[1, inf)")
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature while training", "(0, 10]")
-    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 the importance ratio is biased", "(0, 1]")
+    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased without a correction", "(0, 1]")
     max_new_tokens: int = option(ROLLOUT, 64, "longest turn, in tokens", "[1, inf)")
     env_threads: int = option(
         ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
@@ -74,20 +75,38 @@ class TrainConfig:
     epochs: int = option(UPDATE, 1, "optimiser steps on each rollout", "[1, inf)")
     micro_batch_size: int = option(UPDATE, 16, "episodes per forward pass; changes memory only", "[1, inf)")
 
-    beta: float = option(
-        LOSS, 0.04, "weight of the KL penalty to the starting policy; 0 saves its pass", "[0, inf)"
+    advantage_scale: Literal["group", "batch", "none", "leave_one_out"] | str = option(
+        LOSS, "group", "what an episode is measured by: deviation, or the others (RLOO)"
     )
-    kl: Literal["k1", "k2", "k3"] = option(LOSS, "k3", "estimator of that KL")
+    ratio: Literal["token", "sequence"] | str = option(
+        LOSS, "token", "importance ratio of each token, or of the sequence (GSPO)"
+    )
+    surrogate: Literal["clip", "dual_clip", "cispo", "sapo"] | str = option(
+        LOSS, "clip", "objective, and how far one update may go"
+    )
+    aggregation: Literal["token_mean", "sequence_mean", "constant"] | str = option(
+        LOSS, "token_mean", "how token losses are averaged: DAPO, GRPO, Dr. GRPO"
+    )
     epsilon_low: float = option(LOSS, 0.2, "how far the probability ratio may fall below 1", "(0, 1)")
     epsilon_high: float = option(
         LOSS, 0.2, "how far it may rise above 1 (clip-higher when larger)", "(0, inf)"
     )
-    advantage_scale: Literal["group", "batch", "none"] = option(
-        LOSS, "group", "deviation that divides advantages"
+    dual_clip: float = option(LOSS, 3.0, "dual_clip: largest ratio that a bad token is charged", "(1, inf)")
+    sapo_positive: float = option(LOSS, 1.0, "sapo: temperature where the advantage is positive", "(0, inf)")
+    sapo_negative: float = option(LOSS, 1.05, "sapo: temperature elsewhere", "(0, inf)")
+    beta: float = option(
+        LOSS, 0.04, "weight of the KL penalty to the starting policy; 0 saves its pass", "[0, inf)"
     )
-    aggregation: Literal["token_mean", "sequence_mean", "constant"] = option(
-        LOSS, "token_mean", "how token losses are averaged: DAPO, GRPO, Dr. GRPO"
+    kl: Literal["k1", "k2", "k3"] | str = option(LOSS, "k3", "estimator of that KL")
+    kl_in: Literal["loss", "reward"] = option(LOSS, "loss", "penalise tokens in the loss, or the reward")
+    kl_ratio: bool = option(LOSS, False, "multiply the KL in the loss by the importance ratio")
+    correction: Literal["none", "truncate", "mask"] | str = option(
+        LOSS, "none", "cut of the weights of samples from another policy (TIS, MIS)"
     )
+    correction_level: Literal["token", "sequence"] = option(
+        LOSS, "token", "one such weight for each token, or for each episode"
+    )
+    correction_cap: float = option(LOSS, 3.0, "largest such weight", "[1, inf)")
 
     eval_episodes: int = option(
         EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False
@@ -103,8 +122,9 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        """Check every field."""
+        """Check every field, and that they fit together."""
         check_options(self)
+        check_loss_options(self)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TrainConfig:

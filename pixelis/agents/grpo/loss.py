@@ -1,4 +1,4 @@
-"""The GRPO loss of one micro-batch: ratio, surrogate, KL penalty and aggregation put together."""
+"""The GRPO loss of one micro-batch: ratio, surrogate, correction, KL penalty and aggregation put together."""
 
 from __future__ import annotations
 
@@ -8,32 +8,57 @@ import torch
 from torch import Tensor
 
 from pixelis.agents.grpo.aggregation import AGGREGATIONS, StepCounts
+from pixelis.agents.grpo.correction import CORRECTIONS, LEVELS, Importance, log_weights
 from pixelis.agents.grpo.kl import KL_ESTIMATORS
-from pixelis.agents.grpo.ratio import RATIOS
-from pixelis.agents.grpo.surrogate import SURROGATES
+from pixelis.agents.grpo.ratio import RATIOS, token_log_ratio
+from pixelis.agents.grpo.surrogate import SURROGATES, Surrogate, SurrogateConstants, SurrogateInputs
+from pixelis.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class LossSettings:
+class LossSettings(SurrogateConstants):
     """Which functions make up the loss, by their registered names, and their constants.
 
     Attributes:
-        ratio: a key of ``RATIOS``.
-        surrogate: a key of ``SURROGATES``.
-        aggregation: a key of ``AGGREGATIONS``.
-        kl: a key of ``KL_ESTIMATORS``.
-        epsilon_low: how far the ratio may fall, in (0, 1).
-        epsilon_high: how far the ratio may rise, > 0.
+        ratio: a name in ``RATIOS``.
+        surrogate: a name in ``SURROGATES``; its constants are the inherited attributes.
+        aggregation: a name in ``AGGREGATIONS``.
+        kl: a name in ``KL_ESTIMATORS``.
         beta: weight of the KL penalty to the reference, >= 0.
+        kl_ratio: multiply the KL estimate of a token by its importance ratio, see `grpo_loss`.
+        correction: a name in ``CORRECTIONS``, or ``none``, see `pixelis.agents.grpo.correction`.
+        correction_level: ``token`` or ``sequence``.
+        correction_cap: largest weight of the correction, >= 1.
+
+    Raises:
+        ConfigError: nothing is registered under one of the names.
     """
 
     ratio: str = "token"
     surrogate: str = "clip"
     aggregation: str = "token_mean"
     kl: str = "k3"
-    epsilon_low: float = 0.2
-    epsilon_high: float = 0.2
     beta: float = 0.0
+    kl_ratio: bool = False
+    correction: str = "none"
+    correction_level: str = "token"
+    correction_cap: float = 3.0
+
+    def __post_init__(self) -> None:
+        """Look every name up."""
+        RATIOS.find(self.ratio)
+        SURROGATES.find(self.surrogate)
+        AGGREGATIONS.find(self.aggregation)
+        KL_ESTIMATORS.find(self.kl)
+        if self.corrects:
+            CORRECTIONS.find(self.correction)
+        if self.correction_level not in LEVELS:
+            raise ConfigError(f"correction_level must be one of {LEVELS}, got {self.correction_level!r}")
+
+    @property
+    def corrects(self) -> bool:
+        """Whether there is an off-policy correction."""
+        return self.correction != "none"
 
 
 @dataclass(frozen=True)
@@ -46,6 +71,8 @@ class LossInputs:
         advantages: float [b], or [b, T] for credit by token.
         mask: bool [b, T], True where the policy sampled the token.
         reference_logprobs: of the reference policy, float [b, T]; needed when ``beta`` > 0.
+        began_logprobs: of the policy with which the update began, float [b, T]; read by an off-policy
+            correction. None while nothing has changed since: ``logprobs`` themselves.
     """
 
     logprobs: Tensor
@@ -53,6 +80,7 @@ class LossInputs:
     advantages: Tensor
     mask: Tensor
     reference_logprobs: Tensor | None = None
+    began_logprobs: Tensor | None = None
 
     def __post_init__(self) -> None:
         """Check that the shapes agree."""
@@ -66,10 +94,15 @@ class LossInputs:
             raise ValueError(
                 f"advantages must be [b] or [b, T] for [b, T] = {tuple(shape)}, got {self.advantages.shape}"
             )
-        if self.reference_logprobs is not None and self.reference_logprobs.shape != shape:
-            raise ValueError(
-                f"reference_logprobs must be {tuple(shape)}, got {tuple(self.reference_logprobs.shape)}"
-            )
+        for name in ("reference_logprobs", "began_logprobs"):
+            given = getattr(self, name)
+            if given is not None and given.shape != shape:
+                raise ValueError(f"{name} must be {tuple(shape)}, got {tuple(given.shape)}")
+
+    @property
+    def began(self) -> Tensor:
+        """Log-probabilities under the policy with which the update began, float [b, T], no gradient."""
+        return (self.logprobs if self.began_logprobs is None else self.began_logprobs).detach()
 
 
 @dataclass(frozen=True)
@@ -79,10 +112,12 @@ class LossOutputs:
     Attributes:
         loss: scalar with gradient; the sum over a step's micro-batches is the loss of the step.
         kl: sum of the KL estimate: to the reference where there is one, else k3 to the sampling policy.
-        clipped_low: number of tokens held back at the lower bound.
-        clipped_high: number of tokens held back at the upper bound.
-        mismatch: sum of |logprob - old logprob|.
+        clipped_low: number of tokens at which the surrogate's lower bound acts.
+        clipped_high: number of tokens at which its upper bound acts.
+        mismatch: sum of |log-probability now - log-probability recorded when sampling|.
         tokens: number of sampled tokens.
+        corrected: number of tokens whose correction weight was cut.
+        importance: sums over the weights of this policy against the sampler.
     """
 
     loss: Tensor
@@ -91,10 +126,20 @@ class LossOutputs:
     clipped_high: float
     mismatch: float
     tokens: int
+    corrected: float
+    importance: Importance
 
 
 def grpo_loss(inputs: LossInputs, settings: LossSettings, counts: StepCounts) -> LossOutputs:
-    """Return the loss ``aggregate(surrogate(ratio, A) + beta KL)`` of one micro-batch.
+    """Return the loss of one micro-batch.
+
+        aggregate(c(v) surrogate(w, A) + beta KL [w])
+
+    Without a correction c(v) = 1 and the importance ratio w compares with the sampler; with one it compares
+    with the policy at the beginning of the update, and c(v) is the cut weight of that policy against the
+    sampler. ``kl_ratio`` multiplies the KL estimate by the token's own ratio, not clipped and with gradient,
+    whatever ratio the surrogate uses: that makes the penalty's gradient unbiased (DeepSeek-AI 2025,
+    DeepSeek-V3.2, arXiv 2512.02556, section 3.1).
 
     Args:
         inputs: the micro-batch.
@@ -105,33 +150,60 @@ def grpo_loss(inputs: LossInputs, settings: LossSettings, counts: StepCounts) ->
         ValueError: ``beta`` > 0 without reference log-probabilities.
     """
     mask = inputs.mask
-    advantages = inputs.advantages if inputs.advantages.ndim == 2 else inputs.advantages[:, None]
-    log_ratio = RATIOS[settings.ratio](inputs.logprobs, inputs.old_logprobs, mask)
-    surrogate = SURROGATES[settings.surrogate](
-        log_ratio, advantages, settings.epsilon_low, settings.epsilon_high
+    anchor = inputs.began if settings.corrects else inputs.old_logprobs
+    surrogate = _surrogate(inputs, settings, anchor)
+    weights, cut = _correction(inputs, settings)
+    values, kl = _with_penalty(weights * surrogate.loss, inputs, settings, anchor)
+    sums = _masked_sums(
+        mask,
+        kl,
+        surrogate.clipped_low,
+        surrogate.clipped_high,
+        (inputs.logprobs - inputs.old_logprobs).abs(),
+        cut,
     )
-    values, kl = _with_penalty(surrogate.loss, inputs, settings)
     return LossOutputs(
-        loss=AGGREGATIONS[settings.aggregation](values, mask, counts),
-        kl=_masked_sum(kl, mask),
-        clipped_low=_masked_sum(surrogate.clipped_low, mask),
-        clipped_high=_masked_sum(surrogate.clipped_high, mask),
-        mismatch=_masked_sum((inputs.logprobs - inputs.old_logprobs).abs(), mask),
+        AGGREGATIONS.find(settings.aggregation)(values, mask, counts),
+        *sums[:4],
         tokens=int(mask.sum()),
+        corrected=sums[4],
+        importance=Importance.of(inputs.logprobs, inputs.old_logprobs, mask),
     )
 
 
-def _with_penalty(values: Tensor, inputs: LossInputs, settings: LossSettings) -> tuple[Tensor, Tensor]:
+def _surrogate(inputs: LossInputs, settings: LossSettings, anchor: Tensor) -> Surrogate:
+    given = SurrogateInputs(
+        RATIOS.find(settings.ratio)(inputs.logprobs, anchor, inputs.mask),
+        inputs.advantages if inputs.advantages.ndim == 2 else inputs.advantages[:, None],
+        _inside(inputs.logprobs, inputs.mask),
+        inputs.mask,
+    )
+    return SURROGATES.find(settings.surrogate)(given, settings)
+
+
+def _correction(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor | float, Tensor | None]:
+    """Return the weights of the tokens and where they were cut (both [b, T])."""
+    if not settings.corrects:
+        return 1.0, None
+    weights = log_weights(inputs.began, inputs.old_logprobs, inputs.mask, settings.correction_level).exp()
+    cut = CORRECTIONS.find(settings.correction)(weights, settings.correction_cap)
+    return cut, cut != weights
+
+
+def _with_penalty(
+    values: Tensor, inputs: LossInputs, settings: LossSettings, anchor: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return the values with the KL penalty added, and the KL that is to be logged (both [b, T])."""
-    estimate = KL_ESTIMATORS[settings.kl]
+    mask = inputs.mask
+    logprobs = _inside(inputs.logprobs, mask)
     if settings.beta == 0:
-        anchor = inputs.old_logprobs if inputs.reference_logprobs is None else inputs.reference_logprobs
-        return values, KL_ESTIMATORS["k3"](
-            _inside(inputs.logprobs, inputs.mask), _inside(anchor, inputs.mask)
-        )
+        other = inputs.old_logprobs if inputs.reference_logprobs is None else inputs.reference_logprobs
+        return values, KL_ESTIMATORS["k3"](logprobs, _inside(other, mask))
     if inputs.reference_logprobs is None:
         raise ValueError("beta > 0 needs reference_logprobs")
-    kl = estimate(_inside(inputs.logprobs, inputs.mask), _inside(inputs.reference_logprobs, inputs.mask))
+    kl = KL_ESTIMATORS.find(settings.kl)(logprobs, _inside(inputs.reference_logprobs, mask))
+    if settings.kl_ratio:
+        kl = kl * token_log_ratio(inputs.logprobs, anchor, mask).exp()
     return values + settings.beta * kl, kl
 
 
@@ -140,5 +212,8 @@ def _inside(logprobs: Tensor, mask: Tensor) -> Tensor:
     return torch.where(mask, logprobs, 0.0)
 
 
-def _masked_sum(values: Tensor, mask: Tensor) -> float:
-    return float((values.detach() * mask).sum())
+def _masked_sums(mask: Tensor, *values: Tensor | None) -> list[float]:
+    """Return each one's sum over the mask, 0 for None; one transfer from the device for all."""
+    nothing = torch.zeros((), device=mask.device)
+    sums = [nothing if each is None else (each.detach() * mask).sum().to(nothing.dtype) for each in values]
+    return torch.stack(sums).tolist()

@@ -1,6 +1,7 @@
 """Fields of a configuration that carry their own help text, group and allowed values.
 
-One row in a dataclass is then the flag, the YAML key, the help line and the check.
+One row in a dataclass is then the flag, the YAML key, the help line and the check. A field typed
+``Literal["a", "b"] | str`` is a choice that others can extend: it takes ``a``, ``b`` and ``module:name``.
 """
 
 from __future__ import annotations
@@ -106,7 +107,14 @@ def choices_of(hint: Any) -> tuple[str, ...]:
     )
 
 
+def is_open(hint: Any) -> bool:
+    """Return whether a choice also takes the ``module:name`` of what another module registers."""
+    return bool(choices_of(hint)) and str in _alternatives(hint)
+
+
 def _has_type(value: Any, hint: Any) -> bool:
+    if is_open(hint) and isinstance(value, str):
+        return value in choices_of(hint) or all(value.rpartition(":"))
     return any(_is_one(value, each) for each in _alternatives(hint))
 
 
@@ -126,7 +134,9 @@ _NAMES = {int: "an integer", float: "a number", str: "text", bool: "true or fals
 def _expectation(hint: Any, bounds: str) -> str:
     names = []
     for each in _alternatives(hint):
-        if get_origin(each) is Literal:
+        if each is str and is_open(hint):
+            names.append("module:name")
+        elif get_origin(each) is Literal:
             names.append("one of " + ", ".join(get_args(each)))
         else:
             names.append(_NAMES.get(each, "a mapping"))

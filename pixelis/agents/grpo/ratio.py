@@ -1,4 +1,4 @@
-"""Importance ratios: how much more likely the policy makes a token now than when it was sampled."""
+"""Importance ratios: how much more likely the policy makes a token now than when the update began."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from pixelis.agents.grpo.registry import Registry
 
+RatioFunction = Callable[[Tensor, Tensor, Tensor], Tensor]
+RATIOS: Registry[RatioFunction] = Registry("ratio")
+
+
+@RATIOS.register("token")
 def token_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> Tensor:
     """Return the log of the importance ratio of each token.
 
@@ -15,7 +21,7 @@ def token_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> Ten
 
     Args:
         logprobs: of the policy being trained, float [B, T], with gradient.
-        old_logprobs: of the policy that sampled, float [B, T].
+        old_logprobs: of the policy it is compared with, float [B, T].
         mask: bool [B, T], True where the policy sampled the token.
 
     Returns:
@@ -31,5 +37,19 @@ def token_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> Ten
     return torch.where(mask, logprobs - old_logprobs, 0.0)
 
 
-RatioFunction = Callable[[Tensor, Tensor, Tensor], Tensor]
-RATIOS: dict[str, RatioFunction] = {"token": token_log_ratio}
+@RATIOS.register("sequence")
+def sequence_log_ratio(logprobs: Tensor, old_logprobs: Tensor, mask: Tensor) -> Tensor:
+    """Return the log of the length-normalised ratio of the whole sequence, at each of its tokens.
+
+        log s[b, t] = sg(mean_u log w[b, u]) + log pi(y[b, t]) - sg(log pi(y[b, t]))
+
+    Its value is the same at every sampled token of a row, so a sequence is clipped as a whole; its gradient
+    is each token's own. Where all tokens of a row have one advantage, loss and gradient are those of GSPO's
+    s[b] = (pi(y) / pi_old(y))^(1/|y|); where they differ, each token is moved by its own.
+
+    Arguments and result as in `token_log_ratio`. Source: Zheng et al. 2025, GSPO (arXiv 2507.18071),
+    section 4.1 and, for this form, 4.3 (GSPO-token).
+    """
+    log_ratio = token_log_ratio(logprobs, old_logprobs, mask)
+    mean = log_ratio.detach().sum(dim=1, keepdim=True) / mask.sum(dim=1, keepdim=True).clamp(min=1)
+    return torch.where(mask, mean + (log_ratio - log_ratio.detach()), 0.0)

@@ -7,12 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pixelis.agents.checkpoint import discard_after, save_checkpoint, step_of
 from pixelis.agents.episode import Episode
+from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.batch import StepBatch, make_batch
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.optimiser import Optimiser
+from pixelis.agents.grpo.reward_kl import RewardKL
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
 from pixelis.agents.grpo.update import Updater, UpdateSettings
@@ -58,7 +62,12 @@ class Trainer:
         self.finished_steps, self.elapsed_seconds = 0, 0.0
         self._success = MovingMeans()
         self._collector = Collector(env.make, env_threads=config.env_threads)
-        self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
+        self._sampling = SamplingSettings(
+            config.temperature,
+            config.top_p,
+            config.max_new_tokens,
+            record_kept=config.correction != "none",
+        )
         self._optimiser = Optimiser(
             policy.trainable_parameters(),
             lr=config.lr,
@@ -67,7 +76,8 @@ class Trainer:
             weight_decay=config.weight_decay,
             max_grad_norm=config.max_grad_norm,
         )
-        self._updater = Updater(policy, self._optimiser, _update_settings(config))
+        self._updater = Updater(policy, self._optimiser, update_settings(config))
+        self._reward_kl = reward_kl(config, policy)
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
@@ -102,15 +112,17 @@ class Trainer:
         started = time.perf_counter()
         number = self.finished_steps + 1
         episodes = self._play(number)
+        penalties, penalty_row = self._kl_penalties(episodes)
         batch = make_batch(
             episodes,
             groups=self.config.groups,
             group_size=self.config.group_size,
             scale=self.config.advantage_scale,
             max_completion_length=self.config.max_new_tokens * self.env.max_turns,
+            penalties=penalties,
         )
         row: Row = {"step": number} | episode_metrics(episodes) | self._rollout_metrics(batch)
-        row |= self._updater.update(batch, episodes)
+        row |= self._updater.update(batch, episodes) | penalty_row
         self.finished_steps = number
         self._success.add(row["success/rate"])
         seconds = time.perf_counter() - started
@@ -186,6 +198,11 @@ class Trainer:
             self.policy, requests, self._sampling, sampling_seed(self.config.seed, number)
         )
 
+    def _kl_penalties(self, episodes: list[Episode]) -> tuple[np.ndarray | float, Row]:
+        if self._reward_kl is None:
+            return 0.0, {}
+        return self._reward_kl.penalties(episodes, self.config.groups, self.config.group_size)
+
     def _rollout_metrics(self, batch: StepBatch) -> Row:
         stats = self._collector.stats
         return {
@@ -220,12 +237,34 @@ def check_same_settings(saved: Any, config: TrainConfig) -> None:
         )
 
 
-def _update_settings(config: TrainConfig) -> UpdateSettings:
+def update_settings(config: TrainConfig) -> UpdateSettings:
+    """Return the part of the settings that the update needs.
+
+    Raises:
+        ConfigError: a function of the loss is not registered, or the module that has it cannot be imported.
+    """
+    ADVANTAGES.find(config.advantage_scale)
     loss = LossSettings(
-        aggregation=config.aggregation,
-        kl=config.kl,
         epsilon_low=config.epsilon_low,
         epsilon_high=config.epsilon_high,
-        beta=config.beta,
+        dual_clip=config.dual_clip,
+        sapo_positive=config.sapo_positive,
+        sapo_negative=config.sapo_negative,
+        ratio=config.ratio,
+        surrogate=config.surrogate,
+        aggregation=config.aggregation,
+        kl=config.kl,
+        beta=config.beta if config.kl_in == "loss" else 0.0,
+        kl_ratio=config.kl_ratio,
+        correction=config.correction,
+        correction_level=config.correction_level,
+        correction_cap=config.correction_cap,
     )
     return UpdateSettings(loss, config.temperature, config.epochs, config.micro_batch_size)
+
+
+def reward_kl(config: TrainConfig, policy: Policy) -> RewardKL | None:
+    """Return what scores the KL penalty in the reward, None without one."""
+    if config.kl_in == "loss" or config.beta == 0:
+        return None
+    return RewardKL(policy, config.beta, config.kl, config.temperature, config.micro_batch_size)

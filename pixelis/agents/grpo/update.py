@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -13,6 +13,7 @@ from torch import Tensor
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.aggregation import StepCounts
 from pixelis.agents.grpo.batch import StepBatch, sampled_logprobs
+from pixelis.agents.grpo.correction import Importance
 from pixelis.agents.grpo.loss import LossInputs, LossOutputs, LossSettings, grpo_loss
 from pixelis.agents.grpo.optimiser import Optimiser
 from pixelis.agents.metrics import Row
@@ -36,12 +37,13 @@ class UpdateSettings:
     micro_batch_size: int = 16
 
 
-@dataclass(frozen=True)
+@dataclass
 class _MicroBatch:
     episodes: Sequence[Episode]
     advantages: Tensor  # float32 [b]
     old_logprobs: Tensor  # float32 [b, T]
     reference: Tensor | None  # float32 [b, T]
+    began: Tensor | None = None  # float32 [b, T], what the first epoch found; kept for a correction only
 
 
 @dataclass
@@ -55,6 +57,8 @@ class _Totals:
     mismatch: float = 0.0
     entropy: float = 0.0
     tokens: int = 0
+    corrected: float = 0.0
+    importance: Importance = field(default_factory=Importance)
 
     def add(self, outputs: LossOutputs, entropy: float) -> None:
         """Add the sums of one micro-batch."""
@@ -65,6 +69,8 @@ class _Totals:
         self.mismatch += outputs.mismatch
         self.entropy += entropy
         self.tokens += outputs.tokens
+        self.corrected += outputs.corrected
+        self.importance += outputs.importance
 
 
 class Updater:
@@ -145,7 +151,10 @@ class Updater:
             micro_batch.advantages,
             scored.mask,
             micro_batch.reference,
+            micro_batch.began,
         )
+        if self.settings.loss.corrects:
+            micro_batch.began = inputs.began
         return grpo_loss(inputs, self.settings.loss, counts), float(scored.entropy.sum())
 
     @torch.no_grad()
@@ -170,6 +179,10 @@ class Updater:
             "policy/loss": first.loss if updated else None,
             "policy/entropy": per_token(first.entropy, first.tokens),
             "policy/mismatch": per_token(first.mismatch, first.tokens),
+            "policy/effective_tokens": first.importance.effective_tokens,
+            "policy/effective_sequences": first.importance.effective_sequences,
+            "policy/chi_squared": first.importance.chi_squared,
+            "policy/corrected": per_token(last.corrected, last.tokens) if updated else None,
             "policy/clip_low": per_token(last.clipped_low, last.tokens) if updated else None,
             "policy/clip_high": per_token(last.clipped_high, last.tokens) if updated else None,
             "policy/grad_norm": max(norms) if updated else None,

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import get_type_hints
 
 import pytest
 
-from pixelis.agents.grpo.advantages import ADVANTAGE_SCALES
+from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.aggregation import AGGREGATIONS
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.correction import CORRECTIONS
 from pixelis.agents.grpo.kl import KL_ESTIMATORS
+from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.options import choices_of, option_of
+from pixelis.agents.grpo.ratio import RATIOS
+from pixelis.agents.grpo.surrogate import SURROGATES
+from pixelis.agents.grpo.trainer import update_settings
 from pixelis.errors import ConfigError
 
 
@@ -44,13 +50,71 @@ def test_every_setting_has_a_group_and_a_help_line():
         assert 10 < len(option_of(item).help) < 80, item.name
 
 
-def test_the_choices_are_the_registered_functions():
-    from typing import get_type_hints
+REGISTRIES = {
+    "advantage_scale": ADVANTAGES,
+    "ratio": RATIOS,
+    "surrogate": SURROGATES,
+    "aggregation": AGGREGATIONS,
+    "kl": KL_ESTIMATORS,
+    "correction": CORRECTIONS,
+}
 
-    hints = get_type_hints(TrainConfig)
-    assert set(choices_of(hints["kl"])) == set(KL_ESTIMATORS)
-    assert set(choices_of(hints["aggregation"])) == set(AGGREGATIONS)
-    assert set(choices_of(hints["advantage_scale"])) == set(ADVANTAGE_SCALES)
+
+def ours(registry):
+    """Return the names that Pixelis registers; other tests register functions of their own."""
+    return {name for name, function in registry.items() if function.__module__.startswith("pixelis.")}
+
+
+@pytest.mark.parametrize("field", sorted(REGISTRIES))
+def test_the_choices_are_the_registered_functions(field):
+    extra = {"none"} if field == "correction" else set()
+    assert set(choices_of(get_type_hints(TrainConfig)[field])) == ours(REGISTRIES[field]) | extra
+
+
+@pytest.mark.parametrize("field", sorted(REGISTRIES))
+def test_a_choice_takes_what_a_module_registers_and_nothing_else(field):
+    assert getattr(TrainConfig(**{field: "my_module:mine"}), field) == "my_module:mine"
+    for bad in ("mine", ":mine", "my_module:", ""):
+        with pytest.raises(ConfigError, match=rf"{field} must be one of .* or module:name"):
+            TrainConfig(**{field: bad})
+
+
+def test_the_constants_of_the_loss_have_the_same_defaults_everywhere():
+    settings, plain = update_settings(TrainConfig(beta=0.0)).loss, LossSettings()
+    assert settings == plain
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"group_size": 1},
+            "group_size must be at least 2 with advantage_scale 'group', got 1: .* Set group",
+        ),
+        ({"surrogate": "dual_clip", "dual_clip": 1.2}, "dual_clip must be above 1 \\+ epsilon_high = 1.2"),
+        ({"kl_in": "reward", "kl_ratio": True}, "Set kl_ratio: false, or kl_in: loss"),
+        ({"kl": "k1"}, "kl 'k1' in the loss .* Set kl: k2 or k3, or kl_ratio: true, or kl_in: reward"),
+        ({"correction_cap": 0.9}, r"correction_cap must be a number in \[1, inf\)"),
+        ({"dual_clip": 1.0}, r"dual_clip must be a number in \(1, inf\)"),
+    ],
+)
+def test_settings_that_do_not_go_together(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        TrainConfig(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dual_clip": 1.2},
+        {"kl": "k1", "beta": 0.0},
+        {"kl": "k1", "kl_ratio": True},
+        {"kl": "k1", "kl_in": "reward"},
+        {"kl_in": "reward", "kl_ratio": True, "beta": 0.0},
+    ],
+)
+def test_what_is_not_used_is_not_refused(changes):
+    assert TrainConfig(**changes).epochs == 1
 
 
 def test_reset_options():

@@ -35,6 +35,25 @@ def learn(config):
         pytest.param(
             {"beta": 0.0, "aggregation": "sequence_mean", "advantage_scale": "batch"}, id="sequence mean"
         ),
+        pytest.param({"beta": 0.0, "epochs": 2, "surrogate": "dual_clip"}, id="dual clip"),
+        pytest.param({"beta": 0.0, "epochs": 2, "surrogate": "cispo", "epsilon_high": 4.0}, id="cispo"),
+        pytest.param({"beta": 0.0, "epochs": 2, "surrogate": "sapo"}, id="sapo"),
+        pytest.param(
+            {"beta": 0.0, "epochs": 2, "ratio": "sequence", "aggregation": "sequence_mean"}, id="gspo"
+        ),
+        pytest.param({"beta": 0.0, "epochs": 2, "advantage_scale": "leave_one_out"}, id="leave one out"),
+        pytest.param(
+            {"beta": 0.01, "kl": "k1", "kl_in": "reward", "epochs": 2, "advantage_scale": "leave_one_out"},
+            id="rloo with the kl in the reward",
+        ),
+        pytest.param({"beta": 0.01, "kl": "k1", "kl_ratio": True, "epochs": 2}, id="k1 times the ratio"),
+        pytest.param(
+            {"beta": 0.0, "top_p": 0.9, "correction": "truncate", "epochs": 2}, id="truncated weights"
+        ),
+        pytest.param(
+            {"beta": 0.0, "correction": "mask", "correction_level": "sequence", "epochs": 2},
+            id="masked weights of sequences",
+        ),
     ],
 )
 def test_the_toy_is_learnt(toy_config, changes):

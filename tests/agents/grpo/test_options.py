@@ -20,6 +20,7 @@ class Settings:
     flag: bool = option("B", False, "whether")
     name: str = option("B", "x", "what")
     extra: dict[str, Any] = option("B", dict, "more")  # noqa: RUF009
+    choice: Literal["mild", "hot"] | str = option("B", "mild", "a choice that others can extend")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -36,6 +37,8 @@ class Settings:
         {"kind": "right"},
         {"flag": True},
         {"extra": {"a": 1}},
+        {"choice": "hot"},
+        {"choice": "kitchen.spices:smoky"},
     ],
 )
 def test_good_values(good):
@@ -58,6 +61,9 @@ def test_good_values(good):
         ({"name": 3}, "name must be text"),
         ({"extra": [1]}, "extra must be a mapping"),
         ({"extra": {1: 2}}, "extra must be a mapping"),
+        ({"choice": "hotter"}, "one of mild, hot or module:name, got 'hotter'. Did you mean 'hot'"),
+        ({"choice": ":smoky"}, "choice must be one of mild, hot or module:name"),
+        ({"choice": 3}, "choice must be one of mild, hot or module:name"),
     ],
 )
 def test_bad_values(bad, message):

@@ -138,3 +138,64 @@ def test_a_gradient_that_is_not_finite_is_skipped_and_told(policy, play, caplog)
     assert "update skipped: loss nan" in caplog.text
     work.update(batch, episodes)
     assert not torch.equal(weights(policy), before)
+
+
+CORRECTED = LossSettings(correction="truncate", correction_cap=1.5)
+
+
+def off_policy(policy, play):
+    """A group whose sampler made some tokens half as likely as the policy does, others twice as likely."""
+    episodes = group(policy, play)
+    for episode in episodes:
+        for segment in episode.segments:
+            segment.logprobs[segment.loss_mask] += math.log(2) * (-1) ** episode.member
+    return episodes
+
+
+def test_the_mismatch_is_always_logged(policy, play):
+    episodes = off_policy(policy, play)  # weights 1/2 for 1 + 3 tokens, 2 for 2 + 4
+    row = updater(policy, loss=LossSettings()).update(batch_of(episodes), episodes)
+    assert row["policy/mismatch"] == pytest.approx(math.log(2), rel=1e-5)
+    assert row["policy/chi_squared"] == pytest.approx((4 * 0.25 + 6 * 4) / 10 - 1, rel=1e-4)
+    assert row["policy/effective_tokens"] == pytest.approx((2 + 12) ** 2 / (10 * 25), rel=1e-4)
+    # whole episodes: 1/2, 4, 1/8, 16
+    total, squares = 0.5 + 4 + 0.125 + 16, 0.25 + 16 + 1 / 64 + 256
+    assert row["policy/effective_sequences"] == pytest.approx(total**2 / (4 * squares), rel=1e-4)
+    assert row["policy/corrected"] == 0
+
+
+def test_a_correction_is_counted(policy, play):
+    episodes = off_policy(policy, play)
+    row = updater(policy, loss=CORRECTED).update(batch_of(episodes), episodes)
+    assert row["policy/corrected"] == pytest.approx(0.6)  # the 6 tokens of weight 2 > 1.5
+    assert row["policy/clip_low"] == row["policy/clip_high"] == 0  # one epoch: the ratio is 1
+
+
+def test_on_policy_a_correction_changes_nothing(policy, play):
+    batch = batch_of(group(policy, play))
+    plain, corrected = (gradient_of(policy, batch, 8, loss) for loss in (LossSettings(), CORRECTED))
+    torch.testing.assert_close(corrected, plain, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_the_micro_batch_size_cannot_change_a_corrected_gradient(policy, play, level):
+    batch = batch_of(off_policy(policy, play))
+    loss = LossSettings(correction="mask", correction_level=level, correction_cap=5.0, ratio="sequence")
+    whole = gradient_of(policy, batch, 8, loss)
+    assert whole.abs().max() > 1e-2
+    torch.testing.assert_close(gradient_of(policy, batch, 1, loss), whole, rtol=1e-5, atol=1e-6)
+
+
+def test_later_epochs_are_measured_from_the_beginning_of_the_update(policy, play):
+    episodes = off_policy(policy, play)
+    start = policy.logprobs(episodes)
+    work = updater(policy, epochs=2, loss=CORRECTED)
+    seen = []
+    forward = work._forward
+    work._forward = lambda micro_batch, counts: (seen.append(micro_batch), forward(micro_batch, counts))[1]
+    work.update(batch_of(episodes), episodes)
+    rows = [episodes.index(each) for each in seen[-1].episodes]
+    assert len(seen) == 2 and seen[0] is seen[1]
+    torch.testing.assert_close(seen[-1].began, start.logprobs.detach()[rows], rtol=1e-5, atol=1e-6)
+    moved = policy.logprobs(episodes).logprobs - start.logprobs
+    assert moved.abs().max() > 1e-3

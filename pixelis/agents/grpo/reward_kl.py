@@ -1,0 +1,61 @@
+"""The KL penalty in the reward: what each episode of a step pays for having left the reference policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from pixelis.agents.episode import Episode
+from pixelis.agents.grpo.batch import sampled_logprobs
+from pixelis.agents.grpo.kl import episode_kl
+from pixelis.agents.metrics import Row
+from pixelis.agents.policy import Policy
+
+
+@dataclass(frozen=True)
+class RewardKL:
+    """Scores episodes against the reference, the base model without its adapter.
+
+    Attributes:
+        policy: with an adapter to disable.
+        beta: what one nat of divergence costs, > 0.
+        estimator: a name in ``KL_ESTIMATORS``.
+        temperature: the one the episodes were sampled at.
+        rows: episodes per forward pass.
+    """
+
+    policy: Policy
+    beta: float
+    estimator: str
+    temperature: float = 1.0
+    rows: int = 16
+
+    def penalties(self, episodes: Sequence[Episode], groups: int, group_size: int) -> tuple[np.ndarray, Row]:
+        """Return ``beta KL`` of each episode, float64 [groups, group_size], and what to log of it.
+
+        The policy's log-probabilities are those recorded when sampling. Episodes that cannot be trained on,
+        or in which nothing was sampled, pay nothing.
+        """
+        scored = [each for each in episodes if each.valid_for_training and each.completion_length > 0]
+        scored.sort(key=len)
+        penalties, total = np.zeros((groups, group_size)), 0.0
+        for start in range(0, len(scored), self.rows):
+            chunk = scored[start : start + self.rows]
+            for episode, divergence in zip(chunk, self._divergences(chunk), strict=True):
+                penalties[episode.group, episode.member] = self.beta * divergence
+                total += divergence
+        tokens = sum(each.completion_length for each in scored)
+        return penalties, {
+            "policy/kl_reference": total / tokens if tokens else None,
+            "reward/kl_penalty": float(self.beta * total / len(scored)) if scored else None,
+        }
+
+    @torch.no_grad()
+    def _divergences(self, episodes: Sequence[Episode]) -> list[float]:
+        with self.policy.reference():
+            reference = self.policy.logprobs(episodes, self.temperature)
+        sampled = sampled_logprobs(episodes).to(reference.logprobs.device)
+        return episode_kl(sampled, reference.logprobs, reference.mask, self.estimator).tolist()

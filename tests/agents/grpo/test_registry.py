@@ -1,0 +1,91 @@
+"""Functions chosen by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.agents.grpo.registry import Registry
+from pixelis.errors import ConfigError
+
+
+@pytest.fixture
+def sauces():
+    sauces = Registry("sauce")
+
+    @sauces.register("pesto")
+    def pesto():
+        return "green"
+
+    return sauces
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Return a writer of modules that can be imported."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda name, text: (tmp_path / f"{name}.py").write_text(text)
+
+
+def test_the_decorator_keeps_the_function(sauces):
+    assert sauces.find("pesto")() == sauces["pesto"]() == "green"
+    assert sorted(sauces) == ["pesto"]
+
+
+def test_an_unknown_name_gets_a_suggestion(sauces):
+    with pytest.raises(ConfigError, match=r"no sauce is registered as 'pesta'\. Did you mean 'pesto'\?"):
+        sauces.find("pesta")
+
+
+def test_two_functions_cannot_share_a_name(sauces):
+    with pytest.raises(ConfigError, match="a sauce named 'pesto' exists already"):
+        sauces.register("pesto")(lambda: "red")
+    assert sauces.find("pesto")() == "green"
+
+
+def test_a_reloaded_function_takes_its_own_place(sauces):
+    def make(colour):
+        def rosso():
+            return colour
+
+        return rosso
+
+    sauces.register("rosso")(make("red"))
+    sauces.register("rosso")(make("dark red"))
+    assert sauces.find("rosso")() == "dark red"
+
+
+def test_a_name_with_a_colon_is_refused(sauces):
+    with pytest.raises(ConfigError, match="cannot hold a colon"):
+        sauces.register("a:b")
+
+
+def test_the_module_of_a_qualified_name_is_imported(module):
+    module(
+        "sauces_of_mine",
+        "from pixelis.agents.grpo.aggregation import AGGREGATIONS\n"
+        "@AGGREGATIONS.register('test_sum')\n"
+        "def total(values, mask, counts):\n"
+        "    return (values * mask).sum()\n",
+    )
+    from pixelis.agents.grpo.aggregation import AGGREGATIONS
+
+    try:
+        found = AGGREGATIONS.find("sauces_of_mine:test_sum")
+        assert found is AGGREGATIONS.find("test_sum") is AGGREGATIONS.find("sauces_of_mine:test_sum")
+        assert found.__module__ == "sauces_of_mine"
+    finally:
+        AGGREGATIONS.pop("test_sum", None)
+
+
+@pytest.mark.parametrize("error", ["ModuleNotFoundError", "ZeroDivisionError"])
+def test_a_module_that_cannot_be_imported(sauces, module, error):
+    module("spoilt", "1 / 0")
+    name = "spoilt" if error == "ZeroDivisionError" else "no_such_module"
+    with pytest.raises(ConfigError, match=rf"sauce '{name}:x': cannot import module '{name}' \({error}"):
+        sauces.find(f"{name}:x")
+
+
+def test_a_module_that_registers_something_else(sauces, module):
+    module("empty_kitchen", "")
+    with pytest.raises(ConfigError, match="no sauce is registered as 'gravy'"):
+        sauces.find("empty_kitchen:gravy")

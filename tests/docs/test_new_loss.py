@@ -1,0 +1,122 @@
+"""The page "Add a loss" is run: its modules, its tests, its command."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pixelis.agents.grpo.advantages import ADVANTAGES
+from pixelis.agents.grpo.aggregation import AGGREGATIONS
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.correction import CORRECTIONS
+from pixelis.agents.grpo.kl import KL_ESTIMATORS
+from pixelis.agents.grpo.ratio import RATIOS
+from pixelis.agents.grpo.surrogate import SURROGATES
+from pixelis.cli.train import read_settings
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "new_loss.md").read_text(encoding="utf-8")
+OWN = {
+    "advantage_scale": "best_of_group",
+    "ratio": "none",
+    "aggregation": "square_root",
+    "kl": "absolute",
+    "correction": "soft",
+    "surrogate": "spo",
+}
+REGISTRIES = {
+    "advantage_scale": ADVANTAGES,
+    "ratio": RATIOS,
+    "aggregation": AGGREGATIONS,
+    "kl": KL_ESTIMATORS,
+    "correction": CORRECTIONS,
+    "surrogate": SURROGATES,
+}
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("losses")
+    parts: dict[str, list[str]] = {}
+    for block in blocks("python"):
+        name = re.match(r"# (\w+\.py)\n", block)
+        parts.setdefault(name.group(1) if name else "my_losses.py", []).append(block)
+    for name, texts in parts.items():
+        (folder / name).write_text("\n\n".join(texts), encoding="utf-8")
+    return folder
+
+
+def run(folder: Path, words: list[str]) -> str:
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_loss_has_ten_lines():
+    lines = [line for line in blocks("python")[0].splitlines() if line]
+    assert len(lines) <= 10 and ast.parse("\n".join(lines))
+
+
+def test_the_table_names_every_choice():
+    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", PAGE, re.MULTILINE))
+    assert set(rows) == set(REGISTRIES)
+    for setting, registry in REGISTRIES.items():
+        ours = {name for name, function in registry.items() if function.__module__.startswith("pixelis.")}
+        extra = {"none"} if setting == "correction" else set()
+        assert set(re.findall(r"`(\w+)`", rows[setting])) == ours | extra
+
+
+def test_the_command_is_understood():
+    words = shlex.split(blocks("bash")[0])
+    assert words[:3] == ["PYTHONPATH=.", "python", "scripts/train_agent.py"]
+    config, _ = read_settings(words[3:])
+    assert (config.surrogate, config.epochs) == ("my_losses:spo", 2)
+
+
+@pytest.mark.slow
+def test_the_tests_of_the_page_pass(folder):
+    command = shlex.split(blocks("bash")[1])
+    assert command[:3] == ["python", "-m", "pytest"]
+    said = run(folder, [sys.executable, "-W", "error", *command[1:], "-p", "no:cacheprovider", "-q"])
+    assert "6 passed" in said  # three aggregations of ours, one of the page
+
+
+@pytest.mark.slow
+def test_a_run_trains_with_everything_of_the_page(folder):
+    program = f"""
+import json, pathlib, sys
+sys.path.insert(0, {str(ROOT / "tests" / "agents" / "grpo")!r})
+from letter_model import build_letter_model
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.run import TrainingRun
+
+model = build_letter_model(pathlib.Path("model"))
+changes = {{setting: "my_losses:" + name for setting, name in {OWN!r}.items()}}
+config = TrainConfig(
+    env="toy_env:Toy/Echo-v0", model=str(model), output="run", steps=40, lr=0.01, groups=8, group_size=8,
+    max_new_tokens=1, epochs=2, beta=0.001, eval_episodes=0, **changes,
+)
+rewards = []
+with TrainingRun.start(config) as run:
+    run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+print(json.dumps(rewards))
+"""
+    rewards = ast.literal_eval(run(folder, [sys.executable, "-c", program]).splitlines()[-1])
+    assert rewards[0] < 0.3 < 0.6 < sum(rewards[-10:]) / 10  # chance is 1/8
+
+
+def test_the_names_of_the_page_are_valid_settings():
+    config = TrainConfig(**{setting: f"my_losses:{name}" for setting, name in OWN.items()})
+    assert config.surrogate == "my_losses:spo"
