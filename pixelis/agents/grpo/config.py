@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+from pixelis.agents.grpo.algorithm_checks import check_algorithm
 from pixelis.agents.grpo.options import check_options, option, option_of
 from pixelis.errors import ConfigError, suggest
 
@@ -119,7 +120,8 @@ class TrainConfig:
     )
 
     gae_lambda: float = option(PPO, 0.95, "lambda of generalised advantage estimation", "[0, 1]")
-    value_weight: float = option(PPO, 0.1, "weight of the value loss", "[0, inf)")
+    value_lr: float = option(PPO, 1e-3, "AdamW learning rate of the value head", "(0, inf)")
+    value_epochs: int = option(PPO, 4, "optimiser steps of the value head a rollout", "[1, inf)")
     value_clip: float = option(PPO, 0.2, "how far values may move in an update", "(0, inf)")
 
     eval_episodes: int = option(
@@ -136,8 +138,9 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        """Check every field."""
+        """Check every field, and that they fit together."""
         check_options(self)
+        check_algorithm(self)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TrainConfig:

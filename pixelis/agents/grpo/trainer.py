@@ -1,4 +1,4 @@
-"""The GRPO trainer: play groups of episodes, score them against each other, update, write it down."""
+"""The trainer: play groups of episodes, let the algorithm learn from them, write it down."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
 from pixelis.agents.grpo.update import UpdateSettings
 from pixelis.agents.metrics import MetricsLog, MovingMeans, Row, episode_metrics
 from pixelis.agents.policy import Policy
+from pixelis.agents.ppo.learner import PpoLearner
 from pixelis.agents.rollout import Collector, EpisodeRequest
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sampling import RolloutStats, SamplingSettings
@@ -36,10 +37,14 @@ from pixelis.errors import CheckpointError
 
 ADAPTER, PROGRESS = "adapter", "progress.json"
 _OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
+LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
+    "grpo": GrpoLearner,
+    "ppo": PpoLearner,
+}
 
 
 class Trainer:
-    """Trains a policy's adapter by GRPO and keeps the run's files.
+    """Trains a policy's adapter, by GRPO or PPO, and keeps the run's files.
 
     Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes
     on as if it had not been.
@@ -62,7 +67,7 @@ class Trainer:
         self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
         self._stats = RolloutStats()
-        self._learner: Learner = GrpoLearner(config, policy, env, _update_settings(config))
+        self._learner = LEARNERS[config.algorithm](config, policy, env, update_settings(config))
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
@@ -223,7 +228,8 @@ def check_same_settings(saved: Any, config: TrainConfig) -> None:
         )
 
 
-def _update_settings(config: TrainConfig) -> UpdateSettings:
+def update_settings(config: TrainConfig) -> UpdateSettings:
+    """Return the part of the settings that the update needs."""
     loss = LossSettings(
         aggregation=config.aggregation,
         kl=config.kl,
