@@ -15,7 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "agents" / "grpo"))  # the toy env and the letter model live there
 
-from letter_model import build_letter_model  # noqa: E402
+from letter_model import build_letter_model  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
 from pixelis.agents.grpo.run import TrainingRun  # noqa: E402
@@ -85,7 +85,7 @@ def table(results: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     return "\n".join(lines)
 
 
-def main(description: str, variants: Mapping[str, Mapping[str, Any]]) -> None:
+def main(description: str | None, variants: Mapping[str, Mapping[str, Any]]) -> None:
     """Compare variants from the command line."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])

@@ -84,7 +84,7 @@ class GrpoLearner:
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
         self._config, self._settings = config, batch_settings(config, env)
         self._longest = longest_completion(config, env)
-        self.optimiser = Optimiser(policy.trainable_parameters(), **optimiser_settings(config))
+        self.optimiser = policy_optimiser(config, policy)
         self.replay = ReplayBuffer(config.replay_capacity, config.replay_staleness)
         self._updater = Updater(policy, self.optimiser, update)
         self._drawn: list[Stored] = []
@@ -169,7 +169,13 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
     )
 
 
-def optimiser_settings(config: TrainConfig) -> dict[str, float]:
-    """Return the keywords of `Optimiser`."""
-    names = ("lr", "warmup_steps", "decay_steps", "weight_decay", "max_grad_norm")
-    return {name: getattr(config, name) for name in names}
+def policy_optimiser(config: TrainConfig, policy: Policy) -> Optimiser:
+    """Return the optimiser of a policy's trainable parameters."""
+    return Optimiser(
+        policy.trainable_parameters(),
+        lr=config.lr,
+        warmup_steps=config.warmup_steps,
+        decay_steps=config.decay_steps,
+        weight_decay=config.weight_decay,
+        max_grad_norm=config.max_grad_norm,
+    )

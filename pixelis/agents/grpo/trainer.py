@@ -110,6 +110,7 @@ class Trainer:
         seconds = time.perf_counter() - started
         self.elapsed_seconds += seconds
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
+        row["success/slope100"] = self._success.slope(100)
         row |= {
             "time/step": seconds,
             "time/elapsed": self.elapsed_seconds,

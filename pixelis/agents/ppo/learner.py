@@ -14,7 +14,7 @@ from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.aggregation import StepCounts
 from pixelis.agents.grpo.batch import StepBatch, padded, reward_matrix
 from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.learner import batch_settings, longest_completion, optimiser_settings
+from pixelis.agents.grpo.learner import batch_settings, longest_completion, policy_optimiser
 from pixelis.agents.grpo.optimiser import Optimiser
 from pixelis.agents.grpo.refill import Played
 from pixelis.agents.grpo.shaping import extra_rewards
@@ -50,7 +50,7 @@ class PpoLearner:
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
         self._config, self._policy, self._settings = config, policy, batch_settings(config, env)
         self._longest = longest_completion(config, env)
-        self.optimiser = Optimiser(policy.trainable_parameters(), **optimiser_settings(config))
+        self.optimiser = policy_optimiser(config, policy)
         self._updater = Updater(policy, self.optimiser, update)
         width = policy.base.config.get_text_config(decoder=True).hidden_size
         self.head = ValueHead(width).to(policy.device)
