@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import tempfile
@@ -77,12 +78,17 @@ def table(results: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     names = list(next(iter(results.values()))[0])
     lines = ["| | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
     for variant, runs in results.items():
-        cells = []
-        for name in names:
-            values = [run[name] for run in runs]
-            cells.append(f"{statistics.fmean(values):.3g} ({min(values):.3g}–{max(values):.3g})")
+        cells = [_cell([run[name] for run in runs]) for name in names]
         lines.append(f"| {variant} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _cell(values: Sequence[float]) -> str:
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return f"0 of {len(values)}"
+    share = f", {len(known)} of {len(values)}" if len(known) < len(values) else ""
+    return f"{statistics.fmean(known):.3g} ({min(known):.3g}–{max(known):.3g}{share})"
 
 
 def main(description: str | None, variants: Mapping[str, Mapping[str, Any]]) -> None:

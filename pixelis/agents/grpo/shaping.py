@@ -1,6 +1,8 @@
 """What is added to the rewards of a step's episodes before they are compared: length penalty and bonuses.
 
-The metrics keep the env's own rewards; what is added is only trained on.
+The metrics keep the env's own rewards; what is added is only trained on. Where advantages are divided by
+the group's deviation, a group whose env rewards are equal is compared by what is added alone, at full size
+however small the weight; ``advantage_scale="none"`` keeps a bonus as small as it is meant.
 """
 
 from __future__ import annotations
