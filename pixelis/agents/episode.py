@@ -91,6 +91,8 @@ class Episode:
         member: its index inside the group, from 0.
         segments: the tokens in order, see `Segment`.
         reward: sum of the step rewards.
+        turn_rewards: the reward of each env step, in order; the step answers the written segment of the same
+            index.
         success: ``info["success"]`` at the end, None when the env does not say.
         terminated: the task ended.
         truncated: the turn limit or the model's context ended it.
@@ -117,6 +119,7 @@ class Episode:
     info: dict[str, Any] = field(default_factory=dict)
     valid_for_training: bool = True
     failure_reason: str | None = None
+    turn_rewards: list[float] = field(default_factory=list)
 
     @property
     def tokens(self) -> np.ndarray:

@@ -16,12 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from pixelis.agents.behaviour import BAD_CALL, Row, behaviour_metrics, group_metrics, length_metrics
 from pixelis.agents.episode import Episode
 from pixelis.agents.run_folder import write_atomically, writing
-
-BAD_CALL = "bad_call"  # the name under which calls to no known tool are counted
-
-Row = dict[str, float | int | None]
 
 
 def episode_metrics(episodes: Sequence[Episode]) -> Row:
@@ -31,7 +28,6 @@ def episode_metrics(episodes: Sequence[Episode]) -> Row:
     """
     valid = [episode for episode in episodes if episode.valid_for_training]
     rewards = [episode.reward for episode in valid if math.isfinite(episode.reward)]
-    lengths = [episode.completion_length for episode in valid]
     row: Row = {
         "reward/mean": _mean(rewards),
         "reward/std": float(np.std(rewards, ddof=1)) if len(rewards) > 1 else None,
@@ -39,12 +35,9 @@ def episode_metrics(episodes: Sequence[Episode]) -> Row:
         "episodes/count": len(episodes),
         "episodes/invalid": len(episodes) - len(valid),
         "episodes/truncated": sum(episode.truncated for episode in valid),
-        "turns/mean": _mean([episode.turns for episode in valid]),
-        "completion/mean": _mean(lengths),
-        "completion/min": min(lengths, default=None),
-        "completion/max": max(lengths, default=None),
         "tokens/sampled": sum(episode.completion_length for episode in episodes),
     }
+    row |= length_metrics(valid) | group_metrics(valid) | behaviour_metrics(valid)
     return row | _reward_terms(valid) | tool_metrics(valid)
 
 
@@ -84,7 +77,7 @@ class MovingMeans:
         windows: the lengths n, in values.
     """
 
-    def __init__(self, windows: Sequence[int] = (10, 100)) -> None:
+    def __init__(self, windows: Sequence[int] = (10, 100, 500)) -> None:
         self.windows = tuple(windows)
         self._values: deque[float] = deque(maxlen=max(self.windows))
 
@@ -97,6 +90,11 @@ class MovingMeans:
         """Return window → mean of as many values as there are so far, None before the first."""
         values = list(self._values)
         return {window: _mean(values[-window:]) for window in self.windows}
+
+    def slope(self, window: int = 100) -> float | None:
+        """Return the least-squares slope of the last values, a value's change a step; None below two."""
+        values = list(self._values)[-window:]
+        return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else None
 
     def state(self) -> list[float]:
         """Return the values, oldest first."""

@@ -80,6 +80,7 @@ class Seat:
             return
         episode.turns += 1
         episode.reward += float(reward)
+        episode.turn_rewards.append(float(reward))
         episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         self.done = episode.terminated or episode.truncated
         self._note()

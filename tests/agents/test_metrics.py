@@ -34,9 +34,28 @@ def test_episode_metrics_by_hand():
         "episodes/invalid": 1,
         "episodes/truncated": 1,
         "turns/mean": 2.0,
+        "turns/min": 1,
+        "turns/max": 3,
+        "turns/p10": pytest.approx(1.2),
+        "turns/p50": 2.0,
+        "turns/p90": pytest.approx(2.8),
         "completion/mean": 3.0,
         "completion/min": 2,
         "completion/max": 4,
+        "completion/p10": pytest.approx(2.2),
+        "completion/p50": 3.0,
+        "completion/p90": pytest.approx(3.8),
+        "groups/reward_std": pytest.approx(math.sqrt(0.5)),
+        "groups/all_right": 0.0,
+        "groups/all_wrong": 0.0,
+        "actions/ZOOM": 0.4,
+        "actions/bad_call": 0.2,
+        "actions/none": 0.4,
+        "actions/entropy": pytest.approx(-0.8 * math.log(0.4) - 0.2 * math.log(0.2)),
+        "visual/episodes": 0.5,
+        "visual/calls": 2 / 3,
+        "loops/calls": 1 / 3,
+        "loops/episodes": 0.5,
         "tokens/sampled": 14,
         "reward_terms/task": 0.5,
         "tools/per_episode": 1.5,
@@ -67,6 +86,14 @@ def test_moving_means():
     other = MovingMeans((2, 4))
     other.restore(means.state())
     assert other.means() == means.means()
+
+
+def test_slope():
+    means = MovingMeans((4,))
+    assert means.slope() is None
+    for value in (9.0, 0.0, 0.25, 0.75):
+        means.add(value)
+    assert means.slope(3) == pytest.approx(0.375)  # (-1 * 0 + 1 * 0.75) / 2
 
 
 def test_rows_are_written_at_once_and_exactly(tmp_path):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import torch
@@ -12,6 +13,34 @@ import torch
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.advantages import AdvantageScale, group_advantages, zero_variance_groups
 from pixelis.agents.grpo.aggregation import StepCounts
+from pixelis.agents.grpo.credit import by_token, flat_turn_groups, turn_advantages, turn_returns
+from pixelis.agents.grpo.shaping import ShapingSettings, extra_rewards
+from pixelis.agents.metrics import Row
+
+Credit = Literal["episode", "turn"]
+
+
+@dataclass(frozen=True)
+class BatchSettings:
+    """What a step's episodes are compared by, and which of them are trained on.
+
+    Attributes:
+        credit: ``episode``: every token of an episode gets its advantage; ``turn``: every turn its own, see
+            `turn_advantages`.
+        gamma: discount a turn of ``credit="turn"``, in (0, 1].
+        shaping: what is added to the rewards.
+        mask_truncated: leave truncated episodes out of the loss; they stay in their group's baseline.
+        advantage_clip: advantages are held in ±this; None: not.
+        advantage_threshold: episodes none of whose tokens has an advantage of at least this size are not
+            trained on.
+    """
+
+    credit: Credit = "episode"
+    gamma: float = 1.0
+    shaping: ShapingSettings = field(default_factory=ShapingSettings)
+    mask_truncated: bool = False
+    advantage_clip: float | None = None
+    advantage_threshold: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -20,10 +49,17 @@ class StepBatch:
 
     Attributes:
         episodes: those that are trained on, shortest first (so that micro-batches are evenly long).
-        advantages: float64 [B'], one for each of them.
+        advantages: float64 [B'], one for each of them; or [B', T], one for each of their tokens, right padded
+            with 0.
         counts: of *all* valid episodes of the step; None when there is nothing to train on.
         groups: how many groups were played.
         dropped: how many of them had no variance in their rewards.
+        left_out: how many of those have no place in the step, see `pixelis.agents.grpo.refill`.
+        masked: valid episodes left out because they were truncated.
+        filtered: episodes left out because their advantages were below the threshold.
+        tokens: sampled tokens that `counts` counts, or would if there were something to train on.
+        sequences: episodes, likewise.
+        replayed: how many of ``episodes`` come from earlier steps.
     """
 
     episodes: tuple[Episode, ...]
@@ -31,6 +67,27 @@ class StepBatch:
     counts: StepCounts | None
     groups: int
     dropped: int
+    left_out: int = 0
+    masked: int = 0
+    filtered: int = 0
+    tokens: int = 0
+    sequences: int = 0
+    replayed: int = 0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How the episodes of P groups of G members compare.
+
+    Attributes:
+        advantages: float64 [P, G], or [P, G, K] for credit by turn.
+        scored: bool [P, G], whose reward counts.
+        flat: bool [P], groups without signal.
+    """
+
+    advantages: np.ndarray
+    scored: np.ndarray
+    flat: np.ndarray
 
 
 def reward_matrix(episodes: Sequence[Episode], groups: int, group_size: int) -> np.ndarray:
@@ -45,6 +102,30 @@ def reward_matrix(episodes: Sequence[Episode], groups: int, group_size: int) -> 
     return rewards
 
 
+def score(
+    episodes: Sequence[Episode],
+    groups: int,
+    group_size: int,
+    scale: AdvantageScale = "group",
+    settings: BatchSettings | None = None,
+    penalties: np.ndarray | None = None,
+) -> Scores:
+    """Compare episodes with the others of their group; arguments as in `make_batch`."""
+    settings = settings or BatchSettings()
+    rewards = reward_matrix(episodes, groups, group_size)
+    extra = extra_rewards(episodes, settings.shaping) - (0.0 if penalties is None else penalties)
+    if settings.credit == "turn":
+        returns = _return_tensor(episodes, extra, rewards, settings.gamma)
+        advantages, flat = turn_advantages(returns, scale), flat_turn_groups(returns)
+    else:
+        for episode, more in zip(episodes, extra, strict=True):
+            rewards[episode.group, episode.member] += more
+        advantages, flat = group_advantages(rewards, scale), zero_variance_groups(rewards)
+    if settings.advantage_clip is not None:
+        advantages = np.clip(advantages, -settings.advantage_clip, settings.advantage_clip)
+    return Scores(advantages, np.isfinite(rewards), flat)
+
+
 def make_batch(
     episodes: Sequence[Episode],
     *,
@@ -52,7 +133,9 @@ def make_batch(
     group_size: int,
     scale: AdvantageScale = "group",
     max_completion_length: int,
-    penalties: np.ndarray | float = 0.0,
+    settings: BatchSettings | None = None,
+    left_out: Collection[int] = (),
+    penalties: np.ndarray | None = None,
 ) -> StepBatch:
     """Score a step's episodes against their groups.
 
@@ -62,24 +145,84 @@ def make_batch(
         group_size: members a group.
         scale: see `group_advantages`.
         max_completion_length: see `StepCounts`.
-        penalties: what is taken off the rewards before they are compared, float64 [groups, group_size].
+        settings: see `BatchSettings`.
+        left_out: groups that count nowhere, because others have their place.
+        penalties: what is taken off the rewards before they are compared, float64, one for each episode.
     """
-    rewards = reward_matrix(episodes, groups, group_size) - penalties
-    advantages, dropped = group_advantages(rewards, scale), zero_variance_groups(rewards)
-    scored = [each for each in episodes if np.isfinite(rewards[each.group, each.member])]
-    kept = [each for each in scored if not dropped[each.group] and each.completion_length > 0]
+    settings = settings or BatchSettings()
+    inside = [episode.group not in left_out for episode in episodes]
+    here = [episode for episode, counts in zip(episodes, inside, strict=True) if counts]
+    paid = None if penalties is None else penalties[inside]
+    scores = score(here, groups, group_size, scale, settings, paid)
+    valid = [each for each in here if scores.scored[each.group, each.member]]
+    counted = [each for each in valid if not (settings.mask_truncated and each.truncated)]
+    with_signal = [each for each in counted if not scores.flat[each.group] and each.completion_length > 0]
+    sizes = [np.abs(scores.advantages[each.group, each.member]).max() for each in with_signal]
+    kept = [
+        each for each, size in zip(with_signal, sizes, strict=True) if not size < settings.advantage_threshold
+    ]
     kept.sort(key=len)
-    tokens = sum(episode.completion_length for episode in scored)
+    tokens = sum(episode.completion_length for episode in counted)
     return StepBatch(
         episodes=tuple(kept),
-        advantages=np.array([advantages[each.group, each.member] for each in kept]),
-        counts=StepCounts(tokens, len(scored), max_completion_length) if kept else None,
+        advantages=_rows(kept, scores.advantages),
+        counts=StepCounts(tokens, len(counted), max_completion_length) if kept else None,
         groups=groups,
-        dropped=int(dropped.sum()),
+        dropped=int(scores.flat.sum()),
+        left_out=len(left_out),
+        masked=len(valid) - len(counted),
+        filtered=len(with_signal) - len(kept),
+        tokens=tokens,
+        sequences=len(counted),
     )
+
+
+def batch_metrics(batch: StepBatch) -> Row:
+    """Return what a batch leaves out, and how large its advantages are."""
+    sizes = np.abs(batch.advantages[batch.advantages != 0])
+    return {
+        "groups/count": batch.groups,
+        "groups/dropped": batch.dropped,
+        "groups/filter_rate": batch.dropped / batch.groups if batch.groups else None,
+        "groups/left_out": batch.left_out,
+        "episodes/trained": len(batch.episodes),
+        "episodes/masked": batch.masked,
+        "episodes/filtered": batch.filtered,
+        "advantage/mean_size": float(sizes.mean()) if len(sizes) else None,
+        "advantage/max_size": float(sizes.max()) if len(sizes) else None,
+    }
 
 
 def sampled_logprobs(episodes: Sequence[Episode]) -> torch.Tensor:
     """Return the log-probabilities recorded when sampling, float32 [b, T], right padded with 0."""
     rows = [torch.from_numpy(episode.logprobs) for episode in episodes]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+def padded(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Return rows of several lengths as one float64 [B, T], right padded with 0."""
+    table = np.zeros((len(rows), max(map(len, rows), default=0)))
+    for index, row in enumerate(rows):
+        table[index, : len(row)] = row
+    return table
+
+
+def _rows(episodes: Sequence[Episode], advantages: np.ndarray) -> np.ndarray:
+    """Pick the advantages of some episodes, by token where they are by turn."""
+    values = [advantages[each.group, each.member] for each in episodes]
+    if advantages.ndim == 2:
+        return np.array(values)
+    return padded([by_token(each, turns) for each, turns in zip(episodes, values, strict=True)])
+
+
+def _return_tensor(
+    episodes: Sequence[Episode], extra: np.ndarray, rewards: np.ndarray, gamma: float
+) -> np.ndarray:
+    """Return the returns by turn, float64 [P, G, K]; NaN where ``rewards`` is and behind the last turn."""
+    turns = max((len(episode.turn_rewards) for episode in episodes), default=0)
+    returns = np.full((*rewards.shape, max(turns, 1)), np.nan)
+    for episode, more in zip(episodes, extra, strict=True):
+        if np.isfinite(rewards[episode.group, episode.member]):
+            played = turn_returns(episode, float(more), gamma)
+            returns[episode.group, episode.member, : len(played)] = played
+    return returns

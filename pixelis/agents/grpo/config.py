@@ -8,16 +8,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
+from pixelis.agents.grpo.algorithm_checks import check_algorithm
 from pixelis.agents.grpo.loss_checks import check_loss_options
 from pixelis.agents.grpo.options import check_options, option, option_of
 from pixelis.errors import ConfigError, suggest
 
-TASK, MODEL, ROLLOUT, UPDATE, LOSS, EVALUATION, RUN = (
+TASK, MODEL, ROLLOUT, BATCH, UPDATE, LOSS, PPO, EVALUATION, RUN = (
     "Task",
     "Model",
     "Rollout",
+    "Batch",
     "Update",
     "Loss",
+    "PPO",
     "Evaluation",
     "Run folder",
 )
@@ -55,6 +58,33 @@ class TrainConfig:
     env_threads: int = option(
         ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
     )
+
+    algorithm: Literal["grpo", "ppo"] = option(
+        BATCH, "grpo", "advantages from the group, or from a value head"
+    )
+    credit: Literal["episode", "turn"] = option(
+        BATCH, "episode", "one advantage an episode, or one a turn from step rewards"
+    )
+    gamma: float = option(BATCH, 1.0, "discount: a turn with credit turn, a token with ppo", "(0, 1]")
+    refill_episodes: int = option(
+        BATCH, 0, "most extra episodes a step that replace flat groups; 0: none", "[0, inf)"
+    )
+    mask_truncated: bool = option(BATCH, False, "leave truncated episodes out of the loss")
+    overlong_buffer: int = option(
+        BATCH, 0, "tokens before the longest episode that are penalised; 0: none", "[0, inf)"
+    )
+    overlong_penalty: float = option(BATCH, 1.0, "penalty of the longest episode (DAPO)", "[0, inf)")
+    bonus: str | None = option(BATCH, None, "bonus on a group's rewards, e.g. distinct_answers")
+    bonus_weight: float = option(BATCH, 0.1, "what that bonus is multiplied by")
+    advantage_clip: float | None = option(BATCH, None, "advantages are held in ± this", "(0, inf)")
+    advantage_threshold: float = option(
+        BATCH, 0.0, "episodes with smaller advantages are not trained on", "[0, inf)"
+    )
+    replay_ratio: float = option(
+        BATCH, 0.0, "stored episodes a step, as a share of those played; 0: none", "[0, inf)"
+    )
+    replay_capacity: int = option(BATCH, 100, "stored episodes, those with the best advantages", "[1, inf)")
+    replay_staleness: int = option(BATCH, 10, "steps for which an episode may be replayed", "[1, inf)")
 
     steps: int = option(
         UPDATE, 100, "training steps; one is a rollout and its update", "[0, inf)", identity=False
@@ -108,6 +138,11 @@ class TrainConfig:
     )
     correction_cap: float = option(LOSS, 3.0, "largest such weight", "[1, inf)")
 
+    gae_lambda: float = option(PPO, 0.95, "lambda of generalised advantage estimation", "[0, 1]")
+    value_lr: float = option(PPO, 1e-3, "AdamW learning rate of the value head", "(0, inf)")
+    value_epochs: int = option(PPO, 4, "optimiser steps of the value head a rollout", "[1, inf)")
+    value_clip: float = option(PPO, 0.2, "how far values may move in an update", "(0, inf)")
+
     eval_episodes: int = option(
         EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False
     )
@@ -125,6 +160,7 @@ class TrainConfig:
         """Check every field, and that they fit together."""
         check_options(self)
         check_loss_options(self)
+        check_algorithm(self)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TrainConfig:

@@ -10,6 +10,7 @@ import torch
 
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.batch import sampled_logprobs
+from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.kl import episode_kl
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
@@ -33,23 +34,25 @@ class RewardKL:
     temperature: float = 1.0
     rows: int = 16
 
-    def penalties(self, episodes: Sequence[Episode], groups: int, group_size: int) -> tuple[np.ndarray, Row]:
-        """Return ``beta KL`` of each episode, float64 [groups, group_size], and what to log of it.
+    def penalties(self, episodes: Sequence[Episode]) -> tuple[np.ndarray, Row]:
+        """Return ``beta KL`` of each episode, float64 [n], and what to log of it.
 
         The policy's log-probabilities are those recorded when sampling. Episodes that cannot be trained on,
         or in which nothing was sampled, pay nothing.
         """
-        scored = [each for each in episodes if each.valid_for_training and each.completion_length > 0]
-        scored.sort(key=len)
-        penalties, total = np.zeros((groups, group_size)), 0.0
+        scored = [
+            index
+            for index, each in enumerate(episodes)
+            if each.valid_for_training and each.completion_length > 0
+        ]
+        scored.sort(key=lambda index: len(episodes[index]))
+        divergences = np.zeros(len(episodes))
         for start in range(0, len(scored), self.rows):
             chunk = scored[start : start + self.rows]
-            for episode, divergence in zip(chunk, self._divergences(chunk), strict=True):
-                penalties[episode.group, episode.member] = self.beta * divergence
-                total += divergence
-        tokens = sum(each.completion_length for each in scored)
-        return penalties, {
-            "policy/kl_reference": total / tokens if tokens else None,
+            divergences[chunk] = self._divergences([episodes[index] for index in chunk])
+        tokens, total = sum(episodes[index].completion_length for index in scored), divergences.sum()
+        return self.beta * divergences, {
+            "policy/kl_reference": float(total / tokens) if tokens else None,
             "reward/kl_penalty": float(self.beta * total / len(scored)) if scored else None,
         }
 
@@ -59,3 +62,10 @@ class RewardKL:
             reference = self.policy.logprobs(episodes, self.temperature)
         sampled = sampled_logprobs(episodes).to(reference.logprobs.device)
         return episode_kl(sampled, reference.logprobs, reference.mask, self.estimator).tolist()
+
+
+def reward_kl(config: TrainConfig, policy: Policy) -> RewardKL | None:
+    """Return what scores the KL penalty in the reward, None without one."""
+    if config.kl_in == "loss" or config.beta == 0:
+        return None
+    return RewardKL(policy, config.beta, config.kl, config.temperature, config.micro_batch_size)

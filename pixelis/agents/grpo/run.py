@@ -14,6 +14,7 @@ from pixelis.agents.checkpoint import latest_checkpoint, step_of, verify_checkpo
 from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.learner import batch_settings
 from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, Trainer, check_same_settings, update_settings
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import LoraSettings, Policy
@@ -48,6 +49,7 @@ class TrainingRun:
         """
         update_settings(config)  # a wrong name is told before anything is loaded or written
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        batch_settings(config, env)  # a wrong setting is told before the model is loaded
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
         policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)

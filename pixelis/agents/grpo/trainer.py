@@ -1,30 +1,30 @@
-"""The GRPO trainer: play groups of episodes, score them against each other, update, write it down."""
+"""The trainer: play groups of episodes, let the algorithm learn from them, write it down."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from pixelis.agents.checkpoint import discard_after, save_checkpoint, step_of
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.advantages import ADVANTAGES
-from pixelis.agents.grpo.batch import StepBatch, make_batch
+from pixelis.agents.grpo.batch import StepBatch, batch_metrics
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.reward_kl import RewardKL
+from pixelis.agents.grpo.refill import Played, play_step
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
-from pixelis.agents.grpo.update import Updater, UpdateSettings
+from pixelis.agents.grpo.update import UpdateSettings
 from pixelis.agents.metrics import MetricsLog, MovingMeans, Row, episode_metrics
 from pixelis.agents.policy import Policy
+from pixelis.agents.ppo.learner import PpoLearner
 from pixelis.agents.rollout import Collector, EpisodeRequest
 from pixelis.agents.run_folder import RunFolder
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.state_files import (
     random_state,
     read_json,
@@ -38,10 +38,14 @@ from pixelis.errors import CheckpointError
 
 ADAPTER, PROGRESS = "adapter", "progress.json"
 _OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
+LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
+    "grpo": GrpoLearner,
+    "ppo": PpoLearner,
+}
 
 
 class Trainer:
-    """Trains a policy's adapter by GRPO and keeps the run's files.
+    """Trains a policy's adapter, by GRPO or PPO, and keeps the run's files.
 
     Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes
     on as if it had not been.
@@ -68,16 +72,8 @@ class Trainer:
             config.max_new_tokens,
             record_kept=config.correction != "none",
         )
-        self._optimiser = Optimiser(
-            policy.trainable_parameters(),
-            lr=config.lr,
-            warmup_steps=config.warmup_steps,
-            decay_steps=config.decay_steps,
-            weight_decay=config.weight_decay,
-            max_grad_norm=config.max_grad_norm,
-        )
-        self._updater = Updater(policy, self._optimiser, update_settings(config))
-        self._reward_kl = reward_kl(config, policy)
+        self._stats = RolloutStats()
+        self._learner = LEARNERS[config.algorithm](config, policy, env, update_settings(config))
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
@@ -111,29 +107,22 @@ class Trainer:
         """Play, score and update once; return the metrics, the episodes and what was trained on."""
         started = time.perf_counter()
         number = self.finished_steps + 1
-        episodes = self._play(number)
-        penalties, penalty_row = self._kl_penalties(episodes)
-        batch = make_batch(
-            episodes,
-            groups=self.config.groups,
-            group_size=self.config.group_size,
-            scale=self.config.advantage_scale,
-            max_completion_length=self.config.max_new_tokens * self.env.max_turns,
-            penalties=penalties,
-        )
-        row: Row = {"step": number} | episode_metrics(episodes) | self._rollout_metrics(batch)
-        row |= self._updater.update(batch, episodes) | penalty_row
+        played = self._play(number)
+        batch = self._learner.batch(played, number)
+        row: Row = {"step": number} | episode_metrics(played.episodes) | self._rollout_metrics(batch)
+        row |= self._learner.update(batch, played, number)
         self.finished_steps = number
         self._success.add(row["success/rate"])
         seconds = time.perf_counter() - started
         self.elapsed_seconds += seconds
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
+        row["success/slope100"] = self._success.slope(100)
         row |= {
             "time/step": seconds,
             "time/elapsed": self.elapsed_seconds,
             "time/tokens_per_second": (row["tokens/sampled"] or 0) / seconds,
         }
-        return row, episodes, batch
+        return row, played.episodes, batch
 
     def close(self) -> None:
         """Close the envs."""
@@ -163,7 +152,8 @@ class Trainer:
             self.finished_steps = int(progress["step"])
             self.elapsed_seconds = float(progress["elapsed_seconds"])
             self._success.restore(progress["success"])
-            self._optimiser.restore(read_tensors(checkpoint / _OPTIMISER))
+            self._learner.optimiser.restore(read_tensors(checkpoint / _OPTIMISER))
+            self._learner.restore(checkpoint)
             restore_random_state(read_tensors(checkpoint / _RANDOM))
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
@@ -174,7 +164,8 @@ class Trainer:
 
     def _write(self, folder: Path) -> None:
         self.policy.save_adapter(folder / ADAPTER)
-        write_tensors(folder / _OPTIMISER, self._optimiser.state())
+        write_tensors(folder / _OPTIMISER, self._learner.optimiser.state())
+        self._learner.write(folder)
         write_tensors(folder / _RANDOM, random_state())
         progress = {
             "step": self.finished_steps,
@@ -187,27 +178,34 @@ class Trainer:
 
     # ------------------------------------------------------------------ phases
 
-    def _play(self, number: int) -> list[Episode]:
-        seeds = task_seeds(self.config.seed, number, self.config.groups)
+    def _play(self, number: int) -> Played:
+        """Play the step's groups, and others for those without signal if the settings allow it."""
+        self._stats = RolloutStats()
+        return play_step(
+            lambda round, first, groups: self._play_round(number, round, first, groups),
+            self._learner.flat_groups,
+            groups=self.config.groups,
+            group_size=self.config.group_size,
+            extra=self.config.refill_episodes,
+        )
+
+    def _play_round(self, number: int, round: int, first: int, groups: int) -> list[Episode]:
+        seeds = task_seeds(self.config.seed, number, groups, round)
         requests = [
-            EpisodeRequest(seed, group, member, self.env.options("train"))
+            EpisodeRequest(seed, first + group, member, self.env.options("train"))
             for group, seed in enumerate(seeds)
             for member in range(self.config.group_size)
         ]
-        return self._collector.collect(
-            self.policy, requests, self._sampling, sampling_seed(self.config.seed, number)
-        )
-
-    def _kl_penalties(self, episodes: list[Episode]) -> tuple[np.ndarray | float, Row]:
-        if self._reward_kl is None:
-            return 0.0, {}
-        return self._reward_kl.penalties(episodes, self.config.groups, self.config.group_size)
+        rng_seed = sampling_seed(self.config.seed, number, round)
+        episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)
+        for item in fields(RolloutStats):
+            total = getattr(self._stats, item.name) + getattr(self._collector.stats, item.name)
+            setattr(self._stats, item.name, total)
+        return episodes
 
     def _rollout_metrics(self, batch: StepBatch) -> Row:
-        stats = self._collector.stats
-        return {
-            "groups/count": batch.groups,
-            "groups/dropped": batch.dropped,
+        stats = self._stats
+        return batch_metrics(batch) | {
             "tokens/prefilled": stats.prefilled_tokens,
             "rollout/forks": stats.forks,
             "time/generation": stats.generation_seconds,
@@ -262,9 +260,3 @@ def update_settings(config: TrainConfig) -> UpdateSettings:
     )
     return UpdateSettings(loss, config.temperature, config.epochs, config.micro_batch_size)
 
-
-def reward_kl(config: TrainConfig, policy: Policy) -> RewardKL | None:
-    """Return what scores the KL penalty in the reward, None without one."""
-    if config.kl_in == "loss" or config.beta == 0:
-        return None
-    return RewardKL(policy, config.beta, config.kl, config.temperature, config.micro_batch_size)

@@ -40,7 +40,7 @@ class UpdateSettings:
 @dataclass
 class _MicroBatch:
     episodes: Sequence[Episode]
-    advantages: Tensor  # float32 [b]
+    advantages: Tensor  # float32 [b] or [b, T]
     old_logprobs: Tensor  # float32 [b, T]
     reference: Tensor | None  # float32 [b, T]
     began: Tensor | None = None  # float32 [b, T], what the first epoch found; kept for a correction only
@@ -122,6 +122,8 @@ class Updater:
         for start in range(0, len(episodes), size):
             rows = episodes[start : start + size]
             weights = torch.from_numpy(advantages[start : start + size]).float().to(device)
+            if weights.ndim == 2:  # padded for the longest episode of the step, not of these rows
+                weights = weights[:, : max(map(len, rows))]
             prepared.append(
                 _MicroBatch(rows, weights, sampled_logprobs(rows).to(device), self._reference(rows))
             )

@@ -28,7 +28,7 @@ def base_logprobs(policy, episode):
 def test_each_episode_pays_for_its_own_tokens(policy, play, rows):
     # the sampler recorded -0.5 for each of n sampled tokens: k1 summed is -0.5 n - log pi_ref(y)
     episodes = [play(group=g, member=m, sampled=1 + 2 * g + m) for g in range(2) for m in range(2)]
-    penalties, row = RewardKL(policy, 0.1, "k1", rows=rows).penalties(episodes, 2, 2)
+    penalties, row = RewardKL(policy, 0.1, "k1", rows=rows).penalties(episodes)
     expected = [
         -0.5 * (1 + index) - base_logprobs(policy, each).sum().item() for index, each in enumerate(episodes)
     ]
@@ -41,9 +41,9 @@ def test_what_cannot_be_trained_on_pays_nothing(policy, play):
     silent = play(member=1)
     silent.segments = silent.segments[:1]
     episodes = [play(member=0, valid_for_training=False), silent, play(member=2)]
-    penalties, _ = RewardKL(policy, 1.0, "k3").penalties(episodes, 1, 3)
-    assert penalties[0, 0] == penalties[0, 1] == 0 < penalties[0, 2]
-    nothing, row = RewardKL(policy, 1.0, "k3").penalties(episodes[:2], 1, 3)
+    penalties, _ = RewardKL(policy, 1.0, "k3").penalties(episodes)
+    assert penalties[0] == penalties[1] == 0 < penalties[2]
+    nothing, row = RewardKL(policy, 1.0, "k3").penalties(episodes[:2])
     assert not nothing.any() and set(row.values()) == {None}
 
 

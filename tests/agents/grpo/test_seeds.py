@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
+from pixelis.agents.grpo.seeds import replay_generator, sampling_seed, task_seeds
 
 run_seeds, steps = st.integers(0, 2**32 - 1), st.integers(0, 10**6)
 
@@ -29,3 +29,17 @@ def test_steps_and_runs_differ(run_seed, step):
     here = (task_seeds(run_seed, step, 2), sampling_seed(run_seed, step))
     assert here != (task_seeds(run_seed, step + 1, 2), sampling_seed(run_seed, step + 1))
     assert here != (task_seeds(run_seed ^ 1, step, 2), sampling_seed(run_seed ^ 1, step))
+
+
+@given(run_seeds, steps, st.integers(1, 100))
+def test_rounds_differ(run_seed, step, round):
+    first = (task_seeds(run_seed, step, 2), sampling_seed(run_seed, step))
+    later = (task_seeds(run_seed, step, 2, round), sampling_seed(run_seed, step, round))
+    assert first != later != (task_seeds(run_seed, step, 2, round + 1), sampling_seed(run_seed, step, round))
+    assert first[0] != later[0] and first[1] != later[1]
+
+
+@given(run_seeds, steps)
+def test_what_is_replayed_depends_on_run_and_step(run_seed, step):
+    draws = [replay_generator(run_seed, number).integers(2**62) for number in (step, step, step + 1)]
+    assert draws[0] == draws[1] != draws[2]

@@ -1,0 +1,41 @@
+"""The toy is learnt with each way to make a batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.agents.grpo.run import TrainingRun
+
+CHANCE, ALWAYS_THE_SAME = 1 / 8, 1 / 4  # rewards a turn, see test_learning.py
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("turns", "goal", "changes"),
+    [
+        pytest.param(2, 2 * ALWAYS_THE_SAME, {"steps": 60, "credit": "turn", "gamma": 0.5}, id="turn credit"),
+        pytest.param(1, 0.85, {"steps": 60, "refill_episodes": 64}, id="refill"),
+        pytest.param(1, 0.85, {"steps": 80, "replay_ratio": 0.5, "replay_staleness": 3}, id="replay"),
+        pytest.param(
+            1,
+            0.85,
+            # divided by the deviation, even the smallest bonus would be all that flat groups are compared by
+            {
+                "steps": 100,
+                "bonus": "distinct_answers",
+                "advantage_scale": "none",
+                "advantage_clip": 2.0,
+                "mask_truncated": True,
+            },
+            id="bonus and clip",
+        ),
+    ],
+)
+def test_the_toy_is_learnt(toy_config, turns, goal, changes):
+    rewards = []
+    common = {"lr": 0.003, "groups": 8, "group_size": 8, "max_new_tokens": 1, "beta": 0.0}
+    config = toy_config(**common, **changes, env_kwargs={"turns": turns}, checkpoint_every=1000)
+    with TrainingRun.start(config) as run:
+        run.train(on_step=lambda row: rewards.append(row["reward/mean"] / turns))
+    assert rewards[0] < 2 * CHANCE
+    assert sum(rewards[-10:]) / 10 > goal

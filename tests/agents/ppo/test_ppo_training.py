@@ -1,0 +1,105 @@
+"""PPO in real runs: what it trains on, exact resuming, settings it refuses, and that it learns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from pixelis.agents.grpo.refill import Played
+from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.grpo.trainer import update_settings
+from pixelis.agents.metrics import read_metrics
+from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.ppo.learner import PpoLearner
+from pixelis.agents.task_env import TaskEnv
+from pixelis.errors import ConfigError
+
+CHANCE, BEST = 1 / 8, 1.0
+
+
+@pytest.fixture
+def learner(toy_config):
+    def make(**changes):
+        config = toy_config(algorithm="ppo", **changes)
+        torch.manual_seed(0)
+        policy = Policy.load(config.model, device="cpu", lora=LoraSettings(rank=2))
+        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        return PpoLearner(config, policy, env, update_settings(config))
+
+    return make
+
+
+def test_the_batch_by_hand(learner, play):
+    # the head says 0, so with lambda 1/2 the rewards come back over the tokens as 1/4, 1/2, 1
+    episodes = [
+        play(1.0, sampled=3, turn_rewards=[1.0]),
+        play(0.0, member=1, sampled=1, turn_rewards=[0.0]),
+        play(5.0, member=2, valid_for_training=False),
+        play(0.0, member=3, sampled=2, turn_rewards=[0.0]),
+    ]
+    batch = learner(gae_lambda=0.5, groups=1).batch(Played(episodes, 1), 1)
+    raw = np.array([0.25, 0.5, 1.0, 0, 0, 0])
+    scaled = (raw - raw.mean()) / raw.std()
+    assert [each.member for each in batch.episodes] == [1, 3, 0]
+    expected = np.zeros((3, 5))
+    expected[0, 2], expected[1, 2:4], expected[2, 2:] = scaled[3], scaled[4:], scaled[:3]
+    np.testing.assert_allclose(batch.advantages, expected, atol=1e-6)
+    assert batch.counts is not None and (batch.counts.tokens, batch.counts.sequences) == (6, 3)
+
+
+def test_the_head_is_fitted_to_the_returns(learner, play):
+    work = learner(value_epochs=50, value_lr=0.05, value_clip=10.0)
+    episodes = [play(float(m), member=m, turn_rewards=[float(m)]) for m in range(2)]
+    for episode, token in zip(episodes, (3, 6), strict=True):
+        episode.segments[0].tokens[:] = token
+    played = Played(episodes, 1)
+    first = work.update(work.batch(played, 1), played, 1)
+    second = work.update(work.batch(played, 2), played, 2)
+    assert first["value/mean"] == 0 and second["value/mean"] == pytest.approx(0.5, abs=0.2)
+    assert second["value/explained_variance"] > 0.8 > first["value/explained_variance"]
+
+
+def test_no_valid_episode_trains_nothing(learner, play):
+    work, played = learner(), Played([play(valid_for_training=False)], 1)
+    row = work.update(work.batch(played, 1), played, 1)
+    assert row["value/loss"] is None and row["policy/loss"] is None
+
+
+@pytest.mark.parametrize("changes", [{}, {"env_kwargs": {"turns": 2}, "overlong_buffer": 2, "epochs": 2}])
+def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
+    runs = []
+    for name, until in (("whole", 5), ("halves", 2)):
+        config = toy_config(algorithm="ppo", steps=5, output=str(tmp_path / name), **changes)
+        with TrainingRun.start(config) as run:
+            run.train(should_stop=lambda trainer=run.trainer, until=until: trainer.finished_steps >= until)
+        runs.append(run)
+    with TrainingRun.resume(config.output, config) as resumed:
+        resumed.train()
+    rows = [
+        [{k: v for k, v in row.items() if not k.startswith("time/")} for row in read_metrics(f.metrics)]
+        for f in (runs[0].folder, resumed.folder)
+    ]
+    assert rows[0] == rows[1] and len(rows[0]) == 5
+    pairs = zip(runs[0].policy.trainable_parameters(), resumed.policy.trainable_parameters(), strict=True)
+    assert all(torch.equal(one, two) for one, two in pairs)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"credit": "turn"}, {"refill_episodes": 8}, {"replay_ratio": 0.5}, {"advantage_threshold": 1.0}],
+)
+def test_settings_without_a_use_are_refused(toy_config, change):
+    with pytest.raises(ConfigError, match=f"{next(iter(change))} must be .* with algorithm ppo"):
+        toy_config(algorithm="ppo", **change)
+
+
+@pytest.mark.slow
+def test_the_toy_is_learnt(toy_config):
+    rewards = []
+    common = {"steps": 100, "lr": 0.003, "groups": 8, "group_size": 8, "max_new_tokens": 1, "beta": 0.0}
+    config = toy_config(algorithm="ppo", value_lr=0.01, checkpoint_every=1000, **common)
+    with TrainingRun.start(config) as run:
+        run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+    assert rewards[0] < 2 * CHANCE
+    assert sum(rewards[-10:]) / 10 > 0.85 * BEST

@@ -1,0 +1,96 @@
+"""What episodes did, counted by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pixelis.agents.behaviour import (
+    VISUAL_TOOLS,
+    action_shares,
+    behaviour_metrics,
+    group_metrics,
+    length_metrics,
+)
+from pixelis.agents.episode import Episode, Segment
+
+CALL = '<tool_call>{"name": "ZOOM", "arguments": {}}</tool_call>'
+
+
+def call(tool, **arguments):
+    return {"tool": tool, "ok": True, "arguments": arguments}
+
+
+def episode(*texts, calls=(), **fields):
+    segments = [Segment.given([1])]
+    for text in texts:
+        segments += [Segment.written([2, 2], text=text), Segment.given([3])]
+    return Episode("Toy-v0", 0, fields.pop("group", 0), 0, segments, tool_calls=list(calls), **fields)
+
+
+def test_shares_of_actions_by_hand():
+    episodes = [
+        episode(CALL, f"{CALL}<answer>x</answer>", calls=[call("ZOOM"), call("")]),
+        episode("just talk", calls=[]),
+    ]
+    row = action_shares(episodes)
+    assert row == {
+        "actions/ZOOM": 0.25,
+        "actions/answer": 0.25,
+        "actions/bad_call": 0.25,
+        "actions/none": 0.25,
+        "actions/entropy": pytest.approx(math.log(4)),
+    }
+    assert action_shares([]) == {"actions/entropy": None}
+
+
+def test_visual_operations_and_loops_by_hand():
+    episodes = [
+        episode(
+            calls=[call("ZOOM", factor=2), call("THINK"), call("ZOOM", factor=2), call("ZOOM", factor=4)]
+        ),
+        episode(calls=[call("THINK", text="a"), call("THINK", text="b")]),
+        episode(calls=[call("READ_TEXT"), call("READ_TEXT"), call("READ_TEXT")]),
+        episode(),
+    ]
+    row = behaviour_metrics(episodes)
+    assert row["visual/episodes"] == 2 / 4 and row["visual/calls"] == 6 / 9
+    assert row["loops/calls"] == 3 / 9 and row["loops/episodes"] == 2 / 4
+    nothing = behaviour_metrics([])
+    assert nothing["visual/episodes"] is None and nothing["loops/calls"] is None
+
+
+def test_the_visual_tools_are_the_pixel_family_s():
+    from pixelis.envs.pixel.toolset import pixel_toolset
+
+    def never_opened(task):
+        raise AssertionError(task)
+
+    names = {schema["function"]["name"] for schema in pixel_toolset(never_opened).schemas()}
+    assert names - VISUAL_TOOLS == {"THINK"} and names >= VISUAL_TOOLS
+
+
+def test_groups_by_hand():
+    def member(group, reward, success=None):
+        return episode(group=group, reward=reward, success=success)
+
+    episodes = [
+        *(member(0, 1.0, True), member(0, 1.0, True)),
+        *(member(1, 0.0, False), member(1, 2.0, False)),
+        *(member(2, 0.0, True), member(2, 0.0, False), member(2, math.inf, False)),
+        member(3, 5.0, True),
+    ]
+    row = group_metrics(episodes)
+    assert row["groups/reward_std"] == pytest.approx(math.sqrt(2) / 3)
+    assert row["groups/all_right"] == row["groups/all_wrong"] == 1 / 3
+    assert set(group_metrics([member(0, 1.0)]).values()) == {None}
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=20))
+def test_quantiles_are_in_order(turns):
+    row = length_metrics([episode(turns=count) for count in turns])
+    values = [row[f"turns/{name}"] for name in ("min", "p10", "p50", "p90", "max")]
+    assert values == sorted(values) and values[0] <= row["turns/mean"] <= values[-1]
