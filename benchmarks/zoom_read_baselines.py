@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--difficulties", nargs="+", type=int, choices=levels, default=levels)
     parser.add_argument("--split", choices=("train", "test"), default="test")
     parser.add_argument("--reader", choices=("ocr", "truth"), default="ocr")
-    parser.add_argument("--output", type=Path, help="JSON file to write")
+    parser.add_argument("--output", type=Path, help="JSON file to write or add to")
     options = parser.parse_args()
     print(f"{'policy':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
     start = time.perf_counter()
@@ -138,9 +138,15 @@ def main() -> None:
     finding = verdict(rows)
     print(f"{time.perf_counter() - start:.0f} s. {'ok' if finding.ok else 'FAIL'}: {finding.measured}")
     if options.output:
-        settings: dict[str, Any] = {"split": options.split, "reader": options.reader}
-        document = {**settings, "rows": [asdict(row) for row in rows]}
-        options.output.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        save(options.output, {"split": options.split, "reader": options.reader}, rows)
+
+
+def save(path: Path, settings: dict[str, Any], rows: Sequence[Row]) -> None:
+    """Write rows to a file; those of other policies and levels it holds for the same settings stay."""
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    kept = before["rows"] if {key: before.get(key) for key in settings} == settings else []
+    table = {(row["policy"], row["difficulty"]): row for row in [*kept, *map(asdict, rows)]}
+    path.write_text(json.dumps({**settings, "rows": list(table.values())}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -43,10 +43,12 @@ def baselines(document: dict) -> str:
     rows = document["rows"]
     levels = sorted({row["difficulty"] for row in rows})
     share = {(row["policy"], row["difficulty"]): row["successes"] / row["episodes"] for row in rows}
+    counts = sorted({row["episodes"] for row in rows})
+    played = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     lines = [
         "## Baselines",
         "",
-        f"Success of the scripted policies in {min(row['episodes'] for row in rows)} episodes each "
+        f"Success of the scripted policies in {played} episodes each "
         f"(split `{document['split']}`, reader `{document['reader']}`).",
         "",
         f"| policy | {' | '.join(f'difficulty {level}' for level in levels)} |",

@@ -12,6 +12,7 @@ from pixelis.agents.grpo.config import MODEL, TASK
 from pixelis.agents.grpo.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
+from pixelis.cli.console import open_console
 from pixelis.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ def _evaluate(words: Sequence[str]) -> int:
     values, _ = Arguments(PROGRAM, DESCRIPTION, EvaluateSettings, EXAMPLES).parse(words)
     settings = EvaluateSettings(**values)
 
-    from rich.console import Console  # what follows is slow to import; a wrong flag is told before
-
     from pixelis.agents.evaluate import evaluation_table
     from pixelis.agents.task_env import TaskEnv
 
@@ -85,7 +84,7 @@ def _evaluate(words: Sequence[str]) -> int:
         raise ConfigError(f"--agent must name at least one agent.{suggest('', [*env.policies, TINY])}")
     agents = [(name, _agent(name, env, settings)) for name in names]
     rows = [row for name, agent in agents for row in _rows(name, agent, env, settings)]
-    console = Console(highlight=False)
+    console = open_console()
     console.print(evaluation_table(rows, title=f"{env.id}, {settings.split} tasks"))
     path = _save(rows, settings)
     console.print(f"saved as {path}", soft_wrap=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pixelis.agents.grpo.config import RUN, TrainConfig
 from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
+from pixelis.cli.console import open_console
 from pixelis.cli.interrupts import Interrupts
 
 if TYPE_CHECKING:
@@ -59,11 +60,9 @@ def _arguments() -> Arguments:
 def _train(words: Sequence[str]) -> int:
     config, resume = read_settings(words)
 
-    from rich.console import Console  # what follows is slow to import; a wrong flag is told before
-
     from pixelis.agents.grpo.run import TrainingRun
 
-    console = Console(highlight=False)
+    console = open_console()
     with Interrupts() as interrupts:
         run = TrainingRun.resume(resume, config) if resume is not None else TrainingRun.start(config)
         with run:
