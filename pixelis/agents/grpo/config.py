@@ -47,12 +47,19 @@ class TrainConfig:
     lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
 
     groups: int = option(ROLLOUT, 8, "tasks per step; each is played by one group of episodes", "[1, inf)")
-    group_size: int = option(ROLLOUT, 8, "episodes of the same task", "[2, inf)")
+    group_size: int = option(ROLLOUT, 8, "episodes of the same task, at least 2", "[1, inf)")
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature while training", "(0, 10]")
     top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 the importance ratio is biased", "(0, 1]")
     max_new_tokens: int = option(ROLLOUT, 64, "longest turn, in tokens", "[1, inf)")
     env_threads: int = option(
         ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
+    )
+    env_timeout_seconds: float | None = option(
+        ROLLOUT,
+        None,
+        "longest env call; an episode whose env is later is left out; none: no limit",
+        "(0, inf)",
+        identity=False,
     )
 
     steps: int = option(
@@ -103,8 +110,13 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        """Check every field."""
+        """Check every field, then those that depend on each other."""
         check_options(self)
+        if self.group_size == 1:
+            raise ConfigError(
+                "group_size must be at least 2, got 1: an advantage is the difference from the group's other "
+                "episodes, and a group of one has none; use --group-size 4 and fewer --groups"
+            )
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TrainConfig:

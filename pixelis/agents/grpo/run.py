@@ -46,7 +46,7 @@ class TrainingRun:
         Raises:
             PixelisError: the env, the model or the folder cannot be had; see `pixelis.errors`.
         """
-        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        env = _open_env(config)
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
         policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)
@@ -72,7 +72,7 @@ class TrainingRun:
         checkpoint = Path(path) if root != Path(path) else latest_checkpoint(folder.checkpoints)
         verify_checkpoint(checkpoint)
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
-        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        env = _open_env(config)
         policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
@@ -139,6 +139,10 @@ class TrainingRun:
         self.evaluations[phase] = rows
         write_evaluations(self.folder.evaluation, self.evaluations)
         return rows
+
+
+def _open_env(config: TrainConfig) -> TaskEnv:
+    return TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
 
 
 def train(config: TrainConfig) -> TrainingRun:

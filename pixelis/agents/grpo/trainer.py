@@ -9,9 +9,12 @@ from typing import Any
 
 from pixelis.agents.checkpoint import discard_after, save_checkpoint, step_of
 from pixelis.agents.episode import Episode
+from pixelis.agents.fingerprint import frozen_fingerprint
 from pixelis.agents.grpo.batch import StepBatch, make_batch
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.loss import LossSettings
+from pixelis.agents.grpo.micro_batch import told_memory
+from pixelis.agents.grpo.no_signal import NoSignal
 from pixelis.agents.grpo.optimiser import Optimiser
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
@@ -56,7 +59,7 @@ class Trainer:
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
         self.config, self.policy, self.env, self.run = config, policy, env, run
         self.finished_steps, self.elapsed_seconds = 0, 0.0
-        self._success = MovingMeans()
+        self._success, self._no_signal = MovingMeans(), NoSignal()
         self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
         self._optimiser = Optimiser(
@@ -68,6 +71,7 @@ class Trainer:
             max_grad_norm=config.max_grad_norm,
         )
         self._updater = Updater(policy, self._optimiser, _update_settings(config))
+        self._base = frozen_fingerprint(policy.model)
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
@@ -81,7 +85,8 @@ class Trainer:
             should_stop: is asked after each step.
 
         Raises:
-            TrainingError: three updates in a row were not finite.
+            TrainingError: three updates in a row were not finite, or memory ran out for good; the last
+                checkpoint is intact.
             OutputError: a file could not be written; the last checkpoint is intact.
         """
         with MetricsLog(self.run.metrics, self.run.tensorboard, after_step=self.finished_steps) as log:
@@ -109,6 +114,7 @@ class Trainer:
             scale=self.config.advantage_scale,
             max_completion_length=self.config.max_new_tokens * self.env.max_turns,
         )
+        self._no_signal.note(batch, episodes)
         row: Row = {"step": number} | episode_metrics(episodes) | self._rollout_metrics(batch)
         row |= self._updater.update(batch, episodes)
         self.finished_steps = number
@@ -147,10 +153,17 @@ class Trainer:
         """
         progress = read_json(checkpoint / PROGRESS)
         check_same_settings(progress.get("identity"), self.config)
+        if progress.get("base") != self._base:
+            raise CheckpointError(
+                f"the checkpoint belongs to another base model than {self.policy.base_name!r} is now: its "
+                "weights differ; put the old one back, or start a new run"
+            )
         try:
             self.finished_steps = int(progress["step"])
             self.elapsed_seconds = float(progress["elapsed_seconds"])
             self._success.restore(progress["success"])
+            # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
+            self._updater.micro_batch.value = int(progress["micro_batch_size"])
             self._optimiser.restore(read_tensors(checkpoint / _OPTIMISER))
             restore_random_state(read_tensors(checkpoint / _RANDOM))
         except (KeyError, TypeError, ValueError) as error:
@@ -168,6 +181,8 @@ class Trainer:
             "step": self.finished_steps,
             "elapsed_seconds": self.elapsed_seconds,
             "success": self._success.state(),
+            "base": self._base,
+            "micro_batch_size": self._updater.micro_batch.value,
             "identity": self.config.identity,
             "digest": self.config.digest,
         }
@@ -182,9 +197,11 @@ class Trainer:
             for group, seed in enumerate(seeds)
             for member in range(self.config.group_size)
         ]
-        return self._collector.collect(
-            self.policy, requests, self._sampling, sampling_seed(self.config.seed, number)
-        )
+        advice = "start again with fewer --groups or --max-new-tokens"
+        with told_memory(f"sampling {len(requests)} episodes at once", advice):
+            return self._collector.collect(
+                self.policy, requests, self._sampling, sampling_seed(self.config.seed, number)
+            )
 
     def _rollout_metrics(self, batch: StepBatch) -> Row:
         stats = self._collector.stats
@@ -193,6 +210,7 @@ class Trainer:
             "groups/dropped": batch.dropped,
             "tokens/prefilled": stats.prefilled_tokens,
             "rollout/forks": stats.forks,
+            "rollout/timeouts": stats.timeouts,
             "time/generation": stats.generation_seconds,
             "time/env": stats.env_seconds,
         }
