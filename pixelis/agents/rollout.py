@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ __all__ = ["Collector", "EnvFactory", "EpisodeRequest", "collect"]
 
 EnvFactory = Callable[[], gym.Env[Any, Any]]
 R = TypeVar("R")
+_LOG = logging.getLogger(__name__)
 
 
 class Collector:
@@ -82,9 +84,12 @@ class Collector:
         return [seat.episode for seat in seats]
 
     def close(self) -> None:
-        """Close the envs and the threads."""
+        """Close the envs and the threads; an env that cannot be closed is told in the log."""
         while self._idle:
-            self._idle.pop().close()
+            try:
+                self._idle.pop().close()
+            except Exception as error:  # the run is over, its results are not lost to this
+                _LOG.warning("an env could not be closed: %s: %s", type(error).__name__, error)
         if self._threads is not None:
             self._threads.shutdown()
 

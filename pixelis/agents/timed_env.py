@@ -7,6 +7,7 @@ What this does not help against: native code that hangs *and* holds Python's glo
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 
+_LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 
 
@@ -65,15 +67,13 @@ class TimedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return self._call("step", lambda: self.env.step(action))
 
     def close(self) -> None:
-        """Close the env and end its thread; an env that was abandoned is left alone.
-
-        Raises:
-            EnvTimeoutError: it did not return in time.
-        """
+        """Close the env and end its thread; an env that was or has to be abandoned is left alone."""
         if self._over:
             return
         try:
             self._call("close", self.env.close)
+        except EnvTimeoutError as error:  # nothing depends on it any more
+            _LOG.warning("an env was left behind: %s", error)
         finally:
             self._end()
 
