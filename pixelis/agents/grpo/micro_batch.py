@@ -102,7 +102,9 @@ class MicroBatchSize:
                 " on a larger device, or start again with a smaller --max-new-tokens or model"
             )
         self.value = used // 2
-        _LOG.warning("out of memory: at most %d episodes in a micro-batch from here on (%s)", self.value, reason)
+        _LOG.warning(
+            "out of memory: at most %d episodes in a micro-batch from here on (%s)", self.value, reason
+        )
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
