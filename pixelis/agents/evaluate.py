@@ -164,6 +164,10 @@ def _scripted(
     place = gym.make(env) if isinstance(env, str) else env()
     try:
         for group, seed in enumerate(seeds):
-            yield play_scripted(place, name, EpisodeRequest(seed, group, 0, options)).episode
+            episode = play_scripted(place, name, EpisodeRequest(seed, group, 0, options)).episode
+            yield episode
+            if not episode.valid_for_training:  # an env that failed is not trusted again
+                place.close()
+                place = gym.make(env) if isinstance(env, str) else env()
     finally:
         place.close()

@@ -187,9 +187,41 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str) -> LoadedModel
     # elsewhere.
     moved = Path(str(base_name)).name == TINY_NAME and not os.path.isdir(str(base_name))
     base = load_model(TINY_NAME if moved else base_name, device=str(device), dtype=dtype)
-    with quiet_libraries(), _one_line_errors(str(folder)):
+    with quiet_libraries(), _one_line_errors(str(folder)), _foreign_adapter(folder, base.base_name):
         model = peft.PeftModel.from_pretrained(base.model, str(folder), is_trainable=True)
+        _check_adapter(model, folder)
     return LoadedModel(model.to(device).eval(), base.processor, base.base_name)
+
+
+@contextlib.contextmanager
+def _foreign_adapter(folder: Path, base_name: str) -> Iterator[None]:
+    """Say of what does not fit that the adapter belongs to another base; peft's own words say what."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", "Found missing adapter keys")  # else they stay random
+            yield
+    except (RuntimeError, UserWarning, ValueError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        detail = lines[1] if lines[0].endswith(":") and len(lines) > 1 else lines[0]
+        raise ModelLoadError(
+            f"the adapter in {str(folder)!r} does not fit {base_name!r}, the base that its {_ADAPTER_FILE}"
+            f" names: {detail[:200]}; name the model it was trained on there, or train a new adapter"
+        ) from error
+
+
+def _check_adapter(model: Any, folder: Path) -> None:
+    """Check that no weight of the adapter was left over, as peft passes over those in silence."""
+    from safetensors import safe_open
+
+    path = folder / "adapter_model.safetensors"
+    if not path.is_file():  # an old adapter, in torch's own format
+        return
+    with safe_open(str(path), "pt") as file:
+        saved = {name for name in file.keys() if ".lora_" in name}  # noqa: SIM118 (a file, not a dict)
+    (adapter,) = model.active_adapters
+    left = sorted(saved - {name.replace(f".{adapter}.", ".") for name, _ in model.named_parameters()})
+    if left:
+        raise ValueError(f"the base has no place for {len(left)} of its weights, the first is {left[0]}")
 
 
 def _device(name: str) -> torch.device:

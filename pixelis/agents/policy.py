@@ -20,6 +20,7 @@ from pixelis.agents.prefix.packing import Packing
 from pixelis.agents.prefix.scoring import packed_logprobs
 from pixelis.agents.prefix.support import Layout, fits, switched
 from pixelis.agents.vision import ImageFeatures
+from pixelis.agents.vocabulary import check_vocabulary, vocabulary_size
 from pixelis.errors import ConfigError
 
 __all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
@@ -59,6 +60,7 @@ class Policy:
         self.processor, self.base_name = loaded.processor, loaded.base_name
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
+        check_vocabulary(self.base, self.chat, self.base_name)
         if lora is not None and not self.has_adapter:
             self.model = add_lora(self.model, lora)
         streamline(self.model)
@@ -113,6 +115,11 @@ class Policy:
     def max_context(self) -> int | None:
         """Longest sequence in tokens the model was built for, or None if its config does not say."""
         return getattr(self.base.config.get_text_config(decoder=True), "max_position_embeddings", None)
+
+    @cached_property
+    def vocabulary_size(self) -> int:
+        """How many token ids the model can read and write."""
+        return vocabulary_size(self.base)
 
     @cached_property
     def forward_keywords(self) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +17,13 @@ from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.policy import Policy
 from pixelis.agents.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.seat import EpisodeRequest, Seat
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, PixelisError, TrainingError
 
 __all__ = ["Collector", "EnvFactory", "EpisodeRequest", "collect"]
 
 EnvFactory = Callable[[], gym.Env[Any, Any]]
 R = TypeVar("R")
+_LOG = logging.getLogger(__name__)
 
 
 class Collector:
@@ -42,6 +44,7 @@ class Collector:
             raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
         self._factory: EnvFactory = (lambda: gym.make(env)) if isinstance(env, str) else env
         self._idle: list[gym.Env[Any, Any]] = []
+        self._has_made = False
         self._threads = ThreadPoolExecutor(env_threads) if env_threads > 1 else None
         self.stats = RolloutStats()
 
@@ -51,8 +54,9 @@ class Collector:
         """Play the requested episodes at the same time and return them in the order of the requests.
 
         An episode's tokens depend on the weights, its request and ``rng_seed``, not on the other episodes (up
-        to the rounding of the model's arithmetic, which differs between batch sizes). An env that raises ends
-        its own episode with ``valid_for_training=False``; a context that is full ends it with
+        to the rounding of the model's arithmetic, which differs between batch sizes). An env that raises, or
+        is late where it has a time limit (see `pixelis.agents.timed_env`), ends its own episode with
+        ``valid_for_training=False`` and is not used again; a context that is full ends the episode with
         ``truncated=True``.
 
         Args:
@@ -61,6 +65,10 @@ class Collector:
             settings: how to sample.
             rng_seed: at least 0; changes the sampled tokens of all episodes (mix the run's seed and the step
                 into it).
+
+        Raises:
+            TrainingError: the model's logits are not finite.
+            PixelisError: a wrong option, or no env can be made at all.
         """
         self.stats = RolloutStats(episodes=len(requests))
         seats = [Seat(self._env(), request) for request in requests]
@@ -72,13 +80,17 @@ class Collector:
             for seat in seats:
                 self._give_back(seat)
         self.stats.failed_episodes = sum(not seat.episode.valid_for_training for seat in seats)
+        self.stats.timeouts = sum(seat.timed_out for seat in seats)
         self.stats.turns = sum(seat.episode.turns for seat in seats)
         return [seat.episode for seat in seats]
 
     def close(self) -> None:
-        """Close the envs and the threads."""
+        """Close the envs and the threads; an env that cannot be closed is told in the log."""
         while self._idle:
-            self._idle.pop().close()
+            try:
+                self._idle.pop().close()
+            except Exception as error:  # the run is over, its results are not lost to this
+                _LOG.warning("an env could not be closed: %s: %s", type(error).__name__, error)
         if self._threads is not None:
             self._threads.shutdown()
 
@@ -105,6 +117,7 @@ class Collector:
                 limits = [min(settings.max_new_tokens, _room(policy, seat.episode)) for seat in seats]
                 turns = decoder.write(uniforms, settings, limits)
                 for seat, turn in zip(seats, turns, strict=True):
+                    _check_finite(turn)
                     seat.episode.segments.append(turn)
             self._timed_envs(
                 lambda seat: seat.step(policy.chat.action(seat.episode.segments[-1].tokens)), seats
@@ -125,6 +138,9 @@ class Collector:
             text, image = seat.seen()
             prompt = policy.chat.first(text, image, seat.tool_schemas())
             seat.episode.segments.append(prompt)
+            if (unknown := _unknown_token(policy, prompt)) is not None:
+                seat.fail(unknown)
+                continue
             if _room(policy, seat.episode) < 1:
                 seat.episode.truncated = True
                 seat.fail(
@@ -146,6 +162,9 @@ class Collector:
             turn = seat.episode.segments[-1]
             text, image = seat.seen()
             segment = policy.chat.later(text, image, int(turn.tokens[-1]))
+            if (unknown := _unknown_token(policy, segment)) is not None:
+                seat.fail(unknown)
+                continue
             if _room(policy, seat.episode) <= len(segment):
                 seat.episode.truncated = seat.done = True
                 continue
@@ -160,7 +179,16 @@ class Collector:
     # ------------------------------------------------------------------ envs
 
     def _env(self) -> gym.Env[Any, Any]:
-        return self._idle.pop() if self._idle else self._factory()
+        if self._idle:
+            return self._idle.pop()
+        try:
+            env = self._factory()
+        except Exception as error:
+            if isinstance(error, PixelisError) or not self._has_made:
+                raise  # a mistake of the caller's; once it has worked, it is a failure of the infrastructure
+            return _UnmadeEnv(error)
+        self._has_made = True
+        return env
 
     def _give_back(self, seat: Seat) -> None:
         if seat.episode.valid_for_training:
@@ -190,6 +218,16 @@ def collect(
         return collector.collect(policy, requests, settings, rng_seed)
 
 
+class _UnmadeEnv(gym.Env[Any, Any]):
+    """Stands in for an env that could not be made: its episode fails for the same reason."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        raise self._error
+
+
 class _Clock:
     """Adds the time of a block to the seconds of generation."""
 
@@ -205,6 +243,27 @@ class _Clock:
 
 def _generator(request: EpisodeRequest, rng_seed: int) -> np.random.Generator:
     return np.random.default_rng([rng_seed, request.seed, request.group, request.member])
+
+
+def _check_finite(turn: Segment) -> None:
+    if not np.isfinite(turn.logprobs).all():
+        raise TrainingError(
+            "the model's logits are not finite, so nothing can be sampled from them; "
+            "check the model's weights, or give it a wider --dtype (float32, bfloat16)"
+        )
+
+
+def _unknown_token(policy: Policy, segment: Segment) -> str | None:
+    """Return what to say of a text with a token that the model has no embedding for, or None."""
+    outside = set(segment.tokens[segment.tokens >= policy.vocabulary_size].tolist())
+    outside -= set(policy.chat.placeholder_ids)
+    if not outside:
+        return None
+    token = policy.tokenizer.convert_ids_to_tokens(min(outside))
+    return (
+        f"the observation holds the token {token!r} (id {min(outside)}), which is outside the model's "
+        f"vocabulary of {policy.vocabulary_size}"
+    )
 
 
 def _room(policy: Policy, episode: Episode) -> int:

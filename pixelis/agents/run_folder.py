@@ -40,11 +40,12 @@ class RunFolder:
         """Start a new run's folder with its ``config.yaml``.
 
         Raises:
-            ConfigError: the folder already holds a run.
+            ConfigError: the folder already holds a run with a checkpoint or metrics. One that was killed
+                before its first checkpoint has nothing to lose, and begins again.
             OutputError: it cannot be written.
         """
         run = cls(Path(path))
-        if run.config.exists():
+        if run.config.exists() and (run.metrics.exists() or any(run.checkpoints.glob("step-*"))):
             raise ConfigError(
                 f"{str(path)!r} already holds a run; resume it with --resume {shlex.quote(str(path))} "
                 "or choose another --output"

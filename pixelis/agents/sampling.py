@@ -51,6 +51,7 @@ class RolloutStats:
     Attributes:
         episodes: how many were asked for.
         failed_episodes: those that are not valid for training.
+        timeouts: those of them whose env did not answer in time.
         turns: env steps.
         prefilled_tokens: tokens the model read (prompts once per group, observations, re-reading if it cannot
             cache).
@@ -62,6 +63,7 @@ class RolloutStats:
 
     episodes: int = 0
     failed_episodes: int = 0
+    timeouts: int = 0
     turns: int = 0
     prefilled_tokens: int = 0
     generated_tokens: int = 0
@@ -105,7 +107,8 @@ def draw(
         target = uniforms[:, None] * cumulative[:, -1:]
         # u * total can round up to the total itself; the last token that adds probability is then the answer.
         target = torch.minimum(target, torch.nextafter(cumulative[:, -1:], torch.zeros_like(target)))
-        tokens = torch.searchsorted(cumulative, target, right=True)
+        # NaN logits point behind the last token; the caller sees their NaN log-probability.
+        tokens = torch.searchsorted(cumulative, target, right=True).clamp_(max=logits.shape[-1] - 1)
         if record_kept and top_p < 1.0:
             logprobs = logprobs - cumulative[:, -1:].log().to(logprobs.dtype)
     return tokens[:, 0], logprobs.gather(-1, tokens)[:, 0]

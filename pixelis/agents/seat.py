@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.timed_env import EnvTimeoutError
 from pixelis.errors import ConfigError, PixelisError
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
@@ -44,6 +45,7 @@ class Seat:
         observation: the last one.
         info: the env's last info, whole.
         done: nothing more to play.
+        timed_out: a call of the env did not return in time.
     """
 
     def __init__(self, env: gym.Env[Any, Any], request: EpisodeRequest) -> None:
@@ -52,10 +54,10 @@ class Seat:
         self.episode = Episode(env_id, request.seed, request.group, request.member)
         self.observation: Any = None
         self.info: dict[str, Any] = {}
-        self.done = False
+        self.done = self.timed_out = False
 
     def reset(self) -> None:
-        """Reset the env; if it raises, the episode is over and not valid for training.
+        """Reset the env; if it raises or is late, the episode is over and not valid for training.
 
         Raises:
             PixelisError: a wrong option, which is the caller's mistake and the same for every episode.
@@ -66,17 +68,17 @@ class Seat:
         except PixelisError:
             raise
         except Exception as error:
-            self.fail(f"reset raised {type(error).__name__}: {error}")
+            self._blame("reset", error)
         else:
             self._note()
 
     def step(self, action: str) -> None:
-        """Play one turn; if the env raises, the episode is over and not valid for training."""
+        """Play one turn; if the env raises or is late, the episode is over and not valid for training."""
         episode = self.episode
         try:
             self.observation, reward, terminated, truncated, self.info = self.env.step(action)
         except Exception as error:  # whatever an env does wrong, the other episodes go on
-            self.fail(f"step raised {type(error).__name__}: {error}")
+            self._blame("step", error)
             return
         episode.turns += 1
         episode.reward += float(reward)
@@ -116,6 +118,10 @@ class Seat:
         """Return the env's tools as OpenAI function schemas; none if it is no ``ToolEnv``."""
         toolset = getattr(self.env.unwrapped, "toolset", None)
         return toolset.schemas() if toolset is not None else ()
+
+    def _blame(self, call: str, error: Exception) -> None:
+        self.timed_out = isinstance(error, EnvTimeoutError)
+        self.fail(str(error) if self.timed_out else f"{call} raised {type(error).__name__}: {error}")
 
     def _note(self) -> None:
         info, episode = self.info, self.episode

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
 from pixelis.agents.scripted import scripted_names
+from pixelis.agents.timed_env import EnvTimeoutError, TimedEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import ConfigError, PixelisError, suggest
 
@@ -27,6 +28,8 @@ class TaskEnv:
         has_splits: whether ``reset`` takes the option ``split``.
         draws: whether the env can render to an array.
         policies: names of the scripted policies the env ships.
+        timeout_seconds: longest time that making, resetting, stepping or closing an env may take; None for no
+            limit.
     """
 
     id: str
@@ -36,43 +39,40 @@ class TaskEnv:
     has_splits: bool = False
     draws: bool = False
     policies: tuple[str, ...] = ()
+    timeout_seconds: float | None = None
 
     @classmethod
-    def open(cls, env_id: str, kwargs: Mapping[str, Any], reset_options: Mapping[str, Any]) -> TaskEnv:
+    def open(
+        cls,
+        env_id: str,
+        kwargs: Mapping[str, Any],
+        reset_options: Mapping[str, Any],
+        timeout_seconds: float | None = None,
+    ) -> TaskEnv:
         """Make the environment once, reset it, and describe it.
 
         Raises:
             UnknownEnvError: the id.
-            ConfigError: a keyword, or an env whose observations hold no text.
+            ConfigError: a keyword, an env whose observations hold no text, or one that is late.
             DifficultyError, SplitError: a reset option out of range.
         """
         check_env_id(env_id)
+        draft = cls(env_id, dict(kwargs), dict(reset_options), timeout_seconds=timeout_seconds)
         try:
-            env = gym.make(env_id, disable_env_checker=True, **kwargs)
-        except PixelisError:
-            raise
-        except TypeError as error:  # what the constructor says of an unknown keyword
-            raise _explained(env_id, kwargs, error) from error
-        try:
-            _check_text(env_id, env)
-            env.reset(seed=0, options=dict(reset_options) or None)
-            inner: Any = env.unwrapped
-            turns = getattr(inner, "max_turns", None) or (env.spec and env.spec.max_episode_steps) or 1
-            return cls(
-                env_id,
-                dict(kwargs),
-                dict(reset_options),
-                max_turns=int(turns),
-                has_splits=hasattr(inner, "split"),
-                draws="rgb_array" in env.metadata.get("render_modes", ()),
-                policies=scripted_names(env),
-            )
-        finally:
-            env.close()
+            return draft._described()
+        except EnvTimeoutError as error:
+            raise ConfigError(
+                f"environment {env_id!r}: {error}; raise --env-timeout-seconds, or see why it hangs"
+            ) from error
 
     def make(self, **extra: Any) -> gym.Env[Any, Any]:
         """Return a new environment; ``extra`` keywords are added to its own."""
-        return gym.make(self.id, disable_env_checker=True, **{**self.kwargs, **extra})
+        kwargs = {**self.kwargs, **extra}
+
+        def factory() -> gym.Env[Any, Any]:
+            return gym.make(self.id, disable_env_checker=True, **kwargs)
+
+        return factory() if self.timeout_seconds is None else TimedEnv(factory, self.timeout_seconds)
 
     def options(self, split: str) -> dict[str, Any]:
         """Return the options for ``reset`` that ask for tasks of a split, where the env has splits."""
@@ -85,6 +85,29 @@ class TaskEnv:
         """
         first = 0 if self.has_splits else 2**31
         return list(range(first, first + count))
+
+    def _described(self) -> TaskEnv:
+        """Return a copy with what an env that was made and reset says of itself."""
+        try:
+            env = self.make()
+        except PixelisError:
+            raise
+        except TypeError as error:  # what the constructor says of an unknown keyword
+            raise _explained(self.id, self.kwargs, error) from error
+        try:
+            _check_text(self.id, env)
+            env.reset(seed=0, options=dict(self.reset_options) or None)
+            inner: Any = env.unwrapped
+            turns = getattr(inner, "max_turns", None) or (env.spec and env.spec.max_episode_steps) or 1
+            return replace(
+                self,
+                max_turns=int(turns),
+                has_splits=hasattr(inner, "split"),
+                draws="rgb_array" in env.metadata.get("render_modes", ()),
+                policies=scripted_names(env),
+            )
+        finally:
+            env.close()
 
 
 def _explained(env_id: str, kwargs: Mapping[str, Any], error: TypeError) -> ConfigError:

@@ -16,6 +16,7 @@ from pixelis.agents.grpo.aggregation import StepCounts
 from pixelis.agents.grpo.credit import by_token, flat_turn_groups, turn_advantages, turn_returns
 from pixelis.agents.grpo.shaping import ShapingSettings, extra_rewards
 from pixelis.agents.metrics import Row
+from pixelis.errors import ConfigError
 
 Credit = Literal["episode", "turn"]
 
@@ -94,12 +95,30 @@ def reward_matrix(episodes: Sequence[Episode], groups: int, group_size: int) -> 
     """Return the rewards, float64 [groups, group_size]; NaN where there is none that can be trained on.
 
     That is an episode that is not valid for training, has no finite reward, or was never played.
+
+    Raises:
+        ConfigError: the episodes are not whole groups, or one is outside the matrix or there twice.
     """
+    _check_places(episodes, groups, group_size)
     rewards = np.full((groups, group_size), np.nan)
     for episode in episodes:
         if episode.valid_for_training and math.isfinite(episode.reward):
             rewards[episode.group, episode.member] = episode.reward
     return rewards
+
+
+def _check_places(episodes: Sequence[Episode], groups: int, group_size: int) -> None:
+    expected = f"expected episodes of {groups} groups of {group_size}"
+    if len(episodes) % group_size:
+        raise ConfigError(f"{expected}, got {len(episodes)}, which are no whole groups; keep failed ones too")
+    seen: set[tuple[int, int]] = set()
+    for episode in episodes:
+        place = (episode.group, episode.member)
+        if not (0 <= episode.group < groups and 0 <= episode.member < group_size):
+            raise ConfigError(f"{expected}, got member {episode.member} of group {episode.group}")
+        if place in seen:
+            raise ConfigError(f"{expected}, got member {episode.member} of group {episode.group} twice")
+        seen.add(place)
 
 
 def score(

@@ -58,6 +58,13 @@ class TrainConfig:
     env_threads: int = option(
         ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
     )
+    env_timeout_seconds: float | None = option(
+        ROLLOUT,
+        None,
+        "longest env call; an episode whose env is later is left out; none: no limit",
+        "(0, inf)",
+        identity=False,
+    )
 
     algorithm: Literal["grpo", "ppo"] = option(
         BATCH, "grpo", "advantages from the group, or from a value head"

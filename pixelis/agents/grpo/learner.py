@@ -14,6 +14,7 @@ import numpy as np
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.batch import BatchSettings, StepBatch, make_batch, score
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.micro_batch import MicroBatchSize
 from pixelis.agents.grpo.optimiser import Optimiser
 from pixelis.agents.grpo.refill import Played
 from pixelis.agents.grpo.replay import ReplayBuffer, Stored, with_replay
@@ -35,9 +36,11 @@ class Learner(Protocol):
 
     Attributes:
         optimiser: of everything that is trained.
+        micro_batch: episodes per forward pass now.
     """
 
     optimiser: Optimiser
+    micro_batch: MicroBatchSize
 
     def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return which groups have nothing to learn from, bool [groups]."""
@@ -79,6 +82,7 @@ class GrpoLearner:
 
     Attributes:
         optimiser: of the policy's trainable parameters.
+        micro_batch: see `Learner`.
         replay: episodes of earlier steps; stays empty with ``replay_ratio`` 0.
     """
 
@@ -88,6 +92,7 @@ class GrpoLearner:
         self.optimiser = policy_optimiser(config, policy)
         self.replay = ReplayBuffer(config.replay_capacity, config.replay_staleness)
         self._updater = Updater(policy, self.optimiser, update)
+        self.micro_batch = self._updater.micro_batch
         self._drawn: list[Stored] = []
         self._penalty, self._penalty_row = reward_kl(config, policy), Row()
 

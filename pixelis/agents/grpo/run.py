@@ -48,7 +48,7 @@ class TrainingRun:
             PixelisError: the env, the model or the folder cannot be had; see `pixelis.errors`.
         """
         update_settings(config)  # a wrong name is told before anything is loaded or written
-        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        env = _open_env(config)
         batch_settings(config, env)  # a wrong setting is told before the model is loaded
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
@@ -75,7 +75,7 @@ class TrainingRun:
         checkpoint = Path(path) if root != Path(path) else latest_checkpoint(folder.checkpoints)
         verify_checkpoint(checkpoint)
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
-        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        env = _open_env(config)
         policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
@@ -142,6 +142,10 @@ class TrainingRun:
         self.evaluations[phase] = rows
         write_evaluations(self.folder.evaluation, self.evaluations)
         return rows
+
+
+def _open_env(config: TrainConfig) -> TaskEnv:
+    return TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
 
 
 def train(config: TrainConfig) -> TrainingRun:

@@ -10,11 +10,14 @@ from typing import Any
 
 from pixelis.agents.checkpoint import discard_after, save_checkpoint, step_of
 from pixelis.agents.episode import Episode
+from pixelis.agents.fingerprint import frozen_fingerprint
 from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.batch import StepBatch, batch_metrics
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
+from pixelis.agents.grpo.micro_batch import told_memory
+from pixelis.agents.grpo.no_signal import NoSignal
 from pixelis.agents.grpo.refill import Played, play_step
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
@@ -64,7 +67,7 @@ class Trainer:
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
         self.config, self.policy, self.env, self.run = config, policy, env, run
         self.finished_steps, self.elapsed_seconds = 0, 0.0
-        self._success = MovingMeans()
+        self._success, self._no_signal = MovingMeans(), NoSignal()
         self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -74,6 +77,7 @@ class Trainer:
         )
         self._stats = RolloutStats()
         self._learner = LEARNERS[config.algorithm](config, policy, env, update_settings(config))
+        self._base = frozen_fingerprint(policy.model)
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
@@ -87,7 +91,8 @@ class Trainer:
             should_stop: is asked after each step.
 
         Raises:
-            TrainingError: three updates in a row were not finite.
+            TrainingError: three updates in a row were not finite, or memory ran out for good; the last
+                checkpoint is intact.
             OutputError: a file could not be written; the last checkpoint is intact.
         """
         with MetricsLog(self.run.metrics, self.run.tensorboard, after_step=self.finished_steps) as log:
@@ -109,6 +114,7 @@ class Trainer:
         number = self.finished_steps + 1
         played = self._play(number)
         batch = self._learner.batch(played, number)
+        self._no_signal.note(batch, played.episodes)
         row: Row = {"step": number} | episode_metrics(played.episodes) | self._rollout_metrics(batch)
         row |= self._learner.update(batch, played, number)
         self.finished_steps = number
@@ -148,12 +154,19 @@ class Trainer:
         """
         progress = read_json(checkpoint / PROGRESS)
         check_same_settings(progress.get("identity"), self.config)
+        if progress.get("base") != self._base:
+            raise CheckpointError(
+                f"the checkpoint belongs to another base model than {self.policy.base_name!r} is now: its "
+                "weights differ; put the old one back, or start a new run"
+            )
         try:
             self.finished_steps = int(progress["step"])
             self.elapsed_seconds = float(progress["elapsed_seconds"])
             self._success.restore(progress["success"])
             self._learner.optimiser.restore(read_tensors(checkpoint / _OPTIMISER))
             self._learner.restore(checkpoint)
+            # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
+            self._learner.micro_batch.value = int(progress["micro_batch_size"])
             restore_random_state(read_tensors(checkpoint / _RANDOM))
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
@@ -171,6 +184,8 @@ class Trainer:
             "step": self.finished_steps,
             "elapsed_seconds": self.elapsed_seconds,
             "success": self._success.state(),
+            "base": self._base,
+            "micro_batch_size": self._learner.micro_batch.value,
             "identity": self.config.identity,
             "digest": self.config.digest,
         }
@@ -197,7 +212,9 @@ class Trainer:
             for member in range(self.config.group_size)
         ]
         rng_seed = sampling_seed(self.config.seed, number, round)
-        episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)
+        advice = "start again with fewer --groups or --max-new-tokens"
+        with told_memory(f"sampling {len(requests)} episodes at once", advice):
+            episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)
         for item in fields(RolloutStats):
             total = getattr(self._stats, item.name) + getattr(self._collector.stats, item.name)
             setattr(self._stats, item.name, total)
@@ -208,6 +225,7 @@ class Trainer:
         return batch_metrics(batch) | {
             "tokens/prefilled": stats.prefilled_tokens,
             "rollout/forks": stats.forks,
+            "rollout/timeouts": stats.timeouts,
             "time/generation": stats.generation_seconds,
             "time/env": stats.env_seconds,
         }

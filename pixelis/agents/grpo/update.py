@@ -15,6 +15,7 @@ from pixelis.agents.grpo.aggregation import StepCounts
 from pixelis.agents.grpo.batch import StepBatch, sampled_logprobs
 from pixelis.agents.grpo.correction import Importance
 from pixelis.agents.grpo.loss import LossInputs, LossOutputs, LossSettings, grpo_loss
+from pixelis.agents.grpo.micro_batch import MicroBatchSize, told_memory
 from pixelis.agents.grpo.optimiser import Optimiser
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
@@ -28,7 +29,7 @@ class UpdateSettings:
         loss: the loss.
         temperature: the one the episodes were sampled at.
         epochs: optimiser steps on each batch.
-        micro_batch_size: episodes per forward pass; the gradient does not depend on it.
+        micro_batch_size: episodes per forward pass, to begin with; the gradient does not depend on it.
     """
 
     loss: LossSettings
@@ -80,10 +81,14 @@ class Updater:
         policy: with trainable parameters, and an adapter if there is a KL penalty.
         optimiser: of the policy's parameters.
         settings: see `UpdateSettings`.
+
+    Attributes:
+        micro_batch: episodes per forward pass now; halved for good whenever memory runs out.
     """
 
     def __init__(self, policy: Policy, optimiser: Optimiser, settings: UpdateSettings) -> None:
         self.policy, self.optimiser, self.settings = policy, optimiser, settings
+        self.micro_batch = MicroBatchSize(settings.micro_batch_size)
 
     def update(self, batch: StepBatch, all_episodes: Sequence[Episode]) -> Row:
         """Train on a batch and return the metrics of it.
@@ -94,20 +99,24 @@ class Updater:
                 between sampler and trainer, and the entropy, are always known.
 
         Raises:
-            TrainingError: the loss or its gradient was not finite three times in a row.
+            TrainingError: the loss or its gradient was not finite three times in a row, or memory ran out
+                with one episode at a time.
         """
         start = time.perf_counter()
-        micro_batches = self._prepare(batch.episodes, batch.advantages)
+        work = _Prepared(self, batch)
+        self.micro_batch.fit(work.micro_batches, len(batch.episodes))
         reference_seconds = time.perf_counter() - start
         first = last = None
         norms: list[float] = []
         if batch.counts is not None:
             for _ in range(self.settings.epochs):
-                last, norm = self._epoch(micro_batches, batch.counts)
+                last, norm = self._epoch(work, batch.counts)
                 first = first or last
                 norms.append(norm)
         if first is None or last is None:
-            first = last = self._measure(all_episodes)
+            first = last = self.micro_batch.fit(
+                lambda size: self._measure(all_episodes, size), len(all_episodes)
+            )
         times: Row = {
             "time/reference": reference_seconds,
             "time/update": time.perf_counter() - start - reference_seconds,
@@ -116,8 +125,8 @@ class Updater:
 
     # ------------------------------------------------------------------ phases
 
-    def _prepare(self, episodes: Sequence[Episode], advantages: np.ndarray) -> list[_MicroBatch]:
-        size, device = self.settings.micro_batch_size, self.policy.device
+    def _prepare(self, episodes: Sequence[Episode], advantages: np.ndarray, size: int) -> list[_MicroBatch]:
+        device = self.policy.device
         prepared = []
         for start in range(0, len(episodes), size):
             rows = episodes[start : start + size]
@@ -135,15 +144,25 @@ class Updater:
         with torch.no_grad(), self.policy.reference():
             return self.policy.logprobs(episodes, self.settings.temperature).logprobs
 
-    def _epoch(self, micro_batches: Sequence[_MicroBatch], counts: StepCounts) -> tuple[_Totals, float]:
+    def _epoch(self, work: _Prepared, counts: StepCounts) -> tuple[_Totals, float]:
         """Take one optimiser step over the whole batch; return its sums and the gradient's norm."""
+        totals = self.micro_batch.fit(
+            lambda size: self._gradient(work.micro_batches(size), counts), len(work.batch.episodes)
+        )
+        with told_memory(
+            "taking an optimiser step", "use a larger device, or a smaller --lora-rank or model"
+        ):
+            return totals, self.optimiser.step(totals.loss)
+
+    def _gradient(self, micro_batches: Sequence[_MicroBatch], counts: StepCounts) -> _Totals:
+        """Leave the gradient of the whole batch in the parameters, whatever was there before."""
         self.optimiser.zero_grad()
         totals = _Totals()
         for micro_batch in micro_batches:
             outputs, entropy = self._forward(micro_batch, counts)
             outputs.loss.backward()
             totals.add(outputs, entropy)
-        return totals, self.optimiser.step(totals.loss)
+        return totals
 
     def _forward(self, micro_batch: _MicroBatch, counts: StepCounts) -> tuple[LossOutputs, float]:
         scored = self.policy.logprobs(micro_batch.episodes, self.settings.temperature)
@@ -160,12 +179,12 @@ class Updater:
         return grpo_loss(inputs, self.settings.loss, counts), float(scored.entropy.sum())
 
     @torch.no_grad()
-    def _measure(self, episodes: Sequence[Episode]) -> _Totals:
+    def _measure(self, episodes: Sequence[Episode], size: int) -> _Totals:
         """Score one micro-batch without training on it."""
         totals = _Totals()
         rows = [each for each in episodes if each.valid_for_training and each.completion_length > 0]
         rows = rows[: self.settings.micro_batch_size]
-        for micro_batch in self._prepare(rows, np.zeros(len(rows))):
+        for micro_batch in self._prepare(rows, np.zeros(len(rows)), size):
             totals.add(*self._forward(micro_batch, StepCounts(1, 1, 1)))
         return totals
 
@@ -191,3 +210,19 @@ class Updater:
             "policy/lr": self.optimiser.lr,
             "policy/skipped_updates": self.optimiser.skipped,
         }
+
+
+class _Prepared:
+    """A batch in micro-batches of a size; made anew only when the size changes."""
+
+    def __init__(self, updater: Updater, batch: StepBatch) -> None:
+        self.batch, self._updater, self._size = batch, updater, 0
+        self._micro_batches: list[_MicroBatch] = []
+
+    def micro_batches(self, size: int) -> list[_MicroBatch]:
+        """Return them, the reference's log-probabilities computed."""
+        if size != self._size:
+            self._micro_batches = []  # frees the old ones first
+            self._micro_batches = self._updater._prepare(self.batch.episodes, self.batch.advantages, size)
+            self._size = size
+        return self._micro_batches

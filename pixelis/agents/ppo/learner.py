@@ -45,6 +45,7 @@ class PpoLearner:
 
     Attributes:
         optimiser: of the policy's trainable parameters.
+        micro_batch: see `Learner`.
         head: estimates returns.
     """
 
@@ -53,6 +54,7 @@ class PpoLearner:
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         self._updater = Updater(policy, self.optimiser, update)
+        self.micro_batch = self._updater.micro_batch
         width = policy.base.config.get_text_config(decoder=True).hidden_size
         self.head = ValueHead(width).to(policy.device)
         self._value_optimiser = Optimiser(list(self.head.parameters()), lr=config.value_lr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 import torch
 
 from pixelis.agents.episode import Segment
@@ -17,17 +18,36 @@ from pixelis.agents.grpo.batch import (
     sampled_logprobs,
 )
 from pixelis.agents.grpo.shaping import ShapingSettings
+from pixelis.errors import ConfigError
 
 
 def test_rewards_that_cannot_be_trained_on_are_nan(play):
     episodes = [
         play(1.0, group=0, member=0),
         play(9.0, group=0, member=1, valid_for_training=False),
+        play(2.0, group=0, member=2),
         play(math.nan, group=1, member=0),
+        play(math.inf, group=1, member=1),
         play(0.5, group=1, member=2),
     ]
-    expected = [[1.0, math.nan, math.nan], [math.nan, math.nan, 0.5]]
+    expected = [[1.0, math.nan, 2.0], [math.nan, math.nan, 0.5]]
     np.testing.assert_array_equal(reward_matrix(episodes, 2, 3), expected)
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        ([(0, 0), (0, 1), (1, 0)], "got 3, which are no whole groups"),
+        ([(0, 0), (0, 1), (1, 0), (1, 0)], "got member 0 of group 1 twice"),
+        ([(0, 0), (0, 2)], "got member 2 of group 0"),
+        ([(0, 0), (2, 0)], "got member 0 of group 2"),
+        ([(0, 0), (-1, 0)], "got member 0 of group -1"),
+    ],
+)
+def test_a_batch_that_is_not_whole_groups_is_one_clear_error(play, places, message):
+    episodes = [play(group=group, member=member) for group, member in places]
+    with pytest.raises(ConfigError, match=f"expected episodes of 2 groups of 2, {message}"):
+        reward_matrix(episodes, 2, 2)
 
 
 def test_flat_groups_are_dropped_and_counted(play):
