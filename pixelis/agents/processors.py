@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ _VIDEO_PART, _VIDEO_FILE, _PROCESSOR_FILE = (
 # Packages that transformers would name only after the first missing one is there.
 _MORE_PACKAGES = {"SmolVLMProcessor": ("num2words",)}
 _PACKAGES = ("torchvision", "num2words", "sentencepiece", "tiktoken")
+_LOAD_ERRORS = (ImportError, OSError, ValueError)  # transformers raises each of them for a missing package
 
 
 def load_processor(source: str, config: Any, *, local: bool) -> Any:
@@ -43,15 +45,15 @@ def load_processor(source: str, config: Any, *, local: bool) -> Any:
         return hf.AutoTokenizer.from_pretrained(source, local_files_only=local)
     try:
         return hf.AutoProcessor.from_pretrained(source, local_files_only=local)
-    except ImportError as error:
+    except _LOAD_ERRORS as error:
         whole = _declared_class(source, config, local)
-        if not _video_part_is_optional(whole):
-            raise _missing(source, whole, error) from error
-        _LOG.info("without torchvision %s reads pictures and no videos", whole.__name__)
-        try:
-            return _without_videos(whole).from_pretrained(source, local_files_only=local)
-        except ImportError as second:
-            raise _missing(source, whole, second) from second
+        if not _can_leave_videos_out(whole):
+            raise _explained(source, whole, error) from error
+    _LOG.info("without torchvision %s reads pictures and no videos", whole.__name__)
+    try:
+        return _without_videos(whole).from_pretrained(source, local_files_only=local)
+    except _LOAD_ERRORS as error:
+        raise _explained(source, whole, error) from error
 
 
 def save_processor(processor: Any, folder: str | Path, source: str | Path) -> None:
@@ -87,9 +89,10 @@ def _without_videos(whole: type[Any]) -> type[Any]:
     return type(whole.__name__, (whole,), {"get_attributes": classmethod(parts), "__module__": whole.__module__})
 
 
-def _video_part_is_optional(whole: type[Any]) -> bool:
+def _can_leave_videos_out(whole: type[Any]) -> bool:
+    """Whether torchvision is missing, is what the video part needs, and the class allows for that part to be None."""
     parameter = inspect.signature(whole.__init__).parameters.get(_VIDEO_PART)
-    return parameter is not None and parameter.default is None
+    return not _installed("torchvision") and parameter is not None and parameter.default is None
 
 
 def _declared_class(source: str, config: Any, local: bool) -> type[Any]:
@@ -119,14 +122,18 @@ def _file(source: str | Path, name: str, *, local: bool = True) -> Path | None:
     return Path(found) if found is not None else None
 
 
-def _missing(source: str, whole: type[Any], error: ImportError) -> MissingDependencyError:
-    from importlib.util import find_spec
+def _installed(package: str) -> bool:
+    return find_spec(package) is not None
 
-    named = [name for name in _PACKAGES if name in str(error).lower()]
-    wanted = [*named, *(name for name in _MORE_PACKAGES.get(whole.__name__, ()) if name not in named)]
-    missing = [name for name in wanted if find_spec(name) is None]
+
+def _explained(source: str, whole: type[Any], error: Exception) -> Exception:
+    """Return an error that names the missing packages, or the same error if it is about something else."""
+    wanted = [name for name in _PACKAGES if name in str(error).lower()]
+    if _VIDEO_PART in inspect.signature(whole.__init__).parameters:
+        wanted += ["torchvision", *_MORE_PACKAGES.get(whole.__name__, ())]
+    missing = [name for name in dict.fromkeys(wanted) if not _installed(name)]
     if not missing:
-        return MissingDependencyError(f"{whole.__name__} of {source!r}: {str(error).strip().splitlines()[0]}")
+        return error
     return MissingDependencyError(
         f"{whole.__name__} of {source!r} needs {' and '.join(missing)}, not installed here; "
         f"pip install {' '.join(missing)}"
