@@ -26,7 +26,7 @@ from pixelis.errors import ConfigError, ModelLoadError, PixelisError
 
 TINY_NAME = "pixelis-tiny"
 HUB_TIMEOUT_SECONDS = 10.0
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _ADAPTER_FILE = "adapter_config.json"
 
 
@@ -55,10 +55,10 @@ def load_model(
         ConfigError: unknown ``dtype``, ``device`` or ``quantization``, or quantised without CUDA.
         MissingDependencyError: a package is needed that is not installed; the message names it.
     """
-    if dtype not in _DTYPES:
-        raise ConfigError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     place = _device(device)
-    quantised = quantised_loading(quantization, _DTYPES[dtype], place)
+    quantised = quantised_loading(quantization, DTYPES[dtype], place)
     folder = find_folder(name)
     if folder is not None and (folder / _ADAPTER_FILE).is_file():
         return _load_adapter(folder, place, dtype, quantization)
@@ -66,7 +66,7 @@ def load_model(
     if folder is None:
         require_hub_model(source)
     with quiet_libraries(), _one_line_errors(source):
-        model, processor = _load_base(source, _DTYPES[dtype], local=folder is not None, **quantised)
+        model, processor = _load_base(source, DTYPES[dtype], local=folder is not None, **quantised)
     base_name = TINY_NAME if str(name) == TINY_NAME else source
     return LoadedModel((model if quantised else model.to(place)).eval(), processor, base_name)
 

@@ -86,11 +86,13 @@ def _without_videos(whole: type[Any]) -> type[Any]:
     def parts(cls: type[Any]) -> list[str]:
         return [name for name in whole.get_attributes() if name != _VIDEO_PART]
 
-    return type(whole.__name__, (whole,), {"get_attributes": classmethod(parts), "__module__": whole.__module__})
+    return type(
+        whole.__name__, (whole,), {"get_attributes": classmethod(parts), "__module__": whole.__module__}
+    )
 
 
 def _can_leave_videos_out(whole: type[Any]) -> bool:
-    """Whether torchvision is missing, is what the video part needs, and the class allows for that part to be None."""
+    """Whether torchvision is missing and the class has a video part that may be None."""
     parameter = inspect.signature(whole.__init__).parameters.get(_VIDEO_PART)
     return not _installed("torchvision") and parameter is not None and parameter.default is None
 

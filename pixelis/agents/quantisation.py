@@ -31,7 +31,8 @@ def quantised_loading(kind: str, dtype: torch.dtype, device: torch.device) -> di
     """
     if kind not in QUANTIZATIONS:
         raise ConfigError(
-            f"quantization must be one of {', '.join(QUANTIZATIONS)}, got {kind!r}.{suggest(kind, QUANTIZATIONS)}"
+            f"quantization must be one of {', '.join(QUANTIZATIONS)}, got {kind!r}."
+            f"{suggest(kind, QUANTIZATIONS)}"
         )
     if kind == "none":
         return {}
@@ -43,7 +44,8 @@ def quantised_loading(kind: str, dtype: torch.dtype, device: torch.device) -> di
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise MissingDependencyError(
-            f"quantization {kind} needs {' and '.join(missing)}, not installed here; pip install 'pixelis[quant]'"
+            f"quantization {kind} needs {' and '.join(missing)}, not installed here; "
+            "pip install 'pixelis[quant]'"
         )
     return {
         "quantization_config": quantisation_config(kind, dtype),

@@ -1,4 +1,4 @@
-"""Processors with a video part that needs torchvision: left out where possible, else one line that says what."""
+"""Processors with a video part that needs torchvision: left out, or one line says what is missing."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_pictures_that_need_torchvision(tmp_path: Path):
     build_tokenizer(LLAMA).save_pretrained(tmp_path)
     parts = {"processor_class": "Lfm2VlProcessor", "image_processor_type": "Lfm2VlImageProcessor"}
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(parts))
-    with pytest.raises(MissingDependencyError, match="Lfm2VlProcessor of .* needs torchvision"):
+    with pytest.raises(MissingDependencyError, match=r"Lfm2VlProcessor of .* needs torchvision"):
         Policy.load(tmp_path, device="cpu")
 
 

@@ -1,4 +1,4 @@
-"""Multimodal rotary positions (three axes a token): Qwen models with vision keep their cache and score the same."""
+"""Multimodal rotary positions (three axes a token): Qwen-VL keeps its cache and scores the same."""
 
 from __future__ import annotations
 

@@ -68,8 +68,10 @@ QWEN = Chat(
 )
 IDEFICS = Chat(
     UTTERANCES,
-    ("<end_of_utterance>", "<|im_start|>", "<image>", "<fake_token_around_image>", "<global-img>")
-    + tuple(f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)),
+    (
+        *("<end_of_utterance>", "<|im_start|>", "<image>", "<fake_token_around_image>", "<global-img>"),
+        *(f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)),
+    ),
     "<image>",
 )
 LLAVA = Chat(CHATML, ("<|im_end|>", "<|im_start|>", "<image>"), "<image>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -49,7 +50,7 @@ class TrainingRun:
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
-        policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)
+        policy = Policy.load(config.model, lora=lora, **_loading(config))
         path = config.output or free_run_path(config.env, config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
         run = cls(config, folder, env, policy)
@@ -69,11 +70,10 @@ class TrainingRun:
         """
         root = run_path(path)
         folder, _ = RunFolder.open(root)
-        checkpoint = Path(path) if root != Path(path) else latest_checkpoint(folder.checkpoints)
-        verify_checkpoint(checkpoint)
+        checkpoint = checkpoint_of(path)
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
-        policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
+        policy = Policy.load(checkpoint / ADAPTER, **_loading(config))
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
         with writing(folder.path):
@@ -99,7 +99,8 @@ class TrainingRun:
         """
         sampled = SamplingSettings(self.config.temperature, self.config.top_p, self.config.max_new_tokens)
         greedy = SamplingSettings(max_new_tokens=self.config.max_new_tokens, greedy=True)
-        return self._save(phase, [self._evaluate(self.policy, phase, mode) for mode in (greedy, sampled)])
+        rows = [self._evaluate(self.policy, phase, mode) for mode in (greedy, sampled)]
+        return self._save(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
 
     def evaluate_baselines(self) -> list[Evaluation]:
         """Play the same tasks with the env's scripted policies, exploits left out."""
@@ -174,6 +175,23 @@ def newest_adapter(path: str | Path) -> tuple[Path, int]:
     Raises:
         CheckpointError: there is none, or it is corrupt.
     """
-    folder, _ = RunFolder.open(run_path(path))
-    checkpoint = latest_checkpoint(folder.checkpoints)
+    checkpoint = checkpoint_of(path)
     return checkpoint / ADAPTER, step_of(checkpoint)
+
+
+def checkpoint_of(path: str | Path) -> Path:
+    """Return the newest checkpoint of a run, or the one that is given, verified.
+
+    Raises:
+        CheckpointError: there is none, or it is corrupt.
+    """
+    root = run_path(path)
+    folder, _ = RunFolder.open(root)
+    if root == Path(path):
+        return latest_checkpoint(folder.checkpoints)
+    verify_checkpoint(Path(path))
+    return Path(path)
+
+
+def _loading(config: TrainConfig) -> dict[str, str]:
+    return {"device": config.device, "dtype": config.dtype, "quantization": config.quantization}
