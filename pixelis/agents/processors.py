@@ -48,12 +48,14 @@ def load_processor(source: str, config: Any, *, local: bool) -> Any:
     except _LOAD_ERRORS as error:
         whole = _declared_class(source, config, local)
         if not _can_leave_videos_out(whole):
-            raise _explained(source, whole, error) from error
+            _name_missing(source, whole, error)
+            raise
     _LOG.info("without torchvision %s reads pictures and no videos", whole.__name__)
     try:
         return _without_videos(whole).from_pretrained(source, local_files_only=local)
     except _LOAD_ERRORS as error:
-        raise _explained(source, whole, error) from error
+        _name_missing(source, whole, error)
+        raise
 
 
 def save_processor(processor: Any, folder: str | Path, source: str | Path) -> None:
@@ -128,15 +130,14 @@ def _installed(package: str) -> bool:
     return find_spec(package) is not None
 
 
-def _explained(source: str, whole: type[Any], error: Exception) -> Exception:
-    """Return an error that names the missing packages, or the same error if it is about something else."""
+def _name_missing(source: str, whole: type[Any], error: Exception) -> None:
+    """Raise an error that names the missing packages, if that is what an error is about."""
     wanted = [name for name in _PACKAGES if name in str(error).lower()]
     if _VIDEO_PART in inspect.signature(whole.__init__).parameters:
         wanted += ["torchvision", *_MORE_PACKAGES.get(whole.__name__, ())]
     missing = [name for name in dict.fromkeys(wanted) if not _installed(name)]
-    if not missing:
-        return error
-    return MissingDependencyError(
-        f"{whole.__name__} of {source!r} needs {' and '.join(missing)}, not installed here; "
-        f"pip install {' '.join(missing)}"
-    )
+    if missing:
+        raise MissingDependencyError(
+            f"{whole.__name__} of {source!r} needs {' and '.join(missing)}, not installed here; "
+            f"pip install {' '.join(missing)}"
+        ) from error

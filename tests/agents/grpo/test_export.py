@@ -54,7 +54,7 @@ def strong_run(toy_config, tmp_path):
             env="toy_env:Toy/Album-v0",
             model=str(build(family, tmp_path / "base")),
             steps=1,
-            lr=0.02,
+            lr=0.01,
             warmup_steps=0,
             lora_rank=4,
         )
