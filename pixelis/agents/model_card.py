@@ -254,5 +254,5 @@ def _number(value: float, digits: int = 3) -> str:
 
 
 def _total(rows: Sequence[Mapping[str, Any]], name: str) -> int | None:
-    values = [row.get(name) for row in rows]
-    return sum(int(value) for value in values) if None not in values else None
+    values = [row[name] for row in rows if row.get(name) is not None]
+    return sum(map(int, values)) if len(values) == len(rows) else None

@@ -109,11 +109,12 @@ def _declared_class(source: str, config: Any, local: bool) -> type[Any]:
         declared = json.loads(file.read_text(encoding="utf-8")).get("processor_class") if file else None
         if isinstance(found := getattr(hf, str(declared), None), type):
             return found
-    return PROCESSOR_MAPPING[type(config)]
+    mapped: Any = PROCESSOR_MAPPING[type(config)]
+    return mapped
 
 
 def _file(source: str | Path, name: str, *, local: bool = True) -> Path | None:
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     found = cached_file(
         str(source),

@@ -115,8 +115,9 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
         raise ConfigError(
             f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
         )
-    how = {"device": settings.device, "dtype": settings.dtype, "quantization": settings.quantization}
-    return Policy.load(source, **how)
+    return Policy.load(
+        source, device=settings.device, dtype=settings.dtype, quantization=settings.quantization
+    )
 
 
 def _rows(name: str, agent: Policy | str, env: TaskEnv, settings: EvaluateSettings) -> list[Evaluation]:

@@ -50,7 +50,7 @@ class TrainingRun:
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
-        policy = Policy.load(config.model, lora=lora, **_loading(config))
+        policy = _load_policy(config, config.model, lora)
         path = config.output or free_run_path(config.env, config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
         run = cls(config, folder, env, policy)
@@ -73,7 +73,7 @@ class TrainingRun:
         checkpoint = checkpoint_of(path)
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
-        policy = Policy.load(checkpoint / ADAPTER, **_loading(config))
+        policy = _load_policy(config, checkpoint / ADAPTER)
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
         with writing(folder.path):
@@ -193,5 +193,7 @@ def checkpoint_of(path: str | Path) -> Path:
     return Path(path)
 
 
-def _loading(config: TrainConfig) -> dict[str, str]:
-    return {"device": config.device, "dtype": config.dtype, "quantization": config.quantization}
+def _load_policy(config: TrainConfig, model: str | Path, lora: LoraSettings | None = None) -> Policy:
+    return Policy.load(
+        model, device=config.device, dtype=config.dtype, lora=lora, quantization=config.quantization
+    )
