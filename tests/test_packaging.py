@@ -37,7 +37,7 @@ def test_one_version_everywhere():
 
 
 def test_extras_are_the_promised_ones():
-    assert {"ocr", "sb3", "web", "text", "monitor", "dist", "dev"} <= set(EXTRAS)
+    assert {"ocr", "sb3", "web", "text", "monitor", "dist", "quant", "dev"} <= set(EXTRAS)
 
 
 def test_users_get_ranges_and_developers_get_pins():

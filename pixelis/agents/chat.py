@@ -226,7 +226,19 @@ class ChatFormat:
             tokens = out.pop("input_ids")[0].numpy()
             length = len(tokens)
             per_token = [key for key, value in out.items() if tuple(value.shape) == (1, length)]
-            images = {key: value for key, value in out.items() if key not in per_token}
+            images = _pictures_first({key: value for key, value in out.items() if key not in per_token})
         if skip is not None and len(tokens) and int(tokens[0]) == skip:
             tokens, rendered = tokens[1:], rendered.removeprefix(self.decode(tokens[:1]))
         return Segment.given(tokens, rendered, images)
+
+
+def _pictures_first(images: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Let the first axis count pictures, so that those of several segments can be joined.
+
+    Idefics-type processors (SmolVLM too) give [rows, pictures, ...] and pad rows to equal numbers of
+    pictures; a segment is one row, and [pictures, 1, ...] means the same to the model without the padding.
+    """
+    values = images.get("pixel_values")
+    if values is None or values.ndim != 5 or "pixel_attention_mask" not in images:
+        return images
+    return {key: value.transpose(0, 1).contiguous() for key, value in images.items()}

@@ -40,6 +40,7 @@ class Evaluation:
         mean_turns: mean number of env steps.
         tool_calls: tool name to its mean number of calls an episode (a call without a tool is ``(none)``).
         reward_terms: name to mean value.
+        step: the training step of the weights that played; None where nobody said.
     """
 
     env_id: str
@@ -53,6 +54,7 @@ class Evaluation:
     mean_turns: float
     tool_calls: dict[str, float] = field(default_factory=dict)
     reward_terms: dict[str, float] = field(default_factory=dict)
+    step: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-able values."""

@@ -20,11 +20,13 @@ from typing import Any
 
 import torch
 
-from pixelis.errors import ConfigError, ModelLoadError
+from pixelis.agents.processors import load_processor
+from pixelis.agents.quantisation import quantised_loading
+from pixelis.errors import ConfigError, ModelLoadError, PixelisError
 
 TINY_NAME = "pixelis-tiny"
 HUB_TIMEOUT_SECONDS = 10.0
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _ADAPTER_FILE = "adapter_config.json"
 
 
@@ -43,26 +45,30 @@ class LoadedModel:
     base_name: str
 
 
-def load_model(name: str | Path, *, device: str = "auto", dtype: str = "float32") -> LoadedModel:
+def load_model(
+    name: str | Path, *, device: str = "auto", dtype: str = "float32", quantization: str = "none"
+) -> LoadedModel:
     """Load ``name``; see `pixelis.agents.policy.Policy.load` for the arguments.
 
     Raises:
         ModelLoadError: it is not there, is not a model, or the hub cannot be reached.
-        ConfigError: unknown ``dtype`` or ``device``.
+        ConfigError: unknown ``dtype``, ``device`` or ``quantization``, or quantised without CUDA.
+        MissingDependencyError: a package is needed that is not installed; the message names it.
     """
-    if dtype not in _DTYPES:
-        raise ConfigError(f"dtype must be one of {', '.join(_DTYPES)}, got {dtype!r}")
+    if dtype not in DTYPES:
+        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     place = _device(device)
+    quantised = quantised_loading(quantization, DTYPES[dtype], place)
     folder = find_folder(name)
     if folder is not None and (folder / _ADAPTER_FILE).is_file():
-        return _load_adapter(folder, place, dtype)
+        return _load_adapter(folder, place, dtype, quantization)
     source = str(folder.resolve()) if folder is not None else str(name)
     if folder is None:
         require_hub_model(source)
     with quiet_libraries(), _one_line_errors(source):
-        model, processor = _load_base(source, _DTYPES[dtype], local=folder is not None)
+        model, processor = _load_base(source, DTYPES[dtype], local=folder is not None, **quantised)
     base_name = TINY_NAME if str(name) == TINY_NAME else source
-    return LoadedModel(model.to(place).eval(), processor, base_name)
+    return LoadedModel((model if quantised else model.to(place)).eval(), processor, base_name)
 
 
 def find_folder(name: str | Path) -> Path | None:
@@ -157,26 +163,25 @@ def quiet_libraries() -> Iterator[None]:
 def _one_line_errors(source: str) -> Iterator[None]:
     try:
         yield
-    except ModelLoadError:
+    except PixelisError:
         raise
     except Exception as error:  # transformers, safetensors, tokenizers and peft each have their own classes
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ModelLoadError(f"cannot load a model from {source!r}: {lines[0]}") from error
 
 
-def _load_base(source: str, dtype: torch.dtype, *, local: bool) -> tuple[Any, Any]:
+def _load_base(source: str, dtype: torch.dtype, *, local: bool, **quantised: Any) -> tuple[Any, Any]:
     import transformers as hf
 
     config = hf.AutoConfig.from_pretrained(source, local_files_only=local)
     sees = type(config) in hf.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
     model_class = hf.AutoModelForImageTextToText if sees else hf.AutoModelForCausalLM
-    reader_class = hf.AutoProcessor if sees else hf.AutoTokenizer
-    processor = reader_class.from_pretrained(source, local_files_only=local)
-    model = model_class.from_pretrained(source, dtype=dtype, local_files_only=local)
+    processor = load_processor(source, config, local=local)
+    model = model_class.from_pretrained(source, dtype=dtype, local_files_only=local, **quantised)
     return model, processor
 
 
-def _load_adapter(folder: Path, device: torch.device, dtype: str) -> LoadedModel:
+def _load_adapter(folder: Path, device: torch.device, dtype: str, quantization: str) -> LoadedModel:
     import peft
 
     with _one_line_errors(str(folder)):
@@ -186,11 +191,14 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str) -> LoadedModel
     # An adapter of the shipped model may have been trained in another installation: its folder is then
     # elsewhere.
     moved = Path(str(base_name)).name == TINY_NAME and not os.path.isdir(str(base_name))
-    base = load_model(TINY_NAME if moved else base_name, device=str(device), dtype=dtype)
+    base = load_model(
+        TINY_NAME if moved else base_name, device=str(device), dtype=dtype, quantization=quantization
+    )
     with quiet_libraries(), _one_line_errors(str(folder)), _foreign_adapter(folder, base.base_name):
         model = peft.PeftModel.from_pretrained(base.model, str(folder), is_trainable=True)
         _check_adapter(model, folder)
-    return LoadedModel(model.to(device).eval(), base.processor, base.base_name)
+    placed = model if quantization != "none" else model.to(device)
+    return LoadedModel(placed.eval(), base.processor, base.base_name)
 
 
 @contextlib.contextmanager

@@ -48,10 +48,18 @@ def add_lora(model: Any, settings: LoraSettings) -> Any:
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
         target_modules=targets,
-        task_type="CAUSAL_LM",
+        # A task type means AutoPeftModelForCausalLM, which knows no model with vision; without one, the
+        # adapter names its base's class and AutoPeftModel loads it.
+        task_type=None if _sees(model) else "CAUSAL_LM",
     )
     with quiet_libraries():
         return peft.get_peft_model(model, config).eval()
+
+
+def _sees(model: Any) -> bool:
+    import transformers as hf
+
+    return type(model.config) in hf.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
 
 def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:

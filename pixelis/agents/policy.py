@@ -73,6 +73,7 @@ class Policy:
         device: str = "auto",
         dtype: str = "float32",
         lora: LoraSettings | None = None,
+        quantization: str = "none",
     ) -> Policy:
         """Load a model by one path for all.
 
@@ -82,12 +83,14 @@ class Policy:
             device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
             dtype: ``float32``, ``bfloat16`` or ``float16``.
             lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.
+            quantization: ``none``, ``8bit`` or ``4bit``: the frozen weights by bitsandbytes, CUDA only.
 
         Raises:
             ModelLoadError: the model cannot be had; the message says what was tried and what to do.
-            ConfigError: unknown dtype or device.
+            ConfigError: unknown dtype, device or quantization, or quantised without CUDA.
+            MissingDependencyError: a package is needed that is not installed; the message names it.
         """
-        return cls(load_model(model, device=device, dtype=dtype), lora)
+        return cls(load_model(model, device=device, dtype=dtype, quantization=quantization), lora)
 
     # ------------------------------------------------------------------ what it is
 

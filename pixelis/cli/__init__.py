@@ -1,4 +1,4 @@
-"""The commands: train, evaluate, play. The files in ``scripts/`` only call the ``main`` of each."""
+"""The commands: train, evaluate, play, export. The files in ``scripts/`` only call the ``main`` of each."""
 
 from __future__ import annotations
 

@@ -54,6 +54,9 @@ class EvaluateSettings:
 
     device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N")
     dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the weights")
+    quantization: Literal["none", "8bit", "4bit"] = option(
+        MODEL, "none", "load the weights in fewer bits: bitsandbytes, CUDA only"
+    )
     batch_size: int = option(MODEL, 32, "episodes a model plays at the same time", "[1, inf)")
 
     output: str | None = option(
@@ -111,7 +114,9 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
         raise ConfigError(
             f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
         )
-    return Policy.load(source, device=settings.device, dtype=settings.dtype)
+    return Policy.load(
+        source, device=settings.device, dtype=settings.dtype, quantization=settings.quantization
+    )
 
 
 def _rows(name: str, agent: Policy | str, env: TaskEnv, settings: EvaluateSettings) -> list[Evaluation]:

@@ -47,6 +47,9 @@ class TrainConfig:
     model: str = option(MODEL, "pixelis-tiny", "pixelis-tiny, a model or adapter folder, or a hub id")
     device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N", identity=False)
     dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
+    quantization: Literal["none", "8bit", "4bit"] = option(
+        MODEL, "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only"
+    )
     lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
     lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
 

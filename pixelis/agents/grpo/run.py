@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -52,7 +53,7 @@ class TrainingRun:
         batch_settings(config, env)  # a wrong setting is told before the model is loaded
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
-        policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)
+        policy = _load_policy(config, config.model, lora)
         path = config.output or free_run_path(config.env, config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
         run = cls(config, folder, env, policy)
@@ -72,11 +73,10 @@ class TrainingRun:
         """
         root = run_path(path)
         folder, _ = RunFolder.open(root)
-        checkpoint = Path(path) if root != Path(path) else latest_checkpoint(folder.checkpoints)
-        verify_checkpoint(checkpoint)
+        checkpoint = checkpoint_of(path)
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
         env = _open_env(config)
-        policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
+        policy = _load_policy(config, checkpoint / ADAPTER)
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
         with writing(folder.path):
@@ -102,7 +102,8 @@ class TrainingRun:
         """
         sampled = SamplingSettings(self.config.temperature, self.config.top_p, self.config.max_new_tokens)
         greedy = SamplingSettings(max_new_tokens=self.config.max_new_tokens, greedy=True)
-        return self._save(phase, [self._evaluate(self.policy, phase, mode) for mode in (greedy, sampled)])
+        rows = [self._evaluate(self.policy, phase, mode) for mode in (greedy, sampled)]
+        return self._save(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
 
     def evaluate_baselines(self) -> list[Evaluation]:
         """Play the same tasks with the env's scripted policies, exploits left out."""
@@ -181,6 +182,25 @@ def newest_adapter(path: str | Path) -> tuple[Path, int]:
     Raises:
         CheckpointError: there is none, or it is corrupt.
     """
-    folder, _ = RunFolder.open(run_path(path))
-    checkpoint = latest_checkpoint(folder.checkpoints)
+    checkpoint = checkpoint_of(path)
     return checkpoint / ADAPTER, step_of(checkpoint)
+
+
+def checkpoint_of(path: str | Path) -> Path:
+    """Return the newest checkpoint of a run, or the one that is given, verified.
+
+    Raises:
+        CheckpointError: there is none, or it is corrupt.
+    """
+    root = run_path(path)
+    folder, _ = RunFolder.open(root)
+    if root == Path(path):
+        return latest_checkpoint(folder.checkpoints)
+    verify_checkpoint(Path(path))
+    return Path(path)
+
+
+def _load_policy(config: TrainConfig, model: str | Path, lora: LoraSettings | None = None) -> Policy:
+    return Policy.load(
+        model, device=config.device, dtype=config.dtype, lora=lora, quantization=config.quantization
+    )

@@ -1,7 +1,8 @@
 """Toys, registered on import.
 
 ``Toy/Echo-v0`` has a known optimum: say the letter you were shown. Reward and success are 1 for an action
-that begins with it; saying the same letter always gives 1/4. ``Toy/Picture-v0`` shows pictures.
+that begins with it; saying the same letter always gives 1/4. ``Toy/Picture-v0`` shows pictures, and
+``Toy/Album-v0`` a number of them that differs between episodes.
 """
 
 from __future__ import annotations
@@ -82,6 +83,27 @@ class PictureEnv(gym.Env):
         return {"text": f"turn {self.turn}", "image": np.tile(colour, (32, 32, 1))}
 
 
-for name, entry_point in {"Toy/Echo-v0": EchoEnv, "Toy/Picture-v0": PictureEnv}.items():
+class AlbumEnv(PictureEnv):
+    """One to three turns, by the seed; a new picture every other turn, and rewards that differ.
+
+    A turn's reward is the mean over its characters of (code point modulo 7) / 6.
+    """
+
+    max_turns = 3
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        self.length = 1 + (seed or 0) % self.max_turns
+        observation, _ = super().reset(seed=seed, options=options)
+        return observation, {"view_changed": self.length > 1}
+
+    def step(self, action: str):
+        self.turn += 1
+        reward = sum(ord(letter) % 7 for letter in action) / 6 / max(1, len(action))
+        over = self.turn >= self.length
+        return self._show(), reward, over, False, {"view_changed": self.turn % 2 == 0, "success": over}
+
+
+TOYS = {"Toy/Echo-v0": EchoEnv, "Toy/Picture-v0": PictureEnv, "Toy/Album-v0": AlbumEnv}
+for name, entry_point in TOYS.items():
     if name not in gym.registry:
         gym.register(name, entry_point=entry_point)

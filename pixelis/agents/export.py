@@ -1,0 +1,135 @@
+"""A run's model as a folder for other programs: merged into its base, or the adapter alone.
+
+The folder appears whole or not at all, and nothing is ever written over.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from pixelis.agents.checkpoint import step_of
+from pixelis.agents.grpo.run import checkpoint_of, run_path
+from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS
+from pixelis.agents.loading import DTYPES, find_folder, load_model, quiet_libraries
+from pixelis.agents.model_card import model_card, read_facts
+from pixelis.agents.processors import save_processor
+from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.state_files import one_line
+from pixelis.errors import ConfigError, OutputError
+
+CARD = "README.md"
+_ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        folder: where it is.
+        step: the training step of the weights.
+        size_bytes: size of all files.
+        rank: of the LoRA adapter.
+        base_model: what the base was loaded from.
+    """
+
+    folder: Path
+    step: int
+    size_bytes: int
+    rank: int
+    base_model: str
+
+
+def export_model(
+    run: str | Path, output: str | Path, *, adapter_only: bool = False, dtype: str = "auto"
+) -> Exported:
+    """Write a run's model and its card.
+
+    The merge W + (alpha / rank) B A is computed in float32, on the CPU, with weights that are not quantised.
+
+    Args:
+        run: a run folder (its newest checkpoint), or one of its checkpoints.
+        output: a folder that does not exist yet.
+        adapter_only: write the PEFT adapter as it was trained instead.
+        dtype: type of the merged weights; ``auto`` for the one the run trained with.
+
+    Raises:
+        CheckpointError: there is no run or checkpoint, or it is corrupt.
+        ConfigError: ``output`` exists, or an unknown ``dtype``.
+        ModelLoadError: the base model cannot be had.
+        OutputError: the folder cannot be written; nothing is left of it.
+    """
+    target = Path(output)
+    if dtype not in ("auto", *DTYPES):
+        raise ConfigError(f"dtype must be one of auto, {', '.join(DTYPES)}, got {dtype!r}")
+    if os.path.lexists(target):
+        raise ConfigError(f"{str(output)!r} exists already and is not written over; choose another --output")
+    checkpoint = checkpoint_of(run)
+    folder, settings = RunFolder.open(run_path(run))
+    loaded = load_model(checkpoint / ADAPTER, device="cpu")
+    facts = read_facts(
+        folder,
+        settings,
+        checkpoint / PROGRESS,
+        loaded.base_name,
+        sees_images=hasattr(loaded.processor, "image_processor"),
+        model_class=type(loaded.model.get_base_model()).__name__,
+        adapter_only=adapter_only,
+    )
+    rank = loaded.model.peft_config["default"].r
+    kind = DTYPES[facts.config.dtype if dtype == "auto" else dtype]
+
+    def write(place: Path) -> None:
+        if adapter_only:
+            for name in _ADAPTER_FILES:
+                shutil.copyfile(checkpoint / ADAPTER / name, place / name)
+        else:
+            source = find_folder(loaded.base_name) or loaded.base_name
+            _write_merged(loaded.model, loaded.processor, source, kind, place)
+        (place / CARD).write_text(model_card(facts), encoding="utf-8")
+
+    size = _appear(target, write)
+    return Exported(target, step_of(checkpoint), size, rank, loaded.base_name)
+
+
+def _write_merged(model: Any, processor: Any, source: str | Path, dtype: torch.dtype, folder: Path) -> None:
+    with quiet_libraries():
+        merged = model.merge_and_unload(safe_merge=True).to(dtype)
+        merged.save_pretrained(str(folder))
+        save_processor(processor, folder, source)
+
+
+def _appear(target: Path, write: Callable[[Path], None]) -> int:
+    """Let ``write`` fill a folder beside the target, flush it and rename it; return its size in bytes."""
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir()
+        write(unfinished)
+        size = sum(_flush(path) for path in sorted(unfinished.rglob("*")) if path.is_file())
+        os.rename(unfinished, target)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise OutputError(
+            f"cannot write to {str(target)!r}: {one_line(error)}; nothing is left of it; "
+            "choose another --output or make room"
+        ) from error
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    return size
+
+
+def _flush(path: Path) -> int:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    return path.stat().st_size

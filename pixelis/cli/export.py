@@ -1,0 +1,61 @@
+"""``scripts/export_model.py``: write a run's model as an ordinary Hugging Face folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pixelis.agents.grpo.options import check_options, option
+from pixelis.cli import run_command
+from pixelis.cli.arguments import Arguments
+from pixelis.errors import ConfigError
+
+PROGRAM = "export_model.py"
+DESCRIPTION = """\
+Write the model of a training run, for transformers, vLLM and others: the adapter merged into its base, with
+the processor and a model card, or the PEFT adapter alone. Nothing is written over."""
+EXAMPLES = """\
+examples:
+  export_model.py --run runs/zoomread-pixelis-tiny-seed0 --output exported
+  export_model.py --run runs/zoomread-pixelis-tiny-seed0/checkpoints/step-00000040 --output step40
+  export_model.py --run runs/zoomread-pixelis-tiny-seed0 --output adapter --adapter-only"""
+
+
+@dataclass(frozen=True)
+class ExportSettings:
+    """The flags of ``export_model.py``."""
+
+    run: str | None = option("Export", None, "run folder (its newest checkpoint) or one of its checkpoints")
+    output: str | None = option("Export", None, "folder to write, which must not exist")
+    adapter_only: bool = option("Export", False, "the PEFT adapter instead of a merged model")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = option(
+        "Export", "auto", "type of the merged weights; auto: that of the run"
+    )
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        check_options(self)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    return run_command(_export, words)
+
+
+def _export(words: Sequence[str]) -> int:
+    values, _ = Arguments(PROGRAM, DESCRIPTION, ExportSettings, EXAMPLES).parse(words)
+    settings = ExportSettings(**values)
+    if settings.run is None or settings.output is None:
+        raise ConfigError(
+            "--run and --output are both needed: a run folder, and a folder that does not exist yet"
+        )
+
+    from pixelis.agents.export import export_model  # slow to import; a wrong flag is told before
+
+    done = export_model(
+        settings.run, settings.output, adapter_only=settings.adapter_only, dtype=settings.dtype
+    )
+    what = f"adapter of rank {done.rank} for {done.base_model}" if settings.adapter_only else "merged model"
+    print(f"{done.folder}: {what}, step {done.step}, {done.size_bytes / 1e6:.1f} MB")
+    return 0
