@@ -1,6 +1,6 @@
 """Group relative policy optimisation (GRPO) for episodes of tool use.
 
-The algorithm is four separate choices, each a pure function registered by name in a file of its own:
-`advantages`, `ratio`, `surrogate`, `kl` and `aggregation` are composed by `loss`; `trainer` plays, scores
-and updates.
+The loss is separate choices, each a pure function registered by name in a file of its own: `advantages`,
+`ratio`, `surrogate`, `kl`, `aggregation` and, for samples of another policy, `correction`. `loss` composes
+them, ``docs/new_loss.md`` shows how to add one; `trainer` plays, scores and updates.
 """

@@ -38,13 +38,12 @@ class UpdateSettings:
     micro_batch_size: int = 16
 
 
-@dataclass
+@dataclass(frozen=True)
 class _MicroBatch:
     episodes: Sequence[Episode]
     advantages: Tensor  # float32 [b] or [b, T]
     old_logprobs: Tensor  # float32 [b, T]
     reference: Tensor | None  # float32 [b, T]
-    began: Tensor | None = None  # float32 [b, T], what the first epoch found; kept for a correction only
 
 
 @dataclass
@@ -89,6 +88,7 @@ class Updater:
     def __init__(self, policy: Policy, optimiser: Optimiser, settings: UpdateSettings) -> None:
         self.policy, self.optimiser, self.settings = policy, optimiser, settings
         self.micro_batch = MicroBatchSize(settings.micro_batch_size)
+        self._began: dict[int, Tensor] = {}  # episode's id() → its log-probabilities when the update began
 
     def update(self, batch: StepBatch, all_episodes: Sequence[Episode]) -> Row:
         """Train on a batch and return the metrics of it.
@@ -103,6 +103,7 @@ class Updater:
                 with one episode at a time.
         """
         start = time.perf_counter()
+        self._began.clear()
         work = _Prepared(self, batch)
         self.micro_batch.fit(work.micro_batches, len(batch.episodes))
         reference_seconds = time.perf_counter() - start
@@ -172,11 +173,21 @@ class Updater:
             micro_batch.advantages,
             scored.mask,
             micro_batch.reference,
-            micro_batch.began,
+            self._began_logprobs(micro_batch.episodes, scored.logprobs),
         )
-        if self.settings.loss.corrects:
-            micro_batch.began = inputs.began
         return grpo_loss(inputs, self.settings.loss, counts), float(scored.entropy.sum())
+
+    def _began_logprobs(self, episodes: Sequence[Episode], logprobs: Tensor) -> Tensor | None:
+        """Return what the first epoch found for these episodes, float32 [b, T]; None without a correction.
+
+        Until the optimiser steps that is ``logprobs`` itself. It is kept by episode: later epochs may be
+        split into other micro-batches.
+        """
+        if not self.settings.loss.corrects:
+            return None
+        for episode, row in zip(episodes, logprobs.detach(), strict=True):
+            self._began.setdefault(id(episode), row[: len(episode)].clone())
+        return torch.nn.utils.rnn.pad_sequence([self._began[id(each)] for each in episodes], batch_first=True)
 
     @torch.no_grad()
     def _measure(self, episodes: Sequence[Episode], size: int) -> _Totals:

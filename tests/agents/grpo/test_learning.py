@@ -47,9 +47,7 @@ def learn(config):
             id="rloo with the kl in the reward",
         ),
         pytest.param({"beta": 0.01, "kl": "k1", "kl_ratio": True, "epochs": 2}, id="k1 times the ratio"),
-        pytest.param(
-            {"beta": 0.0, "top_p": 0.9, "correction": "truncate", "epochs": 2}, id="truncated weights"
-        ),
+        pytest.param({"beta": 0.0, "correction": "truncate", "epochs": 2}, id="truncated weights"),
         pytest.param(
             {"beta": 0.0, "correction": "mask", "correction_level": "sequence", "epochs": 2},
             id="masked weights of sequences",

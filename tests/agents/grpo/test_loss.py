@@ -50,7 +50,7 @@ EVERY_SETTING = [
 
 
 def make_inputs(logprobs=None):
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(5)
     draw = torch.randn(4, 4, 5, generator=generator, dtype=torch.float64)
     base = -draw[0].abs() - 0.1
     return LossInputs(

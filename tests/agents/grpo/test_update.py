@@ -187,15 +187,31 @@ def test_the_micro_batch_size_cannot_change_a_corrected_gradient(policy, play, l
 
 
 def test_later_epochs_are_measured_from_the_beginning_of_the_update(policy, play):
+    """Two epochs of one update differ from two updates: only in the second does the beginning move along."""
+
+    def clipped(updates, epochs, size=16):
+        torch.manual_seed(0)
+        fresh = Policy.load(policy.base.name_or_path, device="cpu", lora=LoraSettings(rank=4, alpha=8))
+        episodes = off_policy(fresh, play)
+        loss = LossSettings(correction="truncate", epsilon_low=1e-4, epsilon_high=1e-4)
+        work = updater(fresh, epochs=epochs, loss=loss, micro_batch_size=size)
+        rows = [work.update(batch_of(episodes), episodes) for _ in range(updates)]
+        return rows[-1]["policy/clip_low"] + rows[-1]["policy/clip_high"]
+
+    assert clipped(updates=2, epochs=1) == 0  # the ratio of a first epoch is 1
+    assert clipped(updates=1, epochs=2) > 0.5  # the second sees what the first did
+    assert clipped(updates=1, epochs=2, size=1) == clipped(updates=1, epochs=2)
+
+
+def test_the_beginning_is_kept_when_later_epochs_are_split_otherwise(policy, play):
     episodes = off_policy(policy, play)
     start = policy.logprobs(episodes)
-    work = updater(policy, epochs=2, loss=CORRECTED)
-    seen = []
-    forward = work._forward
-    work._forward = lambda micro_batch, counts: (seen.append(micro_batch), forward(micro_batch, counts))[1]
+    work = updater(policy, loss=CORRECTED)
     work.update(batch_of(episodes), episodes)
-    rows = [episodes.index(each) for each in seen[-1].episodes]
-    assert len(seen) == 2 and seen[0] is seen[1]
-    torch.testing.assert_close(seen[-1].began, start.logprobs.detach()[rows], rtol=1e-5, atol=1e-6)
-    moved = policy.logprobs(episodes).logprobs - start.logprobs
-    assert moved.abs().max() > 1e-3
+    moved = policy.logprobs(episodes).logprobs.detach()
+    assert (moved - start.logprobs).abs().max() > 1e-3
+    for rows in ([3], [0, 2], [1, 3, 0]):
+        chosen = [episodes[row] for row in rows]
+        longest = max(len(each) for each in chosen)
+        began = work._began_logprobs(chosen, moved[rows, :longest])
+        torch.testing.assert_close(began, start.logprobs.detach()[rows, :longest], rtol=1e-5, atol=1e-6)
