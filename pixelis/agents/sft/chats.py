@@ -12,7 +12,7 @@ import numpy as np
 
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode
-from pixelis.agents.sft.demonstrations import add_observation, add_turn
+from pixelis.agents.sft.demonstrate import add_observation, add_turn
 from pixelis.errors import ConfigError
 
 _SPEAKERS, _OBSERVERS = ("assistant",), ("user", "tool")
@@ -158,7 +158,7 @@ def _image_name(part: Mapping[str, Any]) -> str:
         return part["image"]
     place = part["image_url"]
     name = place["url"] if isinstance(place, dict) else place
-    if "://" in name and not name.startswith("file://") or name.startswith("data:"):
+    if ("://" in name and not name.startswith("file://")) or name.startswith("data:"):
         raise ValueError(f"an image must be a path on this machine, got {name[:40]!r}")
     return name.removeprefix("file://")
 

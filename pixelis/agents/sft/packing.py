@@ -1,10 +1,10 @@
 """Several demonstrations in one row, none of which sees another.
 
-A row of packed episodes is read with position ids that start again at 0 with each episode and a 4-D attention
-mask that is causal inside an episode and shut between episodes. That is all a model of plain attention layers
-needs to compute the same as for each episode alone, and it holds for whatever library writes the layers. Where
-it does not hold (sliding windows, recurrent layers, attention kernels that take no mask, images) episodes are
-padded instead; a trial on the model itself decides, see `can_pack`.
+A row of packed episodes is read with position ids that start again at 0 with each episode and a 4-D
+attention mask that is causal inside an episode and shut between episodes. That is all a model of plain
+attention layers needs to compute the same as for each episode alone. Where it is not enough (sliding windows,
+recurrent layers, attention kernels that take no mask, images) episodes are padded instead; a trial on the
+model itself decides, see `can_pack`.
 """
 
 from __future__ import annotations
