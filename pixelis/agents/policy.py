@@ -15,7 +15,7 @@ import torch
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
-from pixelis.agents.lora import LoraSettings, add_lora, folded
+from pixelis.agents.lora import LoraSettings, add_lora, folded, freeze_copy, load_copy, reference_active
 from pixelis.errors import ConfigError
 
 __all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
@@ -49,12 +49,14 @@ class Policy:
         processor: its processor or tokenizer.
         base_name: what the base model was loaded from.
         chat: how conversations become tokens, see `pixelis.agents.chat.ChatFormat`.
+        came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
+        self.came_with_adapter = self.has_adapter
         if lora is not None and not self.has_adapter:
             self.model = add_lora(self.model, lora)
 
@@ -267,7 +269,9 @@ class Policy:
 
     @contextlib.contextmanager
     def reference(self) -> Iterator[None]:
-        """Make the model its own reference inside the block: the adapter is disabled, nothing is copied.
+        """Make the model its own reference inside the block.
+
+        The adapter is disabled and nothing is copied, unless `freeze_reference` has kept a trained adapter.
 
         Raises:
             ConfigError: there is no adapter to disable.
@@ -276,8 +280,19 @@ class Policy:
             raise ConfigError(
                 "a reference policy needs a LoRA adapter to disable; load with lora=LoraSettings()"
             )
-        with self.model.disable_adapter():
+        with reference_active(self.model):
             yield
+
+    def freeze_reference(self) -> None:
+        """Let the adapter as it is now be the `reference` from here on, as a frozen copy.
+
+        The copy is saved with the adapter, in its subfolder ``reference``.
+        """
+        freeze_copy(self.model)
+
+    def load_reference(self, folder: str | Path) -> None:
+        """Take over the frozen copy of an adapter folder that `save_adapter` wrote, if it holds one."""
+        load_copy(self.model, Path(folder))
 
     def folded(self) -> contextlib.AbstractContextManager[None]:
         """Inside the block the adapter is part of the weights, see `pixelis.agents.lora.folded`."""

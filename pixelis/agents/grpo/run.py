@@ -50,6 +50,8 @@ class TrainingRun:
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
         policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)
+        if config.beta and policy.came_with_adapter:  # the penalty is to where training starts, not to the base
+            policy.freeze_reference()
         path = config.output or free_run_path(config.env, config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
         run = cls(config, folder, env, policy)
@@ -74,6 +76,7 @@ class TrainingRun:
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
         policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
+        policy.load_reference(checkpoint / ADAPTER)
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
         with writing(folder.path):
