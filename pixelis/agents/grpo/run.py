@@ -50,7 +50,9 @@ class TrainingRun:
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
         policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)
-        if config.beta and policy.came_with_adapter:  # the penalty is to where training starts, not to the base
+        if (
+            config.beta and policy.came_with_adapter
+        ):  # the penalty is to where training starts, not to the base
             policy.freeze_reference()
         path = config.output or free_run_path(config.env, config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
