@@ -115,7 +115,7 @@ def report_layer(update: LayerUpdate, against: LayerUpdate | None = None) -> Lay
     cosine = None
     if against is not None:
         lengths = norm * math.sqrt(max(0.0, inner_product(against, against)))
-        cosine = inner_product(update, against) / lengths if lengths else None
+        cosine = max(-1.0, min(1.0, inner_product(update, against) / lengths)) if lengths else None
     return LayerReport(
         update.name,
         len(update.a),

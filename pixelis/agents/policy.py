@@ -247,6 +247,8 @@ class Policy:
         ids = torch.full((1, 2), self.chat.pad_id, device=self.device)
         keep = torch.tensor([[False, True]], device=self.device)
         positions = torch.arange(2, device=self.device)[None, None]
+        training = self.model.training
+        self.model.eval()  # dropout would draw from the generators, and a resumed run try at another step
         try:
             with torch.no_grad():
                 logits = self.forward(
@@ -254,6 +256,8 @@ class Policy:
                 ).logits
         except (IndexError, RuntimeError, TypeError):
             return False
+        finally:
+            self.model.train(training)
         return tuple(logits.shape[:-1]) == (1,)
 
     def _placed(self, value: torch.Tensor) -> torch.Tensor:

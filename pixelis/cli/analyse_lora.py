@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -113,13 +112,21 @@ def table_of(reports: Mapping[str, Sequence[LayerReport]]) -> Table:
             )
     by_name = [{layer.name: layer for layer in layers} for layers in reports.values()]
     names = list(dict.fromkeys(name for layers in by_name for name in layers))
-    shared = os.path.commonprefix([name.split(".") for name in names] if len(names) > 1 else [])
-    for name in names:
+    for name, short in zip(names, short_names(names), strict=True):
         cells = [cell for layers in by_name for cell in _cells(layers.get(name))]
-        table.add_row(".".join(name.split(".")[len(shared) :]), *cells)
+        table.add_row(short, *cells)
     listed = ", ".join(f"({number}) {name}" for number, name in enumerate(reports, start=1))
     table.caption = "rank: effective rank" + (f"; {listed}" if len(reports) > 1 else "")
     return table
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return dotted names without the parts that all of them begin with."""
+    parts = [name.split(".") for name in names]
+    same = 0
+    while all(len(part) > same + 1 and part[same] == parts[0][same] for part in parts):
+        same += 1
+    return [".".join(part[same:]) for part in parts]
 
 
 def draw(reports: Mapping[str, Sequence[LayerReport]], path: Path) -> None:
@@ -142,7 +149,7 @@ def draw(reports: Mapping[str, Sequence[LayerReport]], path: Path) -> None:
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)
     panels[0].legend(fontsize=8)
-    panels[-1].set_xticks(range(len(names)), names, rotation=90, fontsize=5)
+    panels[-1].set_xticks(range(len(names)), short_names(names), rotation=90, fontsize=6)
     figure.savefig(path)
 
 

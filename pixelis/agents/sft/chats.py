@@ -149,14 +149,15 @@ def _call(function: Mapping[str, Any]) -> str:
 
 def _image_names(message: Mapping[str, Any]) -> list[str]:
     parts = message["content"] if isinstance(message["content"], list) else []
-    names = [_image_name(part) for part in parts if part["type"] != "text"]
-    return [*names, message["image"]] if "image" in message else names
+    places = [part["image_url" if part["type"] == "image_url" else "image"] for part in parts if _shows(part)]
+    return [_path(place) for place in [*places, *([message["image"]] if "image" in message else [])]]
 
 
-def _image_name(part: Mapping[str, Any]) -> str:
-    if part["type"] == "image":
-        return part["image"]
-    place = part["image_url"]
+def _shows(part: Mapping[str, Any]) -> bool:
+    return part["type"] != "text"
+
+
+def _path(place: Any) -> str:
     name = place["url"] if isinstance(place, dict) else place
     if ("://" in name and not name.startswith("file://")) or name.startswith("data:"):
         raise ValueError(f"an image must be a path on this machine, got {name[:40]!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pixelis.agents.grpo.config import MODEL, UPDATE
 from pixelis.agents.grpo.options import option
-from pixelis.agents.sft.curriculum import RollbackRule, stages_from
+from pixelis.agents.sft.curriculum import Curriculum, RollbackRule, stages_from
 from pixelis.agents.sft.settings import SupervisedConfig
 from pixelis.errors import ConfigError
 
@@ -61,5 +61,14 @@ class SftConfig(SupervisedConfig):
             raise ConfigError("a curriculum has no epochs; give --steps")
         if self.curriculum and self.held_out == 0:
             raise ConfigError("a curriculum measures held-out demonstrations; give --held-out above 0")
-        stages_from(self.curriculum)
-        RollbackRule(self.rollback_tolerance, self.rollback_patience)
+        if self.curriculum:
+            self.make_curriculum()
+
+    def make_curriculum(self) -> Curriculum:
+        """Return the curriculum at its first stage.
+
+        Raises:
+            ConfigError: a stage is not what it should be; the message names it.
+        """
+        rule = RollbackRule(self.rollback_tolerance, self.rollback_patience)
+        return Curriculum(stages_from(self.curriculum), rule)

@@ -27,7 +27,6 @@ from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.sft.chats import load_chats
 from pixelis.agents.sft.config import SftConfig
-from pixelis.agents.sft.curriculum import stages_from
 from pixelis.agents.sft.demonstrate import demonstrations
 from pixelis.agents.sft.pool import Pool
 from pixelis.agents.sft.settings import SupervisedConfig
@@ -213,7 +212,7 @@ class SftRun(SupervisedRun[SftConfig, SftTrainer]):
         """Play or read the demonstrations and keep some apart."""
         episodes = fitting(collect_demonstrations(config, env, policy.chat), policy.max_context)
         pool = Pool.split(episodes, config.held_out, config.seed)
-        pool.require([level for stage in stages_from(config.curriculum) for level in stage.mix])
+        pool.require(config.make_curriculum().levels if config.curriculum else ())
         return pool
 
     @classmethod
@@ -233,8 +232,7 @@ def collect_demonstrations(config: SftConfig, env: TaskEnv | None, chat: ChatFor
         return load_chats(config.data, chat)
     if env is None:
         raise ConfigError("SFT needs demonstrations: give --env (its scripted policy plays) or --data FILE")
-    stages = stages_from(config.curriculum)
-    levels = sorted({level for stage in stages for level in stage.mix}) if stages else [config.difficulty]
+    levels = config.make_curriculum().levels if config.curriculum else (config.difficulty,)
     episodes: list[Episode] = []
     for number, level in enumerate(levels):
         first = DEMONSTRATION_SEED + number * config.demonstrations

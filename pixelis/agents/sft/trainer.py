@@ -11,7 +11,7 @@ from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sft.config import SftConfig
-from pixelis.agents.sft.curriculum import Curriculum, RollbackRule, stages_from
+from pixelis.agents.sft.curriculum import Curriculum
 from pixelis.agents.sft.learner import HeldOutScore, rate_factor
 from pixelis.agents.sft.pool import Draws, Pool
 from pixelis.agents.sft.stepper import Stepper
@@ -36,10 +36,7 @@ class SftTrainer(Stepper):
     def __init__(self, config: SftConfig, policy: Policy, run: RunFolder, pool: Pool) -> None:
         super().__init__(config, policy, run)
         self.config, self.pool = config, pool
-        self.curriculum: Curriculum | None = None
-        if config.curriculum:
-            rule = RollbackRule(config.rollback_tolerance, config.rollback_patience)
-            self.curriculum = Curriculum(stages_from(config.curriculum), rule)
+        self.curriculum = config.make_curriculum() if config.curriculum else None
         self._draws = Draws(self.pool.train, config.seed)
 
     @property
