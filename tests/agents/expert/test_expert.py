@@ -72,7 +72,7 @@ def rows(run: ExpertRun) -> list[dict[str, object]]:
     "changes",
     [
         pytest.param({"select": "best", "steps": 60}, id="best of 8"),
-        pytest.param({"select": "all", "batch_size": 64, "steps": 40}, id="all that succeeded"),
+        pytest.param({"select": "all", "batch_size": 64, "steps": 60}, id="all that succeeded"),
     ],
 )
 def test_the_toy_is_learnt(changes: dict[str, object], expert_config: Callable[..., ExpertConfig]):
