@@ -14,6 +14,7 @@ from pixelis.agents.grpo.config import MODEL
 from pixelis.agents.grpo.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
+from pixelis.cli.console import open_console
 from pixelis.errors import ConfigError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ def _analyse(words: Sequence[str]) -> int:
     if settings.plot:
         _require_matplotlib()
 
-    from rich.console import Console
-
     from pixelis.agents.lora_analysis import compare
     from pixelis.agents.run_folder import write_atomically, writing
 
@@ -80,7 +79,7 @@ def _analyse(words: Sequence[str]) -> int:
         write_atomically(folder / "layers.csv", csv_of(reports))
         if settings.plot:
             draw(reports, folder / "layers.png")
-    console = Console(highlight=False)
+    console = open_console()
     console.print(table_of(reports))
     console.print(f"saved in {folder}", soft_wrap=True)
     return 0

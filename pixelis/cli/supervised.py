@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pixelis.agents.grpo.config import RUN
 from pixelis.cli import INTERRUPTED
 from pixelis.cli.arguments import Arguments
+from pixelis.cli.console import open_console
 from pixelis.cli.interrupts import Interrupts
 
 if TYPE_CHECKING:
@@ -59,9 +60,7 @@ class Command:
         """Train; return the exit code."""
         config, resume = self.read(words)
 
-        from rich.console import Console  # what follows is slow to import; a wrong flag is told before
-
-        console = Console(highlight=False)
+        console = open_console()
         kind = self.run()
         with Interrupts() as interrupts:
             run = kind.resume(resume, config) if resume is not None else kind.start(config)

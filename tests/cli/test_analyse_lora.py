@@ -42,7 +42,7 @@ def test_two_adapters_side_by_side(adapters: list[Path], tmp_path: Path, capsys)
     assert {layer["name"] for layer in second} < {layer["name"] for layer in first}
     assert all(layer["cosine"] is None for layer in first)
     assert all(-1 <= layer["cosine"] <= 1 for layer in second)
-    lines = list(csv.DictReader((output / "layers.csv").open()))
+    lines = list(csv.DictReader((output / "layers.csv").read_text().splitlines()))
     assert len(lines) == len(first) + len(second)
     assert float(lines[0]["norm"]) == first[0]["norm"]
     assert (output / "layers.png").read_bytes().startswith(b"\x89PNG")

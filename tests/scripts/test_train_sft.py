@@ -91,7 +91,7 @@ def test_sft_then_grpo_by_commands(run, letter_model, tmp_path):
     ]
     (tmp_path / "echo.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chats * 20))
     words = ("--data", "echo.jsonl", *env, "--model", letter_model, "--epochs", 2, *SFT)
-    code, out, err = run("train_sft", *words, "--eval-episodes", 30, "--output", "sft")
+    code, _out, err = run("train_sft", *words, "--eval-episodes", 30, "--output", "sft")
     assert code == 0, err
     saved = json.loads((tmp_path / "sft" / "evaluation.json").read_text())
     assert saved["after"][0]["success_rate"] > saved["before"][0]["success_rate"] + 0.3

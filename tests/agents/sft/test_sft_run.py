@@ -83,7 +83,8 @@ def test_a_run_that_was_stopped_equals_one_that_was_not(
 
 def test_the_curriculum_leads_from_easy_to_hard(sft_config: Callable[..., SftConfig]):
     stages = {"one letter": CURRICULUM["one letter"], "both": {"mix": {0: 0.3, 1: 0.7}}}
-    run = train(sft_config(curriculum=stages, steps=60, eval_every=10, demonstrations=150, batch_size=16))
+    changes = {"steps": 60, "eval_every": 10, "demonstrations": 150, "batch_size": 16, "rollback_patience": 0}
+    run = train(sft_config(curriculum=stages, **changes))
     metrics = rows(run)
     curriculum = run.trainer.curriculum
     assert curriculum is not None
