@@ -116,7 +116,11 @@ class ChatFormat:
     # ------------------------------------------------------------------ segments
 
     def first(
-        self, text: str, image: np.ndarray | None = None, tools: Sequence[Mapping[str, Any]] = ()
+        self,
+        text: str,
+        image: np.ndarray | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        system: str = "",
     ) -> Segment:
         """Return the prompt: the tools, the first observation and the opening of the assistant's turn.
 
@@ -125,8 +129,11 @@ class ChatFormat:
             image: uint8 [H, W, 3] or None; ignored by a model without vision.
             tools: schemas in OpenAI's function form; listed in a system message if the template has no place
                 for them.
+            system: a system message; put before the text if the template has no place for it.
         """
         image = image if self.sees_images else None
+        if system:
+            return self._segment(self._render_with_system(system, text, tools, image is not None), image)
         user = self._message("user", self.harmless(text), image=image is not None)
         if not tools:
             rendered = self._render([user])
@@ -204,6 +211,23 @@ class ChatFormat:
         if listing in rendered:
             return rendered
         return self._render([self._message("user", f"{listing}\n\n{self.harmless(text)}", image=image)])
+
+    def _render_with_system(
+        self, system: str, text: str, tools: Sequence[Mapping[str, Any]], image: bool
+    ) -> str:
+        if tools and not self.reads_tools:
+            listing = "\n".join([_TOOLS_INTRO, *(json.dumps(tool, ensure_ascii=False) for tool in tools)])
+            return self._render_with_system(f"{system}\n\n{listing}", text, (), image)
+        system, schemas = self.harmless(system), list(tools) or None
+        user = self._message("user", self.harmless(text), image=image)
+        try:
+            rendered = self._render([self._message("system", system), user], tools=schemas)
+        except Exception:  # templates refuse a system role with whatever error they like
+            rendered = ""
+        if system.strip() in rendered and rendered:
+            return rendered
+        user = self._message("user", f"{system}\n\n{self.harmless(text)}", image=image)
+        return self._render([user], tools=schemas)
 
     def _suffix(self, text: str, *, image: bool) -> str:
         question, first, *_ = self._dummy()

@@ -6,12 +6,16 @@ import contextlib
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from pixelis.agents.loading import quiet_libraries
 from pixelis.errors import ConfigError
+
+REFERENCE = "reference"
+"""Name of the frozen copy of a trained adapter, and of the subfolder it is saved in."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,46 @@ def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
     leaves = {name.rsplit(".", 1)[-1] for name in wanted}
     outside = {name.rsplit(".", 1)[-1] for name in named if name not in wanted}
     return wanted if leaves & outside else sorted(leaves)
+
+
+def freeze_copy(model: Any) -> None:
+    """Add a frozen copy of the active adapter under the name `REFERENCE`, in place of an older one."""
+    import copy
+
+    import peft
+
+    active = model.active_adapter
+    if REFERENCE in model.peft_config:
+        model.delete_adapter(REFERENCE)
+    weights = peft.get_peft_model_state_dict(model, adapter_name=active)
+    with quiet_libraries():
+        model.add_adapter(REFERENCE, copy.deepcopy(model.peft_config[active]))
+        peft.set_peft_model_state_dict(model, weights, adapter_name=REFERENCE)
+    model.set_adapter(active)
+    model.eval()
+
+
+def load_copy(model: Any, folder: Path) -> None:
+    """Load the frozen copy that saving wrote into a subfolder; nothing where there is none."""
+    if (folder / REFERENCE / "adapter_config.json").is_file():
+        with quiet_libraries():
+            model.load_adapter(str(folder / REFERENCE), REFERENCE, is_trainable=False)
+        model.eval()
+
+
+@contextlib.contextmanager
+def reference_active(model: Any) -> Iterator[None]:
+    """Inside the block the frozen copy is the active adapter, or none is where there is no copy."""
+    if REFERENCE not in model.peft_config:
+        with model.disable_adapter():
+            yield
+        return
+    active = model.active_adapter
+    model.set_adapter(REFERENCE, inference_mode=True)
+    try:
+        yield
+    finally:
+        model.set_adapter(active)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,15 @@ import torch
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
-from pixelis.agents.lora import LoraSettings, add_lora, folded, streamline
+from pixelis.agents.lora import (
+    LoraSettings,
+    add_lora,
+    folded,
+    freeze_copy,
+    load_copy,
+    reference_active,
+    streamline,
+)
 from pixelis.agents.prefix.packing import Packing
 from pixelis.agents.prefix.scoring import packed_logprobs
 from pixelis.agents.prefix.support import Layout, fits, switched
@@ -54,6 +62,7 @@ class Policy:
         processor: its processor or tokenizer.
         base_name: what the base model was loaded from.
         chat: how conversations become tokens, see `pixelis.agents.chat.ChatFormat`.
+        came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None) -> None:
@@ -61,6 +70,7 @@ class Policy:
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         check_vocabulary(self.base, self.chat, self.base_name)
+        self.came_with_adapter = self.has_adapter
         if lora is not None and not self.has_adapter:
             self.model = add_lora(self.model, lora)
         streamline(self.model)
@@ -316,6 +326,8 @@ class Policy:
         ids = torch.full((1, 2), self.chat.pad_id, device=self.device)
         keep = torch.tensor([[False, True]], device=self.device)
         positions = torch.arange(2, device=self.device)[None, None]
+        training = self.model.training
+        self.model.eval()  # dropout would draw from the generators, and a resumed run try at another step
         try:
             with torch.no_grad():
                 logits = self.forward(
@@ -323,6 +335,8 @@ class Policy:
                 ).logits
         except (IndexError, RuntimeError, TypeError):
             return False
+        finally:
+            self.model.train(training)
         return tuple(logits.shape[:-1]) == (1,)
 
     def _placed(self, value: torch.Tensor) -> torch.Tensor:
@@ -338,7 +352,9 @@ class Policy:
 
     @contextlib.contextmanager
     def reference(self) -> Iterator[None]:
-        """Make the model its own reference inside the block: the adapter is disabled, nothing is copied.
+        """Make the model its own reference inside the block.
+
+        The adapter is disabled and nothing is copied, unless `freeze_reference` has kept a trained adapter.
 
         Raises:
             ConfigError: there is no adapter to disable.
@@ -347,8 +363,19 @@ class Policy:
             raise ConfigError(
                 "a reference policy needs a LoRA adapter to disable; load with lora=LoraSettings()"
             )
-        with self.model.disable_adapter():
+        with reference_active(self.model):
             yield
+
+    def freeze_reference(self) -> None:
+        """Let the adapter as it is now be the `reference` from here on, as a frozen copy.
+
+        The copy is saved with the adapter, in its subfolder ``reference``.
+        """
+        freeze_copy(self.model)
+
+    def load_reference(self, folder: str | Path) -> None:
+        """Take over the frozen copy of an adapter folder that `save_adapter` wrote, if it holds one."""
+        load_copy(self.model, Path(folder))
 
     def folded(self, seed: int = 0) -> contextlib.AbstractContextManager[None]:
         """Inside the block the adapter is part of the weights, see `pixelis.agents.lora.folded`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.console import Console
@@ -20,12 +21,20 @@ class TrainingProgress:
         minutes: the time limit, if there is one.
         done: steps that were finished in earlier sessions.
         elapsed_seconds: training time of those sessions.
+        tell: returns what is told of a step; by default what GRPO measures.
     """
 
     def __init__(
-        self, console: Console, steps: int, minutes: float | None, done: int, elapsed_seconds: float
+        self,
+        console: Console,
+        steps: int,
+        minutes: float | None,
+        done: int,
+        elapsed_seconds: float,
+        tell: Callable[[Row], str] | None = None,
     ) -> None:
         self._console, self._steps = console, steps
+        self._tell = tell or describe
         self._minutes, self._done, self._elapsed = minutes, done, elapsed_seconds
         self._first = done
         self._started = time.perf_counter()
@@ -54,7 +63,7 @@ class TrainingProgress:
         """Show the metrics of one step."""
         self._done = int(row["step"] or 0)
         self._elapsed = row["time/elapsed"] or 0.0
-        text = f"{describe(row)}  eta {self._remaining()}"
+        text = f"{self._tell(row)}  eta {self._remaining()}"
         if self._console.is_terminal:
             self._bar.update(self._task, completed=self._done, text=text)
         else:

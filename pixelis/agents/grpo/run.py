@@ -54,6 +54,8 @@ class TrainingRun:
         torch.manual_seed(config.seed)  # the adapter's first weights
         lora = LoraSettings(config.lora_rank, config.lora_alpha)
         policy = _load_policy(config, config.model, lora)
+        if config.beta and policy.came_with_adapter:
+            policy.freeze_reference()  # the penalty is to where training starts, not to the base
         path = config.output or free_run_path(config.env, config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
         run = cls(config, folder, env, policy)
@@ -77,6 +79,7 @@ class TrainingRun:
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
         env = _open_env(config)
         policy = _load_policy(config, checkpoint / ADAPTER)
+        policy.load_reference(checkpoint / ADAPTER)
         run = cls(config, folder, env, policy)
         run.trainer.restore(checkpoint)
         with writing(folder.path):

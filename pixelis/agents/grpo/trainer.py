@@ -277,4 +277,3 @@ def update_settings(config: TrainConfig) -> UpdateSettings:
         correction_cap=config.correction_cap,
     )
     return UpdateSettings(loss, config.temperature, config.epochs, config.micro_batch_size)
-

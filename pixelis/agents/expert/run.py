@@ -1,0 +1,25 @@
+"""A whole expert iteration run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pixelis.agents.expert.config import ExpertConfig
+from pixelis.agents.expert.trainer import ExpertTrainer
+from pixelis.agents.sft.run import SupervisedRun
+from pixelis.errors import ConfigError
+
+
+class ExpertRun(SupervisedRun[ExpertConfig, ExpertTrainer]):
+    """A run of expert iteration."""
+
+    def make_trainer(self, material: Any) -> ExpertTrainer:
+        """Return the trainer; there is nothing to prepare."""
+        if self.env is None:
+            raise ConfigError("expert iteration needs an environment; give --env")
+        return ExpertTrainer(self.config, self.policy, self.folder, self.env)
+
+    @classmethod
+    def default_name(cls, config: ExpertConfig) -> str:
+        """Return what a run without ``output`` is called after."""
+        return f"expert-{config.env.rpartition('/')[2]}"

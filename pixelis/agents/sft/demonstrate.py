@@ -1,0 +1,95 @@
+"""Demonstrations of scripted policies that play the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from pixelis.agents.chat import ChatFormat
+from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.rollout import EnvFactory, EpisodeRequest
+from pixelis.agents.scripted import Transcript, play_scripted
+from pixelis.errors import ConfigError
+
+
+def demonstrations(
+    chat: ChatFormat,
+    env: str | EnvFactory,
+    policies: str | Mapping[str, float],
+    seeds: Sequence[int],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mix_seed: int = 0,
+) -> list[Episode]:
+    """Let scripted policies play and tokenise what they said as if the model had sampled it.
+
+    Args:
+        chat: the chat format of the policy that will learn, ``policy.chat``.
+        env: a Gymnasium id or a factory.
+        policies: the name of a scripted policy of the env, or names with weights: each episode is played by
+            one of them, drawn in proportion.
+        seeds: reset seeds, one episode each.
+        options: reset options.
+        mix_seed: for the draw.
+
+    Raises:
+        ConfigError: an unknown policy, or weights that are negative or all zero.
+    """
+    mix = {policies: 1.0} if isinstance(policies, str) else dict(policies)
+    weights = np.array(list(mix.values()), dtype=float)
+    if not len(weights) or (weights < 0).any() or weights.sum() <= 0:
+        raise ConfigError(f"the mix of policies needs weights >= 0 with a positive sum, got {mix}")
+    names = np.random.default_rng(mix_seed).choice(list(mix), size=len(seeds), p=weights / weights.sum())
+    place = gym.make(env) if isinstance(env, str) else env()
+    try:
+        return [
+            as_demonstration(
+                chat, play_scripted(place, str(name), EpisodeRequest(seed, group, 0, options or {}))
+            )
+            for group, (seed, name) in enumerate(zip(seeds, names, strict=True))
+        ]
+    finally:
+        place.close()
+
+
+def as_demonstration(chat: ChatFormat, transcript: Transcript) -> Episode:
+    """Return a scripted episode with its tokens; the loss mask is True on what the policy said."""
+    episode = transcript.episode
+    for turn in transcript.turns:
+        add_observation(chat, episode, turn.text, turn.image, transcript.tools)
+        add_turn(chat, episode, turn.action)
+    return episode
+
+
+def add_observation(
+    chat: ChatFormat,
+    episode: Episode,
+    text: str,
+    image: np.ndarray | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+    system: str = "",
+) -> None:
+    """Append what the policy reads: the prompt of an empty episode, else a later observation.
+
+    Args:
+        chat: the chat format.
+        episode: changed in place.
+        text: the observation.
+        image: uint8 [H, W, 3] or None.
+        tools: schemas in OpenAI's function form, for the prompt.
+        system: a system message, for the prompt.
+    """
+    if episode.segments:
+        episode.segments.append(chat.later(text, image, int(episode.segments[-1].tokens[-1])))
+    else:
+        episode.segments.append(chat.first(text, image, tools, system))
+
+
+def add_turn(chat: ChatFormat, episode: Episode, text: str, *, learn: bool = True) -> None:
+    """Append a turn that the demonstrator said; ``learn`` decides whether its tokens count in the loss."""
+    tokens = chat.written(text)
+    make = Segment.written if learn else Segment.given
+    episode.segments.append(make(tokens, text=chat.decode(tokens)))

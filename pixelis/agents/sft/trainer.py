@@ -1,0 +1,118 @@
+"""The SFT trainer: batches of demonstrations by stage, measured on those held out."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pixelis.agents.metrics import Row
+from pixelis.agents.policy import Policy
+from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.sft.curriculum import Curriculum
+from pixelis.agents.sft.learner import HeldOutScore, rate_factor
+from pixelis.agents.sft.pool import Draws, Pool
+from pixelis.agents.sft.stepper import Stepper
+from pixelis.errors import CheckpointError
+
+_LOG = logging.getLogger(__name__)
+
+
+class SftTrainer(Stepper):
+    """Trains a policy's adapter on demonstrations.
+
+    Args:
+        config: see `SftConfig`.
+        policy: see `Stepper`.
+        run: where files go.
+        pool: the demonstrations, some held out.
+
+    Attributes:
+        curriculum: None without one.
+    """
+
+    def __init__(self, config: SftConfig, policy: Policy, run: RunFolder, pool: Pool) -> None:
+        super().__init__(config, policy, run)
+        self.config, self.pool = config, pool
+        self.curriculum = config.make_curriculum() if config.curriculum else None
+        self._draws = Draws(self.pool.train, config.seed)
+
+    @property
+    def total_steps(self) -> int:
+        """The step with which training ends."""
+        if self.config.steps is not None:
+            return self.config.steps
+        count = sum(map(len, self.pool.train.values()))
+        return self.config.epochs * math.ceil(count / self.config.batch_size)
+
+    def take_step(self, number: int) -> Row:
+        """Learn one batch; measure where it is time to."""
+        if self.curriculum is None:
+            batch = self._draws.batch(self.config.batch_size)
+        else:
+            batch = self._draws.mixed(self.config.batch_size, self.curriculum.stage.mix, number)
+        rate = self.config.lr * rate_factor(number - 1, self.total_steps, self.config.warmup)
+        step = self.learner.step(batch, rate)
+        row: Row = {
+            "train/loss": step.loss,
+            "train/grad_norm": step.grad_norm,
+            "train/lr": step.learning_rate,
+            "train/epochs": self._draws.epochs,
+            "tokens/demonstrated": step.tokens,
+            "tokens/fill": step.fill,
+        }
+        if self.curriculum is not None:
+            row["curriculum/stage"] = self.curriculum.index
+        if number % self.config.eval_every == 0 or number == self.total_steps:
+            row |= self._measure(number)
+        return row
+
+    def progress(self) -> dict[str, Any]:
+        """Return the state of draws and curriculum, and which demonstrations they are of."""
+        return {
+            "draws": self._draws.state(),
+            "curriculum": self.curriculum.state() if self.curriculum is not None else None,
+            "demonstrations": self.pool.digest,
+        }
+
+    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+        """Take over what `progress` returned.
+
+        Raises:
+            CheckpointError: the demonstrations are not those that the run began with.
+        """
+        if progress["demonstrations"] != self.pool.digest:
+            raise CheckpointError(
+                "the demonstrations are not those that the run began with; put the file back, or start anew"
+            )
+        self._draws.restore(progress["draws"])
+        if self.curriculum is not None:
+            self.curriculum.restore(progress["curriculum"])
+
+    # ------------------------------------------------------------------ private
+
+    def _measure(self, number: int) -> Row:
+        levels = [level for level, episodes in self.pool.held_out.items() if episodes]
+        scores = {level: self.learner.score(self.pool.held_out[level]) for level in levels}
+        if not scores:
+            return {}
+        tokens = sum(score.tokens for score in scores.values())
+        row: Row = {
+            "held_out/loss": sum(score.loss * score.tokens for score in scores.values()) / tokens,
+            "held_out/accuracy": sum(score.accuracy * score.tokens for score in scores.values()) / tokens,
+        }
+        if len(scores) > 1:
+            for level, score in scores.items():
+                row[f"held_out/loss/level{level}"] = score.loss
+                row[f"held_out/accuracy/level{level}"] = score.accuracy
+        if self.curriculum is not None:
+            self._observe(number, self.curriculum, scores)
+        return row
+
+    def _observe(self, number: int, curriculum: Curriculum, scores: Mapping[int, HeldOutScore]) -> None:
+        metrics = {level: {"loss": each.loss, "accuracy": each.accuracy} for level, each in scores.items()}
+        event = curriculum.observe(number, metrics)
+        if event is not None:
+            _LOG.info("step %d: %s to stage %r", number, event, curriculum.stage.name)

@@ -1,0 +1,55 @@
+"""``scripts/expert_iteration.py``: best-of-n, then SFT on it, and again; from flags and YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pixelis.agents.expert.config import ExpertConfig
+from pixelis.cli import run_command
+from pixelis.cli.supervised import Command, number
+
+if TYPE_CHECKING:
+    from pixelis.agents.expert.run import ExpertRun
+    from pixelis.agents.metrics import Row
+
+
+def _run() -> type[ExpertRun]:
+    from pixelis.agents.expert.run import ExpertRun
+
+    return ExpertRun
+
+
+def describe(row: Row) -> str:
+    """Return the numbers of a round that a person watches, in one line."""
+    means = f"(mean of 10: {number(row['success/ma10'], '.2f')})"
+    return "  ".join(
+        [
+            f"success {number(row['success/rate'], '.2f')} {means}",
+            f"reward {number(row['reward/mean'], '.3f')}",
+            f"kept {row['expert/kept']} of {row['episodes/count']}",
+            f"loss {number(row['train/loss'], '.4f')}",
+        ]
+    )
+
+
+COMMAND = Command(
+    program="expert_iteration.py",
+    description="""\
+Train a model by expert iteration: play, keep the best episodes, learn them by SFT, and again. A baseline for
+train_agent.py, with the same tasks at the same seed.
+Every setting below is also a key of the YAML file given with --config; flags win over the file.""",
+    examples="""\
+examples:
+  expert_iteration.py --env Pixelis/ZoomRead-v0 --steps 50
+  expert_iteration.py --select all --restart --epochs 3
+  expert_iteration.py --resume runs/expert-zoomread-pixelis-tiny-seed0""",
+    settings=ExpertConfig,
+    run=_run,
+    describe=describe,
+)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    return run_command(COMMAND, words)
