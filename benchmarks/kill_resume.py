@@ -231,7 +231,8 @@ def main() -> int:
     same_weights = adapter_bytes(place / "killed") == adapter_bytes(place / "whole")
     exact = sum(kill.exact for kill in kills)
     print(
-        f"{exact} of {len(kills)} exact; all {plan.steps} rows equal: {same_rows}; same adapter: {same_weights}"
+        f"{exact} of {len(kills)} exact; all {plan.steps} rows equal: {same_rows}; "
+        f"same adapter: {same_weights}"
     )
     return 0 if exact == len(kills) and same_rows and same_weights else 1
 

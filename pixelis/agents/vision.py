@@ -24,7 +24,7 @@ class ImageFeatures:
 
     def __init__(self, base: Any) -> None:
         self._base = base
-        self._known: WeakIdKeyDictionary[torch.Tensor, Any] = WeakIdKeyDictionary()
+        self._known = WeakIdKeyDictionary()  # pixel tensor → encoding
         taken = inspect.signature(base.forward).parameters
         self._precomputes = _PRECOMPUTED in taken and hasattr(base, "get_image_features")
 

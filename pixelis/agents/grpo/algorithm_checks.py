@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pixelis.agents.grpo.credit import TURN_SCALES
 from pixelis.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ def check_algorithm(config: TrainConfig) -> None:
     Raises:
         ConfigError: naming the first one.
     """
+    if config.credit == "turn" and config.advantage_scale not in TURN_SCALES:
+        raise ConfigError(
+            f"advantage_scale must be one of {', '.join(TURN_SCALES)} with credit turn, got "
+            f"{config.advantage_scale!r}; choose one of them, or credit episode"
+        )
     if config.algorithm == "grpo":
         return
     for name, off in _GROUP_ONLY.items():

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pixelis.agents.episode import Episode
-from pixelis.agents.grpo.advantages import ADVANTAGE_SCALES, STD_EPSILON, ZERO_STD, AdvantageScale
+from pixelis.agents.grpo.advantages import STD_EPSILON, ZERO_STD, AdvantageScale
+
+TURN_SCALES = ("group", "batch", "none")
 
 
 def returns_to_go(rewards: Sequence[float] | np.ndarray, gamma: float = 1.0) -> np.ndarray:
@@ -133,8 +135,8 @@ def _checked(returns: np.ndarray, scale: AdvantageScale) -> np.ndarray:
         raise ValueError(f"returns must have shape [groups, members, turns], got {returns.shape}")
     if np.isinf(returns).any():
         raise ValueError("returns must be finite, or NaN where a turn was not played; got an infinite one")
-    if scale not in ADVANTAGE_SCALES:
-        raise ValueError(f"scale must be one of {ADVANTAGE_SCALES}, got {scale!r}")
+    if scale not in TURN_SCALES:
+        raise ValueError(f"scale must be one of {TURN_SCALES}, got {scale!r}")
     return returns
 
 

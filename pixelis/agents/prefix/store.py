@@ -124,17 +124,13 @@ class PrefixStore:
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
         """Write the new keys and values [n, K, w, D]; return attention [n, w, H, D]."""
         states = self._layers[layer]
-        own = tuple(room[:, :, : self._columns] for room in states.own)
+        own = states.own[0][:, :, : self._columns], states.own[1][:, :, : self._columns]
         for room, new in zip(own, (key, value), strict=True):
             room[self._cells[0], :, self._cells[1]] = new.transpose(1, 2)
         if self._width == 1:
-            return self._attend_step(states, own, query, scaling)
+            return attend_step(query[:, :, 0], states.prefix, own, self._hidden, scaling, self._grid)[:, None]
         prefix = states.prefix[0][self._owners], states.prefix[1][self._owners]
         return attend_rows(query, prefix, own, self._mask, scaling).transpose(1, 2)
-
-    def _attend_step(self, states: _Layer, own: tuple[Tensor, ...], query: Tensor, scaling: float) -> Tensor:
-        pair = own[0], own[1]
-        return attend_step(query[:, :, 0], states.prefix, pair, self._hidden, scaling, self._grid)[:, None]
 
     # ------------------------------------------------------------------ private
 
