@@ -22,7 +22,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "agents" / "grpo"))
 
-from letter_model import build_letter_model  # noqa: E402
+from letter_model import build_letter_model  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 from pixelis.agents.expert.config import ExpertConfig  # noqa: E402
 from pixelis.agents.expert.run import ExpertRun  # noqa: E402
@@ -119,7 +119,7 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--lrs", type=float, nargs="+", default=[0.001, 0.003, 0.01])
-    parser.add_argument("--turns", type=int, nargs="+", default=[1])
+    parser.add_argument("--turns", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--steps", type=int, default=40, help="of 64 episodes each")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "results" / "expert_iteration.json")
     arguments = parser.parse_args()

@@ -20,12 +20,14 @@ from pixelis.cli.train import read_settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sft.md").read_text(encoding="utf-8")
+QUICK = "--steps 1 --groups 1 --group-size 2 --max-new-tokens 2"
 SHORT = {
-    "train_sft.py": "--steps 2 --demonstrations 4 --batch-size 2 --eval-episodes 0",
-    "train_agent.py": "--steps 1 --groups 1 --group-size 2 --eval-episodes 0 --max-new-tokens 2",
+    "train_sft.py": "--steps 2 --demonstrations 4 --batch-size 2",
+    "train_agent.py": QUICK,
     "analyse_lora.py": "",
-    "expert_iteration.py": "--steps 1 --groups 1 --group-size 2 --eval-episodes 0 --max-new-tokens 2",
+    "expert_iteration.py": QUICK,
 }
+PLAY = "--eval-episodes 0 --env-kwargs.reader truth"  # no OCR engine, which takes seconds to load
 
 
 def blocks(language: str) -> list[str]:
@@ -71,7 +73,7 @@ def test_the_commands_of_the_page_work_one_after_the_other(tmp_path: Path):
     (chats,) = blocks("json")
     (tmp_path / "chats.jsonl").write_text(chats * 4)
     for _, script, *words in commands():
-        extra = shlex.split(SHORT[Path(script).name])
+        extra = shlex.split(SHORT[Path(script).name] + (f" {PLAY}" if "--env" in words else ""))
         run(tmp_path, [sys.executable, str(ROOT / script), *words, *extra])
     newest = sorted((tmp_path / "runs" / "grpo" / "checkpoints").iterdir())[-1]
     assert (newest / "adapter" / "reference" / "adapter_config.json").is_file()

@@ -27,7 +27,7 @@ def chats(tmp_path: Path) -> Path:
         {"messages": [{"role": "user", "content": q}, {"role": "assistant", "content": a}]}
         for q, a in itertools.pairwise(letters)
     ]
-    (tmp_path / "chats.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines * 30))
+    (tmp_path / "chats.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines * 16))
     return tmp_path / "chats.jsonl"
 
 
@@ -54,7 +54,7 @@ def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(run, start, let
         "--model",
         letter_model,
         "--epochs",
-        4,
+        3,
         "--packing",
         *SFT,
         "--checkpoint-every",
@@ -65,11 +65,11 @@ def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(run, start, let
     assert "held out: loss" in out and "the adapter, for --model: whole/adapter" in out
     metrics = tmp_path / "cut" / "metrics.jsonl"
     process = start("train_sft", *words, "--output", "cut")
-    wait_for_step(process, metrics, 20)
+    wait_for_step(process, metrics, 8)
     process.kill()
     process.communicate()
     process = start("train_sft", "--resume", "cut")
-    wait_for_step(process, metrics, 50)
+    wait_for_step(process, metrics, 20)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     if process.returncode == 130:  # the signal came before the end
