@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pixelis.agents.episode import Episode
 from pixelis.agents.policy import LoraSettings, Policy
@@ -84,6 +87,35 @@ def test_an_episode_is_the_same_alone_and_in_a_batch(
     assert not any(same(one, other) for one, other in zip(together, other_seed, strict=True))
     members = [episode.tokens[episode.loss_mask][:6].tolist() for episode in together[:3]]
     assert members[0] != members[1] != members[2]  # one prompt, three generators
+
+
+@given(data=st.data())
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_batch_no_order_and_no_thread_changes_an_episode(
+    data: st.DataObject, text_policy: Policy, counting_env: Callable[..., gym.Env]
+):
+    """Any selection in any order, envs that answer in any order, some that fail: the tokens stay."""
+    expected = collect(text_policy, counting_env, REQUESTS, SETTINGS, 4)
+    rows = data.draw(st.lists(st.integers(0, 8), min_size=1, max_size=9, unique=True), "rows")
+    threads = data.draw(st.integers(1, 4), "threads")
+    pauses = data.draw(st.lists(st.sampled_from([0.0, 0.002]), min_size=9, max_size=9), "pauses")
+    broken = data.draw(st.sampled_from([*rows, None]), "broken")
+    lost = REQUESTS[broken].seed if broken is not None else None
+
+    class Odd(counting_env):  # type: ignore[misc, valid-type]
+        def step(self, action):
+            time.sleep(pauses[(self.resets + self.turn + len(action)) % 9])
+            return super().step(action)
+
+        def reset(self, *, seed=None, options=None):
+            if seed == lost:
+                raise RuntimeError("lost")
+            return super().reset(seed=seed, options=options)
+
+    with Collector(Odd, env_threads=threads) as collector:
+        episodes = collector.collect(text_policy, [REQUESTS[row] for row in rows], SETTINGS, 4)
+    for row, episode in zip(rows, episodes, strict=True):
+        assert same(episode, expected[row]) if REQUESTS[row].seed != lost else not episode.valid_for_training
 
 
 def test_greedy_members_agree(text_policy: Policy, counting_env: Callable[..., gym.Env]):

@@ -19,13 +19,23 @@ def test_settings_go_there_and_back(tmp_path):
     assert run.checkpoints.is_dir() and run.trajectories.is_dir()
 
 
-def test_a_run_is_never_overwritten(tmp_path):
+@pytest.mark.parametrize("trace", ["metrics.jsonl", "checkpoints/step-00000000/manifest.json"])
+def test_a_run_is_never_overwritten(tmp_path, trace):
     RunFolder.create(tmp_path, {"lr": 1})
+    (tmp_path / trace).parent.mkdir(exist_ok=True)
+    (tmp_path / trace).touch()
     with pytest.raises(
         ConfigError, match=r"already holds a run; resume it with --resume .* or choose another --output"
     ):
         RunFolder.create(tmp_path, {"lr": 2})
     assert RunFolder.open(tmp_path)[1] == {"lr": 1}
+
+
+def test_a_run_that_has_left_nothing_but_its_settings_may_begin_again(tmp_path):
+    RunFolder.create(tmp_path, {"lr": 1})
+    (tmp_path / "checkpoints" / ".unfinished-00000000").mkdir()
+    RunFolder.create(tmp_path, {"lr": 2})
+    assert RunFolder.open(tmp_path)[1] == {"lr": 2}
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_errors_come_through():
 def test_a_late_call_abandons_the_env_and_closes_it_when_it_returns_after_all(gate):
     env = TimedEnv(lambda: GatedEnv("step", gate=gate), SECONDS)
     inner = env.unwrapped
+    assert isinstance(inner, GatedEnv)
     env.reset(seed=1)
     with pytest.raises(EnvTimeoutError, match=r"step did not return within 1\.5 s"):
         env.step("a")

@@ -51,7 +51,11 @@ class Trainer:
     """Trains a policy's adapter, by GRPO or PPO, and keeps the run's files.
 
     Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes
-    on as if it had not been.
+    on as if it had not been. That holds for a stop inside a step too. A checkpoint holds no rollout: the step
+    that was cut off is played again, by the same weights with the same seeds, and gives the same episodes.
+    Saving them would cost a write a step (pictures included) to spare a killed run part of one rollout. It
+    takes envs that depend on their seed alone. Where one does not, or a time limit strikes, the step has new
+    episodes and its old ones leave no trace: their metrics are dropped.
 
     Args:
         config: see `TrainConfig`.

@@ -13,14 +13,16 @@ class FaultEnv(EchoEnv):
     """The echo toy; some episodes go wrong, as decided by their seeds alone.
 
     Args:
-        hang: the call that never returns, ``reset`` or ``step``; none by default.
+        hang: the call that never returns, ``make``, ``reset`` or ``step``; none by default.
         every: it happens in episodes whose seed is divisible by this.
-        jackpot: reward of a right answer in those episodes.
+        jackpot: in those episodes, a reward for any answer that begins with a to d; none by default.
         flat: every answer is right.
     """
 
-    def __init__(self, hang: str = "", every: int = 2, jackpot: float = 1.0, flat: bool = False) -> None:
+    def __init__(self, hang: str = "", every: int = 2, jackpot: float = 0.0, flat: bool = False) -> None:
         super().__init__()
+        if hang == "make":
+            threading.Event().wait()
         self.hang, self.every, self.jackpot, self.flat = hang, every, jackpot, flat
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
@@ -35,7 +37,9 @@ class FaultEnv(EchoEnv):
         if self.flat:
             action = self.letter
         observation, reward, over, truncated, info = super().step(action)
-        return observation, reward * (self.jackpot if self.struck else 1.0), over, truncated, info
+        if self.struck and "a" <= action < "e":
+            reward += self.jackpot
+        return observation, reward, over, truncated, info
 
 
 if "Toy/Fault-v0" not in gym.registry:
