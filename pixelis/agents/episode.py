@@ -7,8 +7,10 @@ observation that followed, the next sampled turn, and so on.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,15 @@ class Segment:
     def __len__(self) -> int:
         """Return the number of tokens."""
         return len(self.tokens)
+
+    @cached_property
+    def content(self) -> bytes:
+        """A digest of tokens and images; segments that agree in it are the same to a model."""
+        digest = hashlib.sha256(self.tokens.tobytes())
+        for name, value in sorted(self.images.items()):
+            digest.update(f"{name}{value.dtype}{tuple(value.shape)}".encode())
+            digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        return digest.digest()
 
     @property
     def sampled(self) -> bool:

@@ -67,7 +67,7 @@ def _joined(outputs: Sequence[Any]) -> Any:
     parts: dict[str, Any] = {"pooler_output": _chained([each.pooler_output for each in outputs])}
     layers = [each.get("deepstack_features") for each in outputs]
     if layers[0] is not None:
-        parts["deepstack_features"] = [torch.cat(layer) for layer in zip(*layers, strict=True)]
+        parts["deepstack_features"] = [_chained(layer) for layer in zip(*layers, strict=True)]
     return type(first)(**parts)
 
 

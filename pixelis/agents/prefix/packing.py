@@ -1,7 +1,7 @@
 """Episodes laid out in one row of tokens, what several of them begin with only once.
 
 [prefix 0 | prefix 1 | ... | rest of episode 0 | rest of episode 1 | ...]. An episode's prefix is its first
-segment; episodes share it when they hold the same `Segment` object, as the members of a group do.
+segment; episodes share it when its tokens and images are the same, as for the members of a group.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Packing:
         """Lay out episodes; None if one of them begins with a sampled token or ends with its prompt."""
         if any(len(each.segments) < 2 or each.segments[0].sampled for each in episodes):
             return None
-        numbers: dict[int, int] = {}
-        owners = [numbers.setdefault(id(each.segments[0]), len(numbers)) for each in episodes]
+        numbers: dict[bytes, int] = {}
+        owners = [numbers.setdefault(each.segments[0].content, len(numbers)) for each in episodes]
         prefixes = [episodes[owners.index(index)].segments[0] for index in range(len(numbers))]
         starts = [len(each.segments[0]) for each in episodes]
         rests = [each.tokens[start:] for each, start in zip(episodes, starts, strict=True)]

@@ -13,13 +13,13 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from pixelis.agents.checkpoint import latest_checkpoint
+from pixelis.agents.decoding import SharedMemory
 from pixelis.agents.grpo.optimiser import Optimiser
 from pixelis.agents.grpo.run import TrainingRun, train
 from pixelis.agents.grpo.seeds import task_seeds
 from pixelis.agents.grpo.trainer import Trainer
 from pixelis.agents.grpo.update import Updater
 from pixelis.agents.metrics import MetricsLog, read_metrics
-from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
 from pixelis.errors import CheckpointError, ConfigError
 
@@ -58,7 +58,7 @@ def stop_at(monkeypatch, owner, name, call, *, after=False, begun=lambda: True):
 # checkpoint. The run stops in step 4, so that step 3, which was written down, has to be done again as well.
 CYCLE = {"steps": 5, "checkpoint_every": 2, "epochs": 2, "micro_batch_size": 4, "env_kwargs": {"turns": 2}}
 MOMENTS = {
-    "between the turns of a rollout": (Policy, "logits_at", 2, False),
+    "between the turns of a rollout": (SharedMemory, "read", 1, False),
     "after the rollout": (Updater, "update", 1, False),
     "in the first epoch, between two micro-batches": (Updater, "_forward", 2, False),
     "between the epochs": (Optimiser, "step", 1, True),
@@ -238,7 +238,5 @@ def test_one_update_that_is_not_finite_is_skipped_and_training_goes_on(toy_confi
 
 
 def test_a_group_of_one_is_one_clear_error(toy_config):
-    with pytest.raises(
-        ConfigError, match=r"group_size must be at least 2, got 1: an advantage is .* --group-size"
-    ):
+    with pytest.raises(ConfigError, match=r"group_size must be at least 2 .*got 1: an episode is compared"):
         toy_config(group_size=1)

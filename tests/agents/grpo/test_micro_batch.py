@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pixelis.agents.checkpoint import latest_checkpoint, verify_checkpoint
+from pixelis.agents.decoding import SharedMemory
 from pixelis.agents.grpo.batch import make_batch
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.micro_batch import MicroBatchSize, is_out_of_memory, told_memory
@@ -44,20 +45,20 @@ class SmallMemory:
     def __init__(self, monkeypatch, rows, fault=cpu_allocator_error, where="forward"):
         self.rows, self.fault, self.where = rows, fault, where
         self.seen: list[int] = []
-        original = Policy.forward
+        original = Policy.logprobs
 
-        def forward(policy, tokens, *inputs, **options):
+        def logprobs(policy, episodes, *inputs, **options):
             training = torch.is_grad_enabled()
-            self.seen.append(len(tokens))
-            full = len(tokens) > self.rows
+            self.seen.append(len(episodes))
+            full = len(episodes) > self.rows
             if full and self.where == ("forward" if training else "reference"):
                 self.fault()
-            output = original(policy, tokens, *inputs, **options)
+            output = original(policy, episodes, *inputs, **options)
             if full and training and self.where == "backward":
-                output.logits.register_hook(lambda _: self.fault())
+                output.logprobs.register_hook(lambda _: self.fault())
             return output
 
-        monkeypatch.setattr(Policy, "forward", forward)
+        monkeypatch.setattr(Policy, "logprobs", logprobs)
 
 
 @pytest.fixture
@@ -170,19 +171,12 @@ def test_the_smaller_micro_batch_is_kept_over_a_resume(toy_config, monkeypatch):
     verify_checkpoint(checkpoint)
     assert read_json(checkpoint / "progress.json")["micro_batch_size"] == 1
     with TrainingRun.resume(config.output, config) as resumed:
-        assert resumed.trainer._updater.micro_batch.value == 1
+        assert resumed.trainer._learner.micro_batch.value == 1
 
 
 def test_memory_that_runs_out_while_sampling_is_one_clear_error(toy_config, monkeypatch):
-    original = Policy.logits_at
-
-    def logits_at(policy, keep, *inputs, **options):
-        if options.get("use_cache"):
-            cpu_allocator_error()
-        return original(policy, keep, *inputs, **options)
-
     with TrainingRun.start(toy_config()) as run:
-        monkeypatch.setattr(Policy, "logits_at", logits_at)
+        monkeypatch.setattr(SharedMemory, "step", lambda *_: cpu_allocator_error())
         message = r"out of memory while sampling 16 episodes at once .*fewer --groups"
         with pytest.raises(TrainingError, match=message):
             run.train()

@@ -49,7 +49,7 @@ def test_what_cannot_be_trained_on_pays_nothing(policy, play):
 
 def test_penalties_are_taken_off_before_episodes_are_compared(play):
     episodes = [play(1.0, member=0), play(1.0, member=1), play(1.0, group=1), play(0.0, group=1, member=1)]
-    penalties = np.array([[0.5, 0.0], [0.5, 0.5]])
+    penalties = np.array([0.5, 0.0, 0.5, 0.5])
     batch = make_batch(
         episodes, groups=2, group_size=2, scale="none", max_completion_length=8, penalties=penalties
     )

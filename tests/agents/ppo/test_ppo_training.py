@@ -49,7 +49,7 @@ def test_the_batch_by_hand(learner, play):
 
 
 def test_the_head_is_fitted_to_the_returns(learner, play):
-    work = learner(value_epochs=50, value_lr=0.05, value_clip=10.0)
+    work = learner(group_size=2, value_epochs=50, value_lr=0.05, value_clip=10.0)
     episodes = [play(float(m), member=m, turn_rewards=[float(m)]) for m in range(2)]
     for episode, token in zip(episodes, (3, 6), strict=True):
         episode.segments[0].tokens[:] = token
@@ -61,7 +61,8 @@ def test_the_head_is_fitted_to_the_returns(learner, play):
 
 
 def test_no_valid_episode_trains_nothing(learner, play):
-    work, played = learner(), Played([play(valid_for_training=False)], 1)
+    failed = [play(member=m, valid_for_training=False) for m in range(4)]
+    work, played = learner(), Played(failed, 1)
     row = work.update(work.batch(played, 1), played, 1)
     assert row["value/loss"] is None and row["policy/loss"] is None
 
