@@ -35,6 +35,23 @@ def test_steps_with_pictures(config):
     assert any(changed)
 
 
+@pytest.mark.parametrize("changes", [{"credit": "turn", "replay_ratio": 0.5}, {"algorithm": "ppo"}])
+def test_stored_pictures_and_values_survive_a_stop(config, tmp_path, changes):
+    rows = []
+    for name, stops in (("whole", [3]), ("halves", [2, 3])):
+        settings = config.with_values(output=str(tmp_path / name), steps=3, **changes)
+        with TrainingRun.start(settings) as run:
+            trainer = run.trainer
+            run.train(should_stop=lambda: trainer.finished_steps >= stops[0])  # noqa: B023
+        if len(stops) > 1:
+            with TrainingRun.resume(settings.output, settings) as run:
+                run.train()
+        found = read_metrics(run.folder.metrics)
+        rows.append([{k: v for k, v in row.items() if not k.startswith("time/")} for row in found])
+    assert rows[0] == rows[1] and len(rows[0]) == 3
+    assert "replay_ratio" not in changes or rows[0][-1]["replay/drawn"] > 0
+
+
 @pytest.mark.slow
 def test_a_vision_model_learns(config):
     """Small letters are 26 of 262 tokens; the policy finds out that they pay."""
