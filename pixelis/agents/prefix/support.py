@@ -71,7 +71,12 @@ def fits(policy: Policy) -> bool:
 
     A few random tokens are scored both ways. What stands against it is logged.
     """
-    problem = _problem(policy)
+    training = policy.model.training
+    policy.model.eval()  # dropout would make both ways differ, and draw from the generators
+    try:
+        problem = _problem(policy)
+    finally:
+        policy.model.train(training)
     if problem is not None:
         name = type(policy.base).__name__
         _LOG.warning("%s reads every episode by itself (slower): %s", name, problem)
