@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,6 +11,27 @@ from torch.utils.checkpoint import checkpoint
 
 CHUNK_ELEMENTS = 2**24
 """Largest number of logits that exist at the same time (64 MiB in float32), if more than one row."""
+
+
+class TokenLogprobs(NamedTuple):
+    """What `Policy.logprobs` returns; B episodes, T tokens in the longest.
+
+    Attributes:
+        logprobs: float32 [B, T], log-probability of each sampled token given all before it; 0 elsewhere.
+        mask: bool [B, T], True where the policy sampled the token.
+        entropy: float32 [B, T], entropy in nats of the distribution it was drawn from; 0 elsewhere, no
+            gradient.
+    """
+
+    logprobs: Tensor
+    mask: Tensor
+    entropy: Tensor
+
+    @classmethod
+    def placed(cls, mask: Tensor, logprobs: Tensor, entropy: Tensor) -> TokenLogprobs:
+        """Put values [M] of the sampled tokens, row by row, where ``mask`` says they stand."""
+        zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
+        return cls(zeros.masked_scatter(mask, logprobs), mask, zeros.masked_scatter(mask, entropy))
 
 
 def score(

@@ -7,13 +7,14 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, join_images
+from pixelis.agents.head import TokenLogprobs
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
 from pixelis.agents.lora import (
     LoraSettings,
@@ -35,21 +36,6 @@ __all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
 
 # Finite, so that p * log p of a forbidden token is 0 and not NaN.
 FORBIDDEN_LOGIT = torch.finfo(torch.float32).min
-
-
-class TokenLogprobs(NamedTuple):
-    """What `Policy.logprobs` returns; B episodes, T tokens in the longest.
-
-    Attributes:
-        logprobs: float32 [B, T], log-probability of each sampled token given all before it; 0 elsewhere.
-        mask: bool [B, T], True where the policy sampled the token.
-        entropy: float32 [B, T], entropy in nats of the distribution it was drawn from; 0 elsewhere, no
-            gradient.
-    """
-
-    logprobs: torch.Tensor
-    mask: torch.Tensor
-    entropy: torch.Tensor
 
 
 class Policy:
@@ -229,7 +215,7 @@ class Policy:
         chosen, spread = packed_logprobs(self, episodes, packing, temperature)
         masks = [torch.from_numpy(episode.loss_mask) for episode in episodes]
         mask = torch.nn.utils.rnn.pad_sequence(masks, batch_first=True).to(self.device)
-        return _spread_out(mask, chosen, spread)
+        return TokenLogprobs.placed(mask, chosen, spread)
 
     def padded_logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
         """Do what `logprobs` does by transformers' own forward, each episode a row of its own."""
@@ -243,7 +229,7 @@ class Policy:
         chosen = everything.gather(-1, tokens[mask][:, None])[:, 0]
         with torch.no_grad():
             spread = -(everything.exp() * everything).sum(-1)
-        return _spread_out(mask, chosen, spread)
+        return TokenLogprobs.placed(mask, chosen, spread)
 
     # ------------------------------------------------------------------ shared prefixes
 
@@ -404,8 +390,3 @@ class Policy:
         with quiet_libraries():
             model.save_pretrained(str(folder))
             self.processor.save_pretrained(str(folder))
-
-
-def _spread_out(mask: torch.Tensor, chosen: torch.Tensor, spread: torch.Tensor) -> TokenLogprobs:
-    zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
-    return TokenLogprobs(zeros.masked_scatter(mask, chosen), mask, zeros.masked_scatter(mask, spread))
