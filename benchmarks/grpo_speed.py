@@ -164,7 +164,10 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
             even = sum(character in "02468" for character in action)
             return {"text": ""}, even / max(1, len(action)), True, False, {}
 
-    gym.register("Bench/Words-v0", entry_point=lambda: Words())
+    def make_words(**_: Any) -> gym.Env[Any, Any]:
+        return Words()
+
+    gym.register("Bench/Words-v0", entry_point=make_words)  # pyright: ignore[reportArgumentType]
     config = TrainConfig(
         env="Bench/Words-v0",
         model=arguments.model,

@@ -136,7 +136,8 @@ def make_trainer(folder: str, rewards: list[list[float | None]], kind: Any = Pro
         max_completion_length=MAX_COMPLETION_LENGTH,
         **settings,
     )
-    return kind(
+    trainer: Any = kind  # else the attributes of the default probe are taken for its arguments
+    return trainer(
         model=Qwen2ForCausalLM(config),
         args=options,
         processing_class=tokenizer,
@@ -235,7 +236,8 @@ def correction(settings: dict[str, Any], given: dict[str, torch.Tensor]) -> dict
 
 def penalised(beta: float, given: dict[str, torch.Tensor]) -> dict[str, Any]:
     """Run RLOO's scoring with the KL in the reward, on completions of 6, 2, 3 and 5 tokens."""
-    rewards, lengths = [[1.0, 0.0, 0.5, 1.0]], (6, 2, 3, 5)
+    rewards: list[list[float | None]] = [[1.0, 0.0, 0.5, 1.0]]
+    lengths = (6, 2, 3, 5)
     with tempfile.TemporaryDirectory() as folder:
         trainer = make_trainer(folder, rewards, LeaveOneOutProbe, beta=beta, normalize_advantages=False)
         trainer.generated = ([[3]] * 4, [[5] * length for length in lengths], ["w2"] * 4)
