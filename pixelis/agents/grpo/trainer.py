@@ -243,12 +243,14 @@ class Trainer:
 def check_same_settings(saved: Any, config: TrainConfig) -> None:
     """Check that a checkpoint's settings are those of the run that wants to go on from it.
 
+    A setting that came after the checkpoint counts as what it is by default, which is what was done before.
+
     Raises:
         CheckpointError: naming the settings that differ.
     """
     if not isinstance(saved, dict):
         raise CheckpointError("the checkpoint does not say which settings it belongs to")
-    now = config.identity
+    now, saved = config.identity, {**TrainConfig().identity, **saved}
     different = sorted(name for name in {*saved, *now} if saved.get(name) != now.get(name))
     if different:
         changes = ", ".join(f"{name} was {saved.get(name)!r} and is {now.get(name)!r}" for name in different)
