@@ -88,6 +88,7 @@ def export_model(
     kind = DTYPES[facts.config.dtype if dtype == "auto" else dtype]
 
     def write(place: Path) -> None:
+        """Fill the folder."""
         if adapter_only:
             for name in _ADAPTER_FILES:
                 shutil.copyfile(checkpoint / ADAPTER / name, place / name)

@@ -41,6 +41,7 @@ class Registry(dict[str, F]):
             raise ConfigError(f"the name of a registered {self.choice} cannot hold a colon, got {name!r}")
 
         def put(function: F) -> F:
+            """Keep the function and hand it back unchanged."""
             known = self.get(name)
             if known is not None and _origin(known) != _origin(function):
                 raise ConfigError(
