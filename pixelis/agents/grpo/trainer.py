@@ -18,6 +18,7 @@ from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.micro_batch import told_memory
 from pixelis.agents.grpo.no_signal import NoSignal
+from pixelis.agents.grpo.options import default_of
 from pixelis.agents.grpo.refill import Played, play_step
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
@@ -250,7 +251,9 @@ def check_same_settings(saved: Any, config: TrainConfig) -> None:
     """
     if not isinstance(saved, dict):
         raise CheckpointError("the checkpoint does not say which settings it belongs to")
-    now, saved = config.identity, {**TrainConfig().identity, **saved}
+    now = config.identity
+    defaults = {item.name: default_of(item) for item in fields(config) if item.name in now}
+    saved = {**defaults, **saved}
     different = sorted(name for name in {*saved, *now} if saved.get(name) != now.get(name))
     if different:
         changes = ", ".join(f"{name} was {saved.get(name)!r} and is {now.get(name)!r}" for name in different)
