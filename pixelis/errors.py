@@ -59,6 +59,18 @@ class OutputError(PixelisError, OSError):
     """A result could not be written (no permission, disk full)."""
 
 
+class RewardError(PixelisError, ValueError):
+    """A reward component was given something it cannot score (NaN, a wrong size); the message names it."""
+
+
+class StateError(PixelisError, ValueError):
+    """A saved state belongs to another version or to other settings."""
+
+
+class WrapperOrderError(PixelisError, ValueError):
+    """Wrappers were stacked in an order that makes no sense; the message gives the right one."""
+
+
 class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 

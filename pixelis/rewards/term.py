@@ -1,0 +1,79 @@
+"""What a reward term is: it sees the steps of episodes, and gives each of them a number.
+
+A term knows no environment. Wrappers give it the steps of one env or of a vector of them, the trainer those
+of a whole rollout, and a replayed recording those of an old run; all through the same call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+M = TypeVar("M")
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One step of an environment as a reward term sees it.
+
+    Attributes:
+        observation: what the policy saw before it acted: ``text`` (str) and, where there is one, ``image``
+            (uint8 [H, W, 3]).
+        action: the policy's whole turn.
+        next_observation: what it saw after.
+        calls: the records of the turn's tool calls, as ``info["tool_calls"]`` gives them (``tool``, ``ok``,
+            ``error_code``, ``arguments``, ``data``, ``text``).
+        terminated: the task ended with this step.
+        truncated: a limit ended the episode with this step.
+    """
+
+    observation: Mapping[str, Any]
+    action: str
+    next_observation: Mapping[str, Any]
+    calls: tuple[Mapping[str, Any], ...] = ()
+    terminated: bool = False
+    truncated: bool = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether this was the episode's last step."""
+        return self.terminated or self.truncated
+
+
+class RewardTerm(Protocol[M]):
+    """Gives raw values, which a weight turns into reward.
+
+    Attributes:
+        name: what the term is called in ``info["reward_terms"]``, in metrics and in weights.
+    """
+
+    name: str
+
+    def begin(self) -> M:
+        """Return the memory of an episode that begins; whoever plays the episode keeps it."""
+        ...
+
+    def score(self, steps: Sequence[tuple[M, Transition]]) -> list[float]:
+        """Return the raw value of each step, in order, and note the step in its episode's memory.
+
+        The steps belong to different episodes and happened at the same time. None is scored by what another
+        of them taught the term, so their order does not matter.
+        """
+        ...
+
+    def learn(self) -> dict[str, float]:
+        """Learn from the steps that were scored since the last call; return metrics."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """Return what the term has learnt: JSON values and tensors, nested in dicts and lists."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put a state back.
+
+        Raises:
+            StateError: it belongs to another version or to other settings.
+        """
+        ...
