@@ -113,7 +113,7 @@ class TrainConfig:
     weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
     epochs: int = option(UPDATE, 1, "optimiser steps on each rollout", "[1, inf)")
-    micro_batch_size: int = option(UPDATE, 16, "episodes per forward pass; changes memory only", "[1, inf)")
+    micro_batch_size: int = option(UPDATE, 8, "episodes per forward pass; changes memory only", "[1, inf)")
 
     advantage_scale: Literal["group", "batch", "none", "leave_one_out"] | str = option(
         LOSS, "group", "what an episode is measured by: deviation, or the others (RLOO)"

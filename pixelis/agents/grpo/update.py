@@ -35,7 +35,7 @@ class UpdateSettings:
     loss: LossSettings
     temperature: float = 1.0
     epochs: int = 1
-    micro_batch_size: int = 16
+    micro_batch_size: int = 8
 
 
 @dataclass(frozen=True)
