@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pixelis.agents.grpo.config import MODEL, TASK
-from pixelis.agents.grpo.options import check_options, option
+from pixelis.agents.options import check_options, option
+from pixelis.agents.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.grpo.config import RUN
+from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pixelis.agents.grpo.config import RUN, TrainConfig
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console

@@ -16,7 +16,7 @@ from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.learner import batch_settings
-from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, Trainer, check_same_settings, update_settings
+from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, Trainer, update_settings
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
@@ -76,7 +76,7 @@ class TrainingRun:
         root = run_path(path)
         folder, _ = RunFolder.open(root)
         checkpoint = checkpoint_of(path)
-        check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
+        config.check_same(read_json(checkpoint / PROGRESS).get("identity"))
         env = _open_env(config)
         policy = _load_policy(config, checkpoint / ADAPTER)
         policy.load_reference(checkpoint / ADAPTER)

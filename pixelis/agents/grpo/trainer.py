@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from pixelis.agents.checkpoint import discard_after, save_checkpoint, step_of
 from pixelis.agents.episode import Episode
@@ -18,7 +17,6 @@ from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.micro_batch import told_memory
 from pixelis.agents.grpo.no_signal import NoSignal
-from pixelis.agents.grpo.options import default_of
 from pixelis.agents.grpo.refill import Played, play_step
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
@@ -158,7 +156,7 @@ class Trainer:
             CheckpointError: it belongs to other settings, or a file of it is damaged.
         """
         progress = read_json(checkpoint / PROGRESS)
-        check_same_settings(progress.get("identity"), self.config)
+        self.config.check_same(progress.get("identity"))
         if progress.get("base") != self._base:
             raise CheckpointError(
                 f"the checkpoint belongs to another base model than {self.policy.base_name!r} is now: its "
@@ -239,27 +237,6 @@ class Trainer:
         minutes = self.config.minutes
         out_of_time = minutes is not None and self.elapsed_seconds >= 60 * minutes
         return out_of_time or self.finished_steps >= self.config.steps
-
-
-def check_same_settings(saved: Any, config: TrainConfig) -> None:
-    """Check that a checkpoint's settings are those of the run that wants to go on from it.
-
-    A setting that came after the checkpoint counts as what it is by default, which is what was done before.
-
-    Raises:
-        CheckpointError: naming the settings that differ.
-    """
-    if not isinstance(saved, dict):
-        raise CheckpointError("the checkpoint does not say which settings it belongs to")
-    now = config.identity
-    defaults = {item.name: default_of(item) for item in fields(config) if item.name in now}
-    saved = {**defaults, **saved}
-    different = sorted(name for name in {*saved, *now} if saved.get(name) != now.get(name))
-    if different:
-        changes = ", ".join(f"{name} was {saved.get(name)!r} and is {now.get(name)!r}" for name in different)
-        raise CheckpointError(
-            f"the checkpoint belongs to other settings: {changes}; use the same, or a new run"
-        )
 
 
 def update_settings(config: TrainConfig) -> UpdateSettings:

@@ -20,7 +20,7 @@ from pixelis.agents.episode import Episode
 from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.grpo.run import run_path
-from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, check_same_settings
+from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
@@ -110,7 +110,7 @@ class SupervisedRun(ABC, Generic[C, T]):
         folder, _ = RunFolder.open(root)
         checkpoint = Path(path) if root != Path(path) else latest_checkpoint(folder.checkpoints)
         verify_checkpoint(checkpoint)
-        check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
+        config.check_same(read_json(checkpoint / PROGRESS).get("identity"))
         env = _open(config)
         policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
         run = cls(config, folder, env, policy, cls.prepare(config, env, policy))

@@ -9,7 +9,6 @@ import torch
 
 from pixelis.agents.checkpoint import latest_checkpoint, list_checkpoints
 from pixelis.agents.grpo.run import TrainingRun, settings_of
-from pixelis.agents.grpo.trainer import check_same_settings
 from pixelis.agents.metrics import read_metrics
 from pixelis.errors import CheckpointError, TrainingError
 
@@ -160,11 +159,3 @@ def test_updates_that_are_never_finite_end_the_training_with_a_good_checkpoint(t
     assert all(torch.isfinite(weight).all() for weight in run.policy.trainable_parameters())
     assert latest_checkpoint(run.folder.checkpoints).name == "step-00000000"
     assert "update skipped: loss" in (run.folder.path / "log.txt").read_text()
-
-
-def test_a_setting_that_came_later_counts_as_its_default(toy_config):
-    config = toy_config()
-    before = {name: value for name, value in config.identity.items() if name != "credit"}
-    check_same_settings(before, config)
-    with pytest.raises(CheckpointError, match="credit was 'episode' and is 'turn'"):
-        check_same_settings(before, toy_config(credit="turn"))
