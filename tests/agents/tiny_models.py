@@ -282,14 +282,19 @@ VISION_FAMILIES: Mapping[str, Family] = {
 FAMILIES: Mapping[str, Family] = {**TEXT_FAMILIES, **VISION_FAMILIES}
 
 
-def build(family: str, folder: str | Path, seed: int = 0) -> Path:
-    """Write a tiny random model of a family (a key of `FAMILIES`) with its tokenizer or processor."""
+def build(family: str, folder: str | Path, seed: int = 0, **changes: Any) -> Path:
+    """Write a tiny random model of a family (a key of `FAMILIES`) with its tokenizer or processor.
+
+    ``changes`` are settings of the language part's config that differ from the family's.
+    """
     made, path = FAMILIES[family], Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(made.chat)
     logging.disable_progress_bar()
     torch.manual_seed(seed)
     config = made.config(tokenizer)
+    for name, value in changes.items():
+        setattr(config.get_text_config(), name, value)
     auto = hf.AutoModelForImageTextToText if family in VISION_FAMILIES else hf.AutoModelForCausalLM
     auto.from_config(config).save_pretrained(path)
     made.write(tokenizer, path)
