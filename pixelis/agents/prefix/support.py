@@ -79,7 +79,12 @@ def fits(policy: Policy) -> bool:
         policy.model.train(training)
     if problem is not None:
         name = type(policy.base).__name__
-        _LOG.warning("%s reads every episode by itself (slower): %s", name, problem)
+        _LOG.warning(
+            "%s does not fit the shared-prefix path; the generic path reads every episode by itself "
+            "(slower): %s",
+            name,
+            problem,
+        )
     return problem is None
 
 
@@ -87,7 +92,7 @@ def fits(policy: Policy) -> bool:
 def _problem(policy: Policy) -> str | None:
     if "position_ids" not in policy.forward_keywords:
         return "it takes no position ids"
-    episodes = _random_episodes(policy)
+    episodes = random_episodes(policy)
     expected = policy.padded_logprobs(episodes)
     try:
         policy.__dict__["shares_prefixes"] = True
@@ -101,7 +106,7 @@ def _problem(policy: Policy) -> str | None:
     return None if difference <= bound else f"log-probabilities differ by {difference:.2g}"
 
 
-def _random_episodes(policy: Policy) -> list[Episode]:
+def random_episodes(policy: Policy) -> list[Episode]:
     """Two prompts of 5 and 3 tokens, with two rests and one."""
     rng = np.random.default_rng(0)
     special = {*policy.chat.placeholder_ids, *policy.tokenizer.all_special_ids}

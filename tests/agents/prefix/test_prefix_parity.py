@@ -1,6 +1,6 @@
 """The fast path is the same function: its log-probabilities against transformers' and PEFT's own forward.
 
-The oracle shares no code with the package. The model is loaded again by transformers' Auto class and the saved
+The oracle shares no code with the package. The model is loaded again by transformers' Auto class, the saved
 adapter by `peft.PeftModel`; every episode is one full sequence of its token ids, no cache, no padding.
 """
 
