@@ -38,12 +38,13 @@ def caches(policy: Policy, memory: Callable[[Policy, RolloutStats], Memory]) -> 
         memory: makes the memory to be tried.
     """
     if policy not in _KNOWN:
-        training = policy.model.training
+        training, read = policy.model.training, policy.tokens_read
         policy.model.eval()  # dropout would make both ways differ, and draw from the generators
         try:
             problem = _problem(policy, memory(policy, RolloutStats()))
         finally:
             policy.model.train(training)
+            policy.tokens_read = read
         if problem is not None:
             name = type(policy.base).__name__
             _LOG.warning(

@@ -71,12 +71,13 @@ def fits(policy: Policy) -> bool:
 
     A few random tokens are scored both ways. What stands against it is logged.
     """
-    training = policy.model.training
+    training, read = policy.model.training, policy.tokens_read
     policy.model.eval()  # dropout would make both ways differ, and draw from the generators
     try:
         problem = _problem(policy)
     finally:
         policy.model.train(training)
+        policy.tokens_read = read
     if problem is not None:
         name = type(policy.base).__name__
         _LOG.warning(
