@@ -17,6 +17,9 @@ from pixelis.errors import ConfigError
 REFERENCE = "reference"
 """Name of the frozen copy of a trained adapter, and of the subfolder it is saved in."""
 
+# Their fused kernels read this layer's weight and would pass its adapter by; PEFT refuses one there.
+_FUSED = {name: "out_proj" for name in ("falcon_h1", "falcon_mamba", "mamba", "mamba2", "nemotron_h")}
+
 
 @dataclass(frozen=True)
 class LoraSettings:
@@ -43,10 +46,19 @@ class LoraSettings:
 
 
 def add_lora(model: Any, settings: LoraSettings) -> Any:
-    """Return the model inside a `peft.PeftModel` with a fresh adapter that changes nothing yet."""
+    """Return the model inside a `peft.PeftModel` with a fresh adapter that changes nothing yet.
+
+    Raises:
+        ConfigError: there is no layer to adapt.
+    """
     import peft
 
     targets = list(settings.target_modules or language_linears(model, include_vision=settings.include_vision))
+    if not targets:
+        raise ConfigError(
+            f"{type(model).__name__} has no torch.nn.Linear in its language part to put an adapter on;"
+            " use another model, or name target_modules"
+        )
     config = peft.LoraConfig(
         r=settings.rank,
         lora_alpha=settings.alpha,
@@ -75,6 +87,8 @@ def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
     named = {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
     head = model.get_output_embeddings()
     inside = set(map(id, (model if include_vision else model.get_decoder()).modules()))
+    fused = _FUSED.get(model.config.model_type)
+    named = {name: module for name, module in named.items() if name.rsplit(".", 1)[-1] != fused}
     wanted = [name for name, module in named.items() if id(module) in inside and module is not head]
     leaves = {name.rsplit(".", 1)[-1] for name in wanted}
     outside = {name.rsplit(".", 1)[-1] for name in named if name not in wanted}
