@@ -13,7 +13,7 @@ from gymnasium.vector.utils import iterate
 
 from pixelis.errors import ConfigError, OutputError
 from pixelis.wrappers.recording.environments import describe_lanes
-from pixelis.wrappers.recording.rows import lane_info, rng_state
+from pixelis.wrappers.recording.rows import as_batched, lane_info, rng_state
 from pixelis.wrappers.recording.tape import Draft, Tape, start_of
 from pixelis.wrappers.recording.values import encode
 
@@ -163,7 +163,8 @@ class VectorRecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
     ) -> None:
         """Note the last step of an episode and the first observation of the next, which came together."""
         before = self._drafts[lane]
-        self._add(lane, action, infos["final_obs"][lane], result, lane_info(infos["final_info"], lane))
+        final = as_batched(self.single_observation_space, infos["final_obs"][lane])  # it never was in a batch
+        self._add(lane, action, final, result, lane_info(infos["final_info"], lane))
         start = start_of(None, None, follows=before.episode if before is not None else None)
         info = {
             name: value for name, value in lane_info(infos, lane).items() if not name.startswith("final_")

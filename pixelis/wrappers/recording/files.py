@@ -46,6 +46,7 @@ class TrajectoryFile:
             OutputError: it cannot be made.
         """
         if self._file is not None and self._process != os.getpid():  # a fork must not share the parent's
+            self._file.close()
             self._forget()
         if self._file is None:
             self._part += 1
@@ -80,6 +81,11 @@ class TrajectoryFile:
         """Close the file; one without a line is removed."""
         if self._file is not None and self._process == os.getpid():
             self._close_file()
+
+    def __del__(self) -> None:
+        """Close the file of an env that nobody closed."""
+        if getattr(self, "_file", None) is not None:
+            self.close()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the settings: a copy writes files of its own."""

@@ -9,11 +9,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 from pixelis.errors import RecordingError
 from pixelis.wrappers.recording.environments import make_env
-from pixelis.wrappers.recording.rows import REWARD_PREFIX, Rows
+from pixelis.wrappers.recording.rows import REWARD_PREFIX, Rows, as_batched
 from pixelis.wrappers.recording.trajectory import Trajectory, current_versions
 from pixelis.wrappers.recording.values import decode, opaque_type, tag_of
 
@@ -204,9 +203,7 @@ class _Seat:
         """Return an observation as it came out of a vector, whose arrays have the dtypes of the space."""
         if not trajectory.env.get("vector"):
             return observation
-        space = self.env.observation_space
-        batch = concatenate(space, [observation], create_empty_array(space, n=1, fn=np.zeros))
-        return next(iter(iterate(batch_space(space, 1), batch)))
+        return as_batched(self.env.observation_space, observation)
 
     @staticmethod
     def call(name: str, method: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:

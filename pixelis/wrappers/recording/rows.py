@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 
 from pixelis.wrappers.recording.values import ARRAY_LIMIT, encode
 
@@ -61,6 +63,12 @@ def rng_state(generator: Any) -> dict[str, Any] | None:
     if not isinstance(generator, np.random.Generator):
         return None
     return encode(dict(generator.bit_generator.state))
+
+
+def as_batched(space: gym.Space[Any], observation: Any) -> Any:
+    """Return one env's observation as it comes out of a vector: its arrays have the dtypes of the space."""
+    batch = concatenate(space, [observation], create_empty_array(space, n=1, fn=np.zeros))
+    return next(iter(iterate(batch_space(space, 1), batch)))
 
 
 def lane_info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
