@@ -175,7 +175,7 @@ def _adapter(place: str) -> Path:
     Raises:
         ConfigError: there is none.
     """
-    from pixelis.agents.grpo.run import newest_adapter
+    from pixelis.agents.saved_run import newest_adapter
 
     path = Path(place)
     if (path / "adapter_config.json").is_file():

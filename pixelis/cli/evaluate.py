@@ -103,8 +103,8 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
     """
     if name in env.policies:
         return name
-    from pixelis.agents.grpo.run import newest_adapter
     from pixelis.agents.policy import Policy
+    from pixelis.agents.saved_run import newest_adapter
 
     source: str | Path = name
     if (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir():

@@ -49,7 +49,7 @@ class Command:
         """
         values, extra = self._arguments().parse(words)
         if extra["resume"] is not None:
-            from pixelis.agents.grpo.run import settings_of
+            from pixelis.agents.saved_run import settings_of
 
             saved = settings_of(extra["resume"])
             self.settings.from_mapping(saved)

@@ -44,7 +44,7 @@ def read_settings(words: Sequence[str]) -> tuple[TrainConfig, str | None]:
     arguments = _arguments()
     values, extra = arguments.parse(words)
     if extra["resume"] is not None:
-        from pixelis.agents.grpo.run import settings_of
+        from pixelis.agents.saved_run import settings_of
 
         saved = settings_of(extra["resume"])
         TrainConfig.from_mapping(saved)
@@ -108,7 +108,7 @@ def _summarise(run: TrainingRun, console: Console) -> None:
         run.evaluate_baselines()
     rows = [row for phase in ("before", "after", "baselines") for row in run.evaluations.get(phase, [])]
     if rows:
-        console.print(evaluation_table(rows, title=f"{run.env.id}, held-out tasks"))
+        console.print(evaluation_table(rows, title=f"{run.task_env.id}, held-out tasks"))
     trainer = run.trainer
     console.print(f"{trainer.finished_steps} steps in {trainer.elapsed_seconds / 60:.1f} minutes of training")
     console.print(f"everything is in {run.folder.path}", soft_wrap=True)

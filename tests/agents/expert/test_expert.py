@@ -13,10 +13,10 @@ from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.expert.config import ExpertConfig
 from pixelis.agents.expert.run import ExpertRun
 from pixelis.agents.expert.selection import select
-from pixelis.agents.grpo.run import settings_of
 from pixelis.agents.grpo.seeds import task_seeds
 from pixelis.agents.metrics import read_metrics
 from pixelis.agents.policy import Policy
+from pixelis.agents.saved_run import settings_of
 from pixelis.errors import ConfigError
 
 CHANCE = 1 / 8  # eight letters are known

@@ -23,10 +23,11 @@ from tiny_models import FAMILIES, VISION_FAMILIES, build  # noqa: E402
 
 from pixelis.agents.export import export_model  # noqa: E402
 from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
-from pixelis.agents.grpo.run import TrainingRun, newest_adapter, train  # noqa: E402
+from pixelis.agents.grpo.run import TrainingRun, train  # noqa: E402
 from pixelis.agents.metrics import read_metrics  # noqa: E402
 from pixelis.agents.model_card import training_command  # noqa: E402
 from pixelis.agents.policy import Policy  # noqa: E402
+from pixelis.agents.saved_run import newest_adapter  # noqa: E402
 from pixelis.cli import USER_MISTAKE, export  # noqa: E402
 from pixelis.cli.train import read_settings  # noqa: E402
 from pixelis.errors import CheckpointError, ConfigError, OutputError  # noqa: E402

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from pixelis.agents.checkpoint import latest_checkpoint, list_checkpoints
-from pixelis.agents.grpo.run import TrainingRun, settings_of
+from pixelis.agents.grpo.run import TrainingRun
 from pixelis.agents.metrics import read_metrics
+from pixelis.agents.saved_run import settings_of
 from pixelis.errors import CheckpointError, TrainingError
 
 

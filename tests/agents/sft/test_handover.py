@@ -12,9 +12,10 @@ from transformers import AutoModelForCausalLM
 
 from pixelis.agents.checkpoint import latest_checkpoint
 from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun, settings_of
+from pixelis.agents.grpo.run import TrainingRun
 from pixelis.agents.metrics import read_metrics
 from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.saved_run import settings_of
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.run import SftRun
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pixelis.agents.evaluation_file import read_evaluations
-from pixelis.agents.grpo.run import settings_of
 from pixelis.agents.metrics import read_metrics
 from pixelis.agents.policy import Policy
+from pixelis.agents.saved_run import settings_of
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.run import SftRun, fitting
 from pixelis.errors import CheckpointError, ConfigError
