@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.grpo.config import TASK
-from pixelis.agents.grpo.options import check_options, option
+from pixelis.agents.options import check_options, option
 from pixelis.cli import FAILED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console

@@ -142,7 +142,7 @@ def test_a_lane_that_cannot_be_written_costs_the_others_nothing(tmp_path):
     envs.reset(seed=0)
     (tmp_path / "images").rename(tmp_path / "aside")
     (tmp_path / "images").write_text("in the way")
-    with pytest.raises(OutputError, match="File exists|Not a directory"):
+    with pytest.raises(OutputError, match=r"File exists|Not a directory"):
         envs.step(("a", "b", "c"))
     (tmp_path / "images").unlink()
     (tmp_path / "aside").rename(tmp_path / "images")
