@@ -121,7 +121,9 @@ class WindowStatistics:
             ring = [float(value) for value in state_item(state, "window statistics", "ring")]
             place = int(state_item(state, "window statistics", "next"))
         except (TypeError, ValueError) as error:
-            raise StateError(f"window statistics: expected a list of numbers and a position: {error}") from error
+            raise StateError(
+                f"window statistics: expected a list of numbers and a position: {error}"
+            ) from error
         fits = 0 <= place < self.window if len(ring) == self.window else place == len(ring) < self.window
         if not fits or not all(map(math.isfinite, ring)):
             raise StateError("window statistics: the values are not finite or do not fit their position")
@@ -161,7 +163,7 @@ class NormaliserSettings:
                 raise ConfigError(f"{name}: expected a number above 0, got {value!r}")
         if not 0 <= self.warmup <= self.window:
             raise ConfigError(
-                f"warmup: expected 0 to window ({self.window}), or values stay raw for ever; got {self.warmup}"
+                f"warmup: expected 0 to window ({self.window}), else values stay raw; got {self.warmup}"
             )
 
 

@@ -41,12 +41,14 @@ class RewardConfig:
         task_weight: the task's weight under an orchestrator.
         orchestrator: its settings, or None to pay every term by itself.
         curriculum: as ``read_curriculum`` takes it, or None.
+        orchestrator_values: the same settings as plain data, as the wrapper takes them.
     """
 
     terms: tuple[TermEntry, ...]
     task_weight: float
     orchestrator: OrchestratorSettings | None
     curriculum: Any
+    orchestrator_values: Mapping[str, Any]
 
 
 def default_weight(name: str, orchestrated: bool) -> float:
@@ -58,8 +60,8 @@ def default_weight(name: str, orchestrated: bool) -> float:
 def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
     """Return what a mapping describes.
 
-    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, or your own ``module:Class``)
-    with ``{weight: …, **settings}``; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
+    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, or ``module:Class``) with
+     ``{weight: …, **settings}``; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
     ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
 
     Raises:
@@ -74,8 +76,8 @@ def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
         raise ConfigError(f"rewards: orchestrate must be true or false, got {orchestrated!r}")
     terms = [_read_term(str(key), entry, orchestrated) for key, entry in values.items() if key not in _OWN]
     if not orchestrated:
-        for key in (TASK, *_ORCHESTRATOR, *_NORMALISER):
-            if key in values:
+        for key in (TASK, "curriculum", *_ORCHESTRATOR, *_NORMALISER):
+            if values.get(key) is not None:
                 raise ConfigError(
                     f"rewards: {key} is a setting of the orchestrator; leave it or orchestrate out"
                 )
@@ -85,6 +87,7 @@ def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
         check_weight(task.get("weight", ORCHESTRATED_WEIGHTS[TASK]), TASK),
         orchestrator_settings(values) if orchestrated else None,
         values.get("curriculum"),
+        {name: values[name] for name in (*_ORCHESTRATOR, *_NORMALISER) if name in values},
     )
 
 

@@ -281,8 +281,6 @@ def build_stack(values: Mapping[str, Any], available_metrics: Collection[str] = 
     terms = [make_term(entry.name, entry.settings) for entry in config.terms]
     weights = {term.name: entry.weight for term, entry in zip(terms, config.terms, strict=True)}
     if config.orchestrator is None:
-        if config.curriculum is not None:
-            raise ConfigError("a curriculum of weights needs an orchestrator; leave out orchestrate: false")
         return RewardStack(terms, None, weights)
     orchestrator = Orchestrator({TASK: config.task_weight, **weights}, config.orchestrator)
     known = {*available_metrics, *orchestrator.metric_names}

@@ -29,8 +29,8 @@ class ExitCondition:
         metric: a metric expression (see ``pixelis.rewards.metric_series``).
         threshold: what it is compared with.
         comparison: ``>``, ``>=``, ``<`` or ``<=``.
-        statistic: what of the metric: its last ``value``, or the ``mean`` or least-squares ``slope`` (change a
-            training step) of its last ``window`` values.
+        statistic: what of the metric: its last ``value``, or the ``mean`` or least-squares ``slope`` (change
+            per training step) of its last ``window`` values.
         window: values for mean and slope.
         patience: checks in a row that must hold.
     """
