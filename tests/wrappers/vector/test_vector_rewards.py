@@ -8,6 +8,7 @@ import pytest
 from calling_env import CallingEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
+from pixelis.envs.pixel.zoom_read_policies import answer, call
 from pixelis.errors import RewardError, WrapperOrderError
 from pixelis.wrappers import CoherenceReward as SingleCoherence
 from pixelis.wrappers import ToolPenalty as SinglePenalty
@@ -151,7 +152,6 @@ def test_order_and_bad_environments():
         broken.step(("x", "x"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("where", ["inside", "outside"])
 def test_processes_give_the_same(where):
     values = {"coherence": {}, "penalty": {}, "orchestrate": False}
@@ -167,3 +167,40 @@ def test_processes_give_the_same(where):
         envs.close()
     for found, wanted in zip(rewards, expected((0.05, 0.08)), strict=True):
         assert found == pytest.approx(wanted)
+
+
+ZOOM_TURNS = [
+    call("ZOOM", center=[0.3, 0.7], factor=4) + call("READ_TEXT"),
+    call("GET_PROPERTIES", region=1) + call("SEGMENT"),
+    answer("KT47"),
+]
+
+
+def zoom_embedding(observation):
+    """An embedding of text and picture that tells views apart."""
+    return np.array([len(observation["text"]), *observation["image"][::48, ::48].mean((1, 2))], np.float32)
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_zoom_read_in_a_vector_gives_what_it_gives_by_itself(kind):
+    """Pictures and texts through shared memory, wrapped by what YAML would say."""
+    values = {"coherence": {"encoder": zoom_embedding, "weight": 0.4}, "penalty": {}, "warmup": 0}
+
+    def make():
+        return gym.make("Pixelis/ZoomRead-v0", reader="truth", disable_env_checker=True)
+
+    singles = []
+    for seed in (5, 6):
+        env = wrap(make(), values)
+        env.reset(seed=seed)
+        singles.append([env.step(turn)[1] for turn in ZOOM_TURNS])
+    makers = [make] * 2
+    envs = SyncVectorEnv(makers) if kind == "sync" else gym.vector.AsyncVectorEnv(makers)
+    try:
+        env = wrap(envs, values)
+        env.reset(seed=5)
+        paid = [env.step((turn, turn))[1] for turn in ZOOM_TURNS]
+    finally:
+        envs.close()
+    np.testing.assert_allclose(np.array(paid).T, singles, rtol=1e-12)
+    assert np.abs(paid[-1]).max() > 0.01
