@@ -49,10 +49,12 @@ class Policy:
         base_name: what the base model was loaded from.
         chat: how conversations become tokens, see `pixelis.agents.chat.ChatFormat`.
         came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
+        tokens_read: tokens the model has been given so far, padding included, trials left out.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
+        self.tokens_read = 0
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         check_vocabulary(self.base, self.chat, self.base_name)
@@ -175,6 +177,7 @@ class Policy:
         Returns:
             The model's output object; ``logits`` is among its attributes.
         """
+        self.tokens_read += tokens.numel()
         inputs: dict[str, Any] = {"input_ids": tokens, "attention_mask": attention_mask, **options}
         if "position_ids" in self.forward_keywords:
             inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
@@ -258,6 +261,7 @@ class Policy:
             images: of each segment that has any, in the order of their placeholders in ``tokens``.
             layout: who sees whom.
         """
+        self.tokens_read += tokens.numel()
         inputs: dict[str, Any] = {"input_ids": tokens, "use_cache": False, "prefix_layout": layout}
         inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
         if images:
@@ -332,6 +336,7 @@ class Policy:
             return False
         finally:
             self.model.train(training)
+            self.tokens_read -= ids.numel()  # a trial is no work
         return tuple(logits.shape[:-1]) == (1,)
 
     def _placed(self, value: torch.Tensor) -> torch.Tensor:

@@ -133,6 +133,8 @@ class Run(ABC, Generic[C, T]):
             log.info(
                 "training from step %d, settings %s", self.trainer.finished_steps, self.config.digest[:12]
             )
+            way = "shared-prefix" if self.policy.shares_prefixes else "generic"
+            log.info("%s takes the %s path", type(self.policy.base).__name__, way)
             self.trainer.train(on_step, should_stop)
             log.info("stopped after step %d", self.trainer.finished_steps)
 

@@ -46,7 +46,7 @@ class RunSettings(Settings):
     lr: float = option(UPDATE, 1e-3, "AdamW learning rate at its peak", "(0, inf)")
     weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
-    micro_batch_size: int = option(UPDATE, 16, "rows per forward pass; changes memory only", "[1, inf)")
+    micro_batch_size: int = option(UPDATE, 8, "rows per forward pass; changes memory only", "[1, inf)")
 
     eval_episodes: int = option(
         EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False

@@ -96,7 +96,7 @@ def build_tokenizer(chat: Chat) -> hf.PreTrainedTokenizerFast:
     )
 
 
-def _text(tokenizer: Any, **more: Any) -> dict[str, Any]:
+def text_settings(tokenizer: Any, **more: Any) -> dict[str, Any]:
     """Settings of a language model; grouped-query attention, so a key is shared by two heads."""
     return {
         "vocab_size": len(tokenizer) + 2,  # rows beyond the tokenizer's, as in released models
@@ -115,20 +115,20 @@ def _text(tokenizer: Any, **more: Any) -> dict[str, Any]:
 
 
 def _qwen2(tokenizer: Any) -> Any:
-    return hf.Qwen2Config(**_text(tokenizer, tie_word_embeddings=True))
+    return hf.Qwen2Config(**text_settings(tokenizer, tie_word_embeddings=True))
 
 
 def _qwen3(tokenizer: Any) -> Any:
-    return hf.Qwen3Config(**_text(tokenizer, head_dim=16, tie_word_embeddings=False))
+    return hf.Qwen3Config(**text_settings(tokenizer, head_dim=16, tie_word_embeddings=False))
 
 
 def _llama(tokenizer: Any) -> Any:
-    return hf.LlamaConfig(**_text(tokenizer, tie_word_embeddings=False, rope_theta=500000.0))
+    return hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=False, rope_theta=500000.0))
 
 
 def _smollm(tokenizer: Any) -> Any:
     heads = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 1}
-    return hf.LlamaConfig(**_text(tokenizer, tie_word_embeddings=True, **heads))
+    return hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=True, **heads))
 
 
 _VISION = {"hidden_size": 16, "intermediate_size": 32, "initializer_range": 0.2}
@@ -150,21 +150,21 @@ def _rope(**more: Any) -> dict[str, Any]:
 
 def _qwen2_vl(tokenizer: Any) -> Any:
     vision = {"depth": 2, "embed_dim": 16, "num_heads": 2, "mlp_ratio": 2, "hidden_size": WIDTH}
-    text = _text(tokenizer, rope_parameters=_rope())
+    text = text_settings(tokenizer, rope_parameters=_rope())
     return hf.Qwen2VLConfig(text_config=text, vision_config=vision, **_token_ids(tokenizer))
 
 
 def _qwen2_5_vl(tokenizer: Any) -> Any:
     vision = {**_VISION, "depth": 2, "num_heads": 2, "out_hidden_size": WIDTH, "window_size": 56}
     vision["fullatt_block_indexes"] = [1]
-    text = _text(tokenizer, rope_parameters=_rope())
+    text = text_settings(tokenizer, rope_parameters=_rope())
     return hf.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **_token_ids(tokenizer))
 
 
 def _qwen3_vl(tokenizer: Any) -> Any:
     vision = {**_VISION, "depth": 2, "num_heads": 2, "out_hidden_size": WIDTH, "num_position_embeddings": 16}
     vision["deepstack_visual_indexes"] = [0]
-    text = _text(tokenizer, head_dim=8, rope_parameters=_rope(mrope_interleaved=True))
+    text = text_settings(tokenizer, head_dim=8, rope_parameters=_rope(mrope_interleaved=True))
     return hf.Qwen3VLConfig(text_config=text, vision_config=vision, **_token_ids(tokenizer))
 
 
@@ -177,7 +177,7 @@ def _idefics_parts(tokenizer: Any) -> dict[str, Any]:
             "image_size": IMAGE_SIZE,
             "patch_size": 8,
         },
-        "text_config": _text(tokenizer, model_type="llama", tie_word_embeddings=True),
+        "text_config": text_settings(tokenizer, model_type="llama", tie_word_embeddings=True),
         "image_token_id": tokenizer.convert_tokens_to_ids("<image>"),
         "scale_factor": 2,
         "tie_word_embeddings": True,
@@ -204,7 +204,7 @@ def _llava(tokenizer: Any) -> Any:
     )
     return hf.LlavaConfig(
         vision_config=vision,
-        text_config=hf.LlamaConfig(**_text(tokenizer, tie_word_embeddings=True)),
+        text_config=hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=True)),
         image_token_index=image_id,
         image_token_id=image_id,
         vision_feature_layer=-1,
@@ -282,14 +282,19 @@ VISION_FAMILIES: Mapping[str, Family] = {
 FAMILIES: Mapping[str, Family] = {**TEXT_FAMILIES, **VISION_FAMILIES}
 
 
-def build(family: str, folder: str | Path, seed: int = 0) -> Path:
-    """Write a tiny random model of a family (a key of `FAMILIES`) with its tokenizer or processor."""
+def build(family: str, folder: str | Path, seed: int = 0, **changes: Any) -> Path:
+    """Write a tiny random model of a family (a key of `FAMILIES`) with its tokenizer or processor.
+
+    ``changes`` are settings of the language part's config that differ from the family's.
+    """
     made, path = FAMILIES[family], Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(made.chat)
     logging.disable_progress_bar()
     torch.manual_seed(seed)
     config = made.config(tokenizer)
+    for name, value in changes.items():
+        setattr(config.get_text_config(), name, value)
     auto = hf.AutoModelForImageTextToText if family in VISION_FAMILIES else hf.AutoModelForCausalLM
     auto.from_config(config).save_pretrained(path)
     made.write(tokenizer, path)

@@ -1,0 +1,239 @@
+"""Coherence: whether an episode's tool calls follow from one another."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pixelis.errors import ConfigError, RewardError
+from pixelis.rewards.registry import load, make_settings
+from pixelis.rewards.term import Transition
+
+Encoder = Callable[[Mapping[str, Any]], np.ndarray]
+"""From an observation to its embedding, float32 [d]."""
+
+
+@dataclass(frozen=True)
+class CoherenceSettings:
+    """What is rewarded and by how much.
+
+    Attributes:
+        good_pairs: (tool, next tool) that belong together, when both calls were carried out.
+        good: value of such a pair.
+        repetition: value of a call that repeats the one before, or of two calls that repeat an earlier two;
+            the arguments must be equal.
+        contradiction: value of a call that needs a segment before any call made one.
+        needs_segment: the tools that do.
+        segment: the tool that makes one.
+        ignored: tools without effect; calls of them neither join nor part two others.
+        near: bounds of the mean cosine similarity that is right, and its value.
+        same: the similarity above which states hardly change, and its value.
+        unrelated: the similarity below which states have nothing to do with each other, and its value.
+    """
+
+    good_pairs: frozenset[tuple[str, str]] = frozenset(
+        {("SEGMENT", "GET_PROPERTIES"), ("ZOOM", "READ_TEXT"), ("SEGMENT", "TRACK")}
+    )
+    good: float = 0.2
+    repetition: float = -0.5
+    contradiction: float = -0.3
+    needs_segment: frozenset[str] = frozenset({"GET_PROPERTIES", "TRACK"})
+    segment: str = "SEGMENT"
+    ignored: frozenset[str] = frozenset({"THINK"})
+    near: tuple[float, float, float] = (0.3, 0.7, 0.3)
+    same: tuple[float, float] = (0.9, -0.2)
+    unrelated: tuple[float, float] = (0.1, -0.3)
+
+    def __post_init__(self) -> None:
+        """Take YAML's lists as the sets and tuples they stand for, and check that values are numbers."""
+        try:
+            pairs = frozenset((str(a), str(b)) for a, b in self.good_pairs)
+            numbers = {name: tuple(map(float, getattr(self, name))) for name in ("near", "same", "unrelated")}
+            sizes = [len(numbers["near"]), len(numbers["same"]), len(numbers["unrelated"])]
+            values = [float(self.good), float(self.repetition), float(self.contradiction)]
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"coherence: expected numbers, and pairs of tool names: {error}") from error
+        if sizes != [3, 2, 2] or not all(map(math.isfinite, [*values, *sum(numbers.values(), ())])):
+            raise ConfigError(
+                f"coherence: near takes 3 finite numbers (low, high, value), same and unrelated 2, got {self}"
+            )
+        sets = {name: frozenset(getattr(self, name)) for name in ("needs_segment", "ignored")}
+        for name, value in {"good_pairs": pairs, **numbers, **sets}.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What coherence keeps of a tool call: name, arguments as canonical JSON, and whether it was done."""
+
+    tool: str
+    arguments: str
+    ok: bool
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Call:
+        """Return the call of a record of ``info["tool_calls"]``; one without ``ok`` counts as done."""
+        arguments = json.dumps(record.get("arguments") or {}, sort_keys=True, default=repr)
+        return cls(str(record.get("tool", "")), arguments, bool(record.get("ok", True)))
+
+
+def coherence(
+    calls: Sequence[Mapping[str, Any] | Call],
+    similarity: float | None = None,
+    settings: CoherenceSettings | None = None,
+) -> float:
+    """Return the coherence of an episode, in [-1, 1].
+
+    The mean of the terms that apply, clipped to ±1: one for each good pair, repetition and contradiction, and
+    one for the similarity of states. 0 for fewer than two calls, and when no term applies. That
+    GET_PROPERTIES is followed by SEGMENT is no fault: a second object is measured.
+
+    Args:
+        calls: the episode's calls in order, records or ``Call``.
+        similarity: mean cosine of consecutive state embeddings, in [-1, 1]; None leaves the term out.
+        settings: the constants.
+    """
+    settings = settings or CoherenceSettings()
+    made = [call if isinstance(call, Call) else Call.of(call) for call in calls]
+    made = [call for call in made if call.tool not in settings.ignored]
+    if len(made) < 2:
+        return 0.0
+    terms = [*_pair_terms(made, settings), *_contradictions(made, settings)]
+    if similarity is not None:
+        terms += _similarity_term(similarity, settings)
+    return max(-1.0, min(1.0, sum(terms) / len(terms))) if terms else 0.0
+
+
+def _pair_terms(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
+    terms: list[float] = []
+    seen: set[tuple[str, str, str, str]] = set()
+    for a, b in itertools.pairwise(calls):
+        pair = (a.tool, a.arguments, b.tool, b.arguments)
+        if pair[:2] == pair[2:] or pair in seen:
+            terms.append(settings.repetition)
+        elif a.ok and b.ok and (a.tool, b.tool) in settings.good_pairs:
+            terms.append(settings.good)
+        seen.add(pair)
+    return terms
+
+
+def _contradictions(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
+    terms: list[float] = []
+    for call in calls:
+        if call.ok and call.tool == settings.segment:
+            break
+        if call.tool in settings.needs_segment:
+            terms.append(settings.contradiction)
+    return terms
+
+
+def _similarity_term(similarity: float, settings: CoherenceSettings) -> list[float]:
+    low, high, value = settings.near
+    if low <= similarity <= high:
+        return [value]
+    if similarity > settings.same[0]:
+        return [settings.same[1]]
+    return [settings.unrelated[1]] if similarity < settings.unrelated[0] else []
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the cosine of two embeddings [d], in [-1, 1]; 0 when one of them is zero."""
+    scale = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    return max(-1.0, min(1.0, float(np.dot(a, b)) / scale)) if scale > 0 else 0.0
+
+
+@dataclass
+class CoherenceMemory:
+    """An episode so far.
+
+    Attributes:
+        calls: its tool calls.
+        cosines: the cosine of each observation and the next.
+        embedding: that of the latest observation.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    cosines: list[float] = field(default_factory=list)
+    embedding: np.ndarray | None = None
+
+
+class CoherenceTerm:
+    """Pays ``coherence`` of the whole episode with its last step, and 0 before. Not potential-based.
+
+    Args:
+        encoder: ``(observation) -> float32 [d]``, also as ``"module:name"`` (a class is called without
+            arguments); None leaves the similarity of states out.
+        name: what the term is called.
+        settings: fields of ``CoherenceSettings``, by keyword.
+    """
+
+    needs_calls = True
+
+    def __init__(
+        self, *, encoder: Encoder | str | None = None, name: str = "coherence", **settings: Any
+    ) -> None:
+        self.name, self.settings = name, make_settings(CoherenceSettings, name, settings)
+        self._encoder = _make_encoder(encoder)
+        self._size: int | None = None
+
+    def begin(self) -> CoherenceMemory:
+        """Return the memory of an episode that begins."""
+        return CoherenceMemory()
+
+    def score(self, steps: Sequence[tuple[CoherenceMemory, Transition]]) -> list[float]:
+        """Return the value of each step: the episode's coherence at its end, else 0.
+
+        Raises:
+            RewardError: the encoder's embedding is not finite or not of one size.
+        """
+        return [self._score(memory, step) for memory, step in steps]
+
+    def learn(self) -> dict[str, float]:
+        """Learn nothing: the term is fixed."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the term is fixed."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Do nothing: the term is fixed."""
+
+    # ------------------------------------------------------------------ private
+
+    def _score(self, memory: CoherenceMemory, step: Transition) -> float:
+        memory.calls.extend(Call.of(record) for record in step.calls)
+        if self._encoder is not None:
+            before = self._embed(step.observation) if memory.embedding is None else memory.embedding
+            memory.embedding = self._embed(step.next_observation)
+            memory.cosines.append(cosine(before, memory.embedding))
+        if not step.ended:
+            return 0.0
+        similarity = sum(memory.cosines) / len(memory.cosines) if memory.cosines else None
+        return coherence(memory.calls, similarity, self.settings)
+
+    def _embed(self, observation: Mapping[str, Any]) -> np.ndarray:
+        assert self._encoder is not None  # the caller has checked it
+        embedding = np.asarray(self._encoder(observation), dtype=np.float32)
+        self._size = self._size or (embedding.size if embedding.ndim == 1 else None)
+        if embedding.ndim != 1 or embedding.size != self._size:
+            raise RewardError(
+                f"{self.name}: expected the encoder's embedding to have the shape "
+                f"({self._size or 'd'},) every time, got {embedding.shape}"
+            )
+        if not np.isfinite(embedding).all():
+            raise RewardError(f"{self.name}: the encoder's embedding holds NaN or infinity")
+        return embedding
+
+
+def _make_encoder(encoder: Encoder | str | None) -> Encoder | None:
+    if not isinstance(encoder, str):
+        return encoder
+    found = load(encoder)
+    return found() if isinstance(found, type) else found

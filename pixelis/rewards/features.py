@@ -1,0 +1,247 @@
+"""States as vectors of 768 numbers: the default encoder, one's own, and pretrained ones by keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import numpy as np
+
+from pixelis.errors import ConfigError, MissingDependencyError, RewardError
+from pixelis.rewards.image_features import PatchProjection, is_image, thumbnail
+from pixelis.rewards.text_features import hash_texts
+
+STATE_DIMS, ACTION_DIMS = 768, 128
+_HALF = STATE_DIMS // 2
+_PRETRAINED = {"sentence-transformer": "all-mpnet-base-v2", "clip": "clip-ViT-L-14"}
+
+Embed = Callable[[Mapping[str, Any]], Any]
+"""From an observation to its embedding: 768 numbers."""
+
+
+@dataclass(slots=True)
+class Look:
+    """What an encoder sees of an observation.
+
+    Attributes:
+        digest: 16 bytes; equal for observations that the encoder cannot tell apart.
+        seen: what it will encode.
+        features: float32 [768] once it has.
+    """
+
+    digest: bytes
+    seen: Any
+    features: np.ndarray | None = None
+
+
+class StateEncoder(Protocol):
+    """Turns observations into features in two steps: a quick look, and the features of many at once."""
+
+    @property
+    def name(self) -> str:
+        """What tells its features from those of another encoder."""
+        ...
+
+    def look(self, observation: Mapping[str, Any]) -> Look:
+        """Return what is seen of an observation."""
+        ...
+
+    def encode(self, looks: Sequence[Look]) -> np.ndarray:
+        """Return the features, float32 [n, 768]."""
+        ...
+
+
+class HashedEncoder:
+    """The default encoder: fixed, seeded and fast, the same in every process.
+
+    Dimensions 0–383 are the text's hashed words and trigrams, 384–767 the picture's thumbnail (or, where
+    there is no picture, numbers under ``value``) through a fixed random projection of each of 16 patches.
+    What an observation does not have is zero. Called with an observation it returns its features, float32 [768].
+
+    Args:
+        seed: of the hashes and projections.
+        component: whose errors these are.
+    """
+
+    def __init__(self, seed: int = 0, component: str = "curiosity") -> None:
+        self.name = f"hashed:{seed}"
+        self._seed, self._component = seed, component
+        self._patches = PatchProjection(_HALF, seed)
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        """Return the features, float32 [768], of an observation."""
+        return self.encode([self.look(observation)])[0]
+
+    def look(self, observation: Any) -> Look:
+        """Return text and thumbnail (or numbers) of an observation.
+
+        Args:
+            observation: a mapping with ``text``, ``image`` or ``value``; or a string, picture or array.
+
+        Raises:
+            RewardError: it has none of them, or its numbers are not finite.
+        """
+        text, picture = self._parts(observation)
+        digest = blake2b(
+            b"" if text is None else b"t" + text.encode("utf-8", "surrogatepass"), digest_size=16
+        )
+        if picture is not None:
+            digest.update(b"\xff" + picture.dtype.char.encode() + picture.tobytes())  # \xff is never in UTF-8
+        return Look(digest.digest(), (text, picture))
+
+    def encode(self, looks: Sequence[Look]) -> np.ndarray:
+        """Return the features, float32 [n, 768], of looks of this encoder."""
+        features = np.zeros((len(looks), STATE_DIMS), np.float32)
+        seen = [look.seen for look in looks]
+        texts = [row for row, (text, _) in enumerate(seen) if text is not None]
+        features[texts, :_HALF] = hash_texts([seen[row][0] for row in texts], _HALF, self._seed)
+        images = [row for row, (_, part) in enumerate(seen) if part is not None and part.ndim == 3]
+        if images:
+            features[images, _HALF:] = self._patches.images(np.stack([seen[row][1] for row in images]))
+        for row, (_, part) in enumerate(seen):
+            if part is not None and part.ndim == 1:
+                features[row, _HALF:] = self._patches.numbers(part)
+        return features
+
+    def _parts(self, observation: Any) -> tuple[str | None, np.ndarray | None]:
+        if not isinstance(observation, Mapping):
+            observation = {"text" if isinstance(observation, str) else "value": observation}
+        text, image, value = (observation.get(key) for key in ("text", "image", "value"))
+        picture = value if image is None else image
+        if text is None and picture is None:
+            raise RewardError(
+                f"{self._component}: expected an observation with text, image or value, got the keys "
+                f"{sorted(map(str, observation))}; give encoder= a function of such observations"
+            )
+        if picture is None:
+            return str(text), None
+        if text is None and isinstance(picture, int | np.integer):
+            return str(int(picture)), None  # a number that names a state is a word, not a size
+        return None if text is None else str(text), self._picture(picture)
+
+    def _picture(self, value: Any) -> np.ndarray:
+        if is_image(value):
+            return thumbnail(value)
+        try:
+            numbers = np.asarray(value, dtype=np.float64).reshape(-1)
+        except (TypeError, ValueError) as error:
+            raise RewardError(
+                f"{self._component}: expected a uint8 picture or numbers in the observation, got "
+                f"{type(value).__name__}; give encoder= a function of such observations"
+            ) from error
+        if not np.isfinite(numbers).all():
+            raise RewardError(f"{self._component}: the observation holds NaN or infinity; the env must not")
+        return numbers
+
+
+class FunctionEncoder:
+    """Encodes with a function of one's own, called once for each observation that is not in the cache.
+
+    Args:
+        function: ``(observation) -> 768 numbers``, always the same for the same observation.
+        name: what tells it from another; None: its module and name.
+        component: whose errors these are.
+    """
+
+    def __init__(self, function: Embed, name: str | None = None, component: str = "curiosity") -> None:
+        kind = function if hasattr(function, "__qualname__") else type(function)
+        self.name = name or f"{kind.__module__}:{kind.__qualname__}"
+        self._function, self._component = function, component
+
+    def look(self, observation: Mapping[str, Any]) -> Look:
+        """Return the observation with a digest of all that it holds."""
+        digest = blake2b(digest_size=16)
+        for key in sorted(observation):
+            value = observation[key]
+            digest.update(f"\x00{key}\x00{type(value).__name__}\x00".encode("utf-8", "surrogatepass"))
+            if isinstance(value, np.ndarray):
+                digest.update(f"{value.dtype.str}{value.shape}".encode())
+                digest.update(np.ascontiguousarray(value))
+            else:
+                digest.update(str(value).encode("utf-8", "surrogatepass"))
+        return Look(digest.digest(), observation)
+
+    def encode(self, looks: Sequence[Look]) -> np.ndarray:
+        """Return the features, float32 [n, 768].
+
+        Raises:
+            RewardError: the function returned something else than 768 finite numbers.
+        """
+        return np.stack([self._embedding(look.seen) for look in looks])
+
+    def _embedding(self, observation: Mapping[str, Any]) -> np.ndarray:
+        embedding = np.asarray(self._function(observation), dtype=np.float32)
+        if embedding.shape != (STATE_DIMS,):
+            raise RewardError(
+                f"{self._component}: expected an embedding of the shape ({STATE_DIMS},), got "
+                f"{embedding.shape}; take an encoder of that size, or project its output"
+            )
+        if not np.isfinite(embedding).all():
+            raise RewardError(f"{self._component}: the embedding of {self.name} holds NaN or infinity")
+        return embedding
+
+
+class PretrainedEmbedding:
+    """Embeds with a sentence-transformers model: its text, and its picture where the model takes pictures.
+
+    Args:
+        model: for example ``all-mpnet-base-v2`` (texts) or ``clip-ViT-L-14`` (texts and pictures); its
+            embeddings must have 768 numbers.
+        pictures: whether the model takes pictures.
+
+    Raises:
+        MissingDependencyError: sentence-transformers is not installed.
+    """
+
+    def __init__(self, model: str, *, pictures: bool) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"the encoder {model!r} needs sentence-transformers: pip install 'pixelis[text]'"
+            ) from error
+        self._model, self._pictures = SentenceTransformer(model), pictures
+
+    def __call__(self, observation: Mapping[str, Any]) -> np.ndarray:
+        """Return the mean of the unit embeddings of text and picture, scaled to a mean square of about 1."""
+        from PIL import Image
+
+        parts: list[Any] = [str(observation["text"])] if "text" in observation else []
+        if self._pictures and "image" in observation:
+            parts.append(Image.fromarray(observation["image"]))
+        if not parts:
+            raise RewardError(f"the encoder found nothing to embed in the keys {sorted(observation)}")
+        embeddings = [self._model.encode(part, normalize_embeddings=True) for part in parts]
+        return np.mean(embeddings, axis=0) * np.sqrt(STATE_DIMS)
+
+
+def make_encoder(encoder: Any, seed: int = 0, component: str = "curiosity") -> StateEncoder:
+    """Return an encoder.
+
+    Args:
+        encoder: ``hashed``; ``sentence-transformer`` or ``clip``, with ``:model`` to name another than
+            the usual one; a function of an observation; or a `StateEncoder`.
+        seed: of the hashed encoder.
+        component: whose errors these are.
+
+    Raises:
+        ConfigError: it is none of these.
+        MissingDependencyError: a package is needed that is not installed; the message names the extra.
+    """
+    if callable(getattr(encoder, "look", None)) and callable(getattr(encoder, "encode", None)):
+        return encoder
+    if callable(encoder):
+        return FunctionEncoder(encoder, component=component)
+    kind, _, model = str(encoder).partition(":")
+    if encoder == "hashed":
+        return HashedEncoder(seed, component)
+    if isinstance(encoder, str) and kind in _PRETRAINED:
+        model = model or _PRETRAINED[kind]
+        embedding = PretrainedEmbedding(model, pictures=kind == "clip")
+        return FunctionEncoder(embedding, f"{kind}:{model}", component)
+    raise ConfigError(
+        f"{component}: unknown encoder {encoder!r}; take 'hashed', 'sentence-transformer[:model]', "
+        "'clip[:model]', or a function from an observation to 768 numbers"
+    )

@@ -1,0 +1,65 @@
+"""Weights of reward components: the shipped ones, and the checks that every weight passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pixelis.errors import ConfigError, RewardError
+
+TASK = "task"
+"""Name of the component that the environment itself pays."""
+
+ORCHESTRATED_WEIGHTS: Mapping[str, float] = {TASK: 1.0, "curiosity": 0.3, "coherence": 0.2, "penalty": 1.0}
+"""Weights under an orchestrator, which bounds the sum of all but the task whatever they are."""
+
+ALONE_WEIGHTS: Mapping[str, float] = {"curiosity": 0.1, "coherence": 0.05, "penalty": 0.08}
+"""Weights of terms without an orchestrator. A term's episode sum is held in ±1, so that all of them together
+move an episode by at most ±0.23: less than half of the gap between success and failure, even where a
+failure may earn a partial credit of 0.5."""
+
+LARGEST = 1e100
+"""Rewards above overflow when they are squared."""
+
+DEFAULT_ALONE_WEIGHT = 0.05
+"""Weight of a term that has none of its own in the two tables."""
+
+
+def check_number(value: Any, component: str) -> float:
+    """Return a reward as a float.
+
+    Raises:
+        RewardError: it is no finite number of at most 1e100; the message names the component.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise RewardError(f"{component}: expected a finite number as reward, got {value!r}") from None
+    if not abs(number) <= LARGEST:
+        raise RewardError(
+            f"{component}: expected a finite number of at most {LARGEST:g} as reward, got {number}; "
+            "find where it divides by zero or overflows"
+        )
+    return number
+
+
+def check_weight(value: Any, component: str) -> float:
+    """Return a weight as a float.
+
+    Raises:
+        ConfigError: it is no finite number of at least 0; the message names the component.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"weight of {component}: expected a number of at least 0, got {value!r}")
+    if not math.isfinite(value) or value < 0:
+        raise ConfigError(
+            f"weight of {component}: expected a finite number of at least 0, got {value}; "
+            "a component that shall punish gives negative values under a positive weight"
+        )
+    return float(value)
+
+
+def check_weights(weights: Mapping[str, Any]) -> dict[str, float]:
+    """Return weights as floats, checked one by one."""
+    return {name: check_weight(value, name) for name, value in weights.items()}

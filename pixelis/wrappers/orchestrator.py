@@ -1,0 +1,89 @@
+"""``RewardOrchestrator``: one total for an episode, from everything the wrappers inside report."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import gymnasium as gym
+from gymnasium.utils import RecordConstructorArgs
+
+from pixelis.rewards.curriculum import StageChange, read_curriculum
+from pixelis.rewards.orchestrator import Orchestrator
+from pixelis.rewards.reward_config import check_orchestrator_keys, default_weight, orchestrator_settings
+from pixelis.rewards.stack import RewardStack
+from pixelis.rewards.weights import TASK
+from pixelis.wrappers.episodes import EpisodeReward
+from pixelis.wrappers.order import check_orchestrator_order, is_term, layers
+from pixelis.wrappers.scoring import OrchestratorScorer, ReportedTerm
+
+
+def orchestrator_scorer(
+    env: Any,
+    weights: Mapping[str, float] | None,
+    curriculum: Any,
+    available_metrics: Collection[str],
+    settings: Mapping[str, Any],
+) -> OrchestratorScorer:
+    """Return the scorer over the terms that the wrappers of ``env`` report and those that ``weights`` names.
+
+    Raises:
+        ConfigError: a weight, a setting or the curriculum is wrong.
+    """
+    check_orchestrator_keys(settings)
+    inner = {
+        layer.term_name: default_weight(layer.term_key, True)
+        if layer.given_weight is None
+        else layer.given_weight
+        for layer in layers(env)
+        if is_term(layer)
+    }
+    orchestrator = Orchestrator({**inner, **(weights or {})}, orchestrator_settings(settings))
+    terms = [ReportedTerm(name) for name in orchestrator.names if name != TASK]
+    known = {*available_metrics, *orchestrator.metric_names}
+    return OrchestratorScorer(RewardStack(terms, orchestrator, curriculum=read_curriculum(curriculum, known)))
+
+
+class RewardOrchestrator(EpisodeReward, RecordConstructorArgs):
+    """Replaces the reward by 0 and, at an episode's end, one total; see ``pixelis.rewards.orchestrator``.
+
+    ``info["reward_parts"]`` then has ``raw``, ``normalised`` and ``weighted`` for the task and each component.
+    The statistics move after each episode. Each copy of a vector environment's sub-environments has its own; the
+    twin in ``pixelis.wrappers.vector`` has one for all.
+
+    Args:
+        env: the environment with its reward wrappers.
+        weights: component → weight. Those not named have their wrapper's weight where one was given, else
+            the shipped one (task 1, curiosity 0.3, coherence 0.2, penalty 1). A term that the environment
+            itself reports in ``info["reward_terms"]`` may be named too.
+        curriculum: as for ``read_curriculum``; ``observe`` drives it.
+        available_metrics: what ``observe`` will be given.
+        settings: fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
+
+    Raises:
+        ConfigError: a weight, a setting or the curriculum is wrong.
+        WrapperOrderError: the order of wrappers makes no sense; the message gives the right one.
+    """
+
+    reward_role = "orchestrator"
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        weights: Mapping[str, float] | None = None,
+        *,
+        curriculum: Any = None,
+        available_metrics: Collection[str] = (),
+        **settings: Any,
+    ) -> None:
+        RecordConstructorArgs.__init__(
+            self, weights=weights, curriculum=curriculum, available_metrics=available_metrics, **settings
+        )
+        check_orchestrator_order(env, type(self).__name__)
+        EpisodeReward.__init__(
+            self, env, orchestrator_scorer(env, weights, curriculum, available_metrics, settings)
+        )
+
+    def observe(self, step: int, metrics: Mapping[str, float | None]) -> StageChange | None:
+        """Show the curriculum a training step's metrics; see ``RewardStack.observe``."""
+        return self.stack.observe(step, metrics)
