@@ -222,7 +222,7 @@ class Policy:
 
     def padded_logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
         """Do what `logprobs` does by transformers' own forward, each episode a row of its own."""
-        tokens, valid, positions, mask = self._collate(episodes)
+        tokens, valid, positions, mask = self.collate(episodes)
         images = join_images([episode.images for episode in episodes])
         keep = torch.zeros_like(mask)
         keep[:, :-1] = mask[:, 1:]
@@ -281,9 +281,18 @@ class Policy:
         """The module that makes logits of hidden states."""
         return self.base.get_output_embeddings()
 
-    def _collate(
+    def collate(
         self, episodes: Sequence[Episode]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return episodes as rows of a batch, padded on the right, on the policy's device.
+
+        Returns:
+            Tokens, and which of them are not padding (1 or 0), int64 [B, n]; their positions, int64
+            [axes, B, n]; which tokens were sampled, bool [B, n].
+
+        Raises:
+            ValueError: the first token of an episode is a sampled one.
+        """
         rows = [episode.tokens for episode in episodes]
         shape = (len(rows), max(map(len, rows)))
         places = [self.positions(row, episode.images) for row, episode in zip(rows, episodes, strict=True)]

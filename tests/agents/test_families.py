@@ -5,23 +5,16 @@ The oracle is transformers itself: its processor on the whole conversation at on
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tiny_models import FAMILIES, TEXT_FAMILIES, VISION_FAMILIES, build
 
-HERE = Path(__file__).parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
-
-from tiny_models import FAMILIES, TEXT_FAMILIES, VISION_FAMILIES, build  # noqa: E402
-
-from pixelis.agents.episode import Episode  # noqa: E402
-from pixelis.agents.policy import LoraSettings, Policy  # noqa: E402
+from pixelis.agents.episode import Episode
+from pixelis.agents.policy import LoraSettings, Policy
 
 TURNS = ["<answer>seven</answer>", "a longer turn, ZOOM", "ok"]
 # Sides of pictures; those models that tile or keep proportions give each its own number of tokens.

@@ -61,7 +61,7 @@ def token_states(policy: Policy, episodes: Sequence[Episode], micro_batch_size: 
     found: list[Tensor] = []
     for start in range(0, len(episodes), micro_batch_size):
         rows = episodes[start : start + micro_batch_size]
-        tokens, valid, positions, mask = policy._collate(rows)
+        tokens, valid, positions, mask = policy.collate(rows)
         images = join_images([row.images for row in rows])
         options = {"logits_to_keep": 1} if "logits_to_keep" in policy.forward_keywords else {}
         output = policy.forward(
