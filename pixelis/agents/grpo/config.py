@@ -56,7 +56,7 @@ class TrainConfig:
     groups: int = option(ROLLOUT, 8, "tasks per step; each is played by one group of episodes", "[1, inf)")
     group_size: int = option(ROLLOUT, 8, "episodes of the same task, at least 2", "[1, inf)")
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature while training", "(0, 10]")
-    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased without a correction", "(0, 1]")
+    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased with correction none", "(0, 1]")
     max_new_tokens: int = option(ROLLOUT, 64, "longest turn, in tokens", "[1, inf)")
     env_threads: int = option(
         ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
@@ -140,8 +140,10 @@ class TrainConfig:
     kl: Literal["k1", "k2", "k3"] | str = option(LOSS, "k3", "estimator of that KL")
     kl_in: Literal["loss", "reward"] = option(LOSS, "loss", "penalise tokens in the loss, or the reward")
     kl_ratio: bool = option(LOSS, False, "multiply the KL in the loss by the importance ratio")
-    correction: Literal["none", "truncate", "mask"] | str = option(
-        LOSS, "none", "cut of the weights of samples from another policy (TIS, MIS)"
+    correction: Literal["auto", "none", "truncate", "mask"] | str = option(
+        LOSS,
+        "auto",
+        "cut of off-policy weights (TIS, MIS); auto: truncate in half precision, quantised, top_p, replay",
     )
     correction_level: Literal["token", "sequence"] = option(
         LOSS, "token", "one such weight for each token, or for each episode"

@@ -15,6 +15,7 @@ from pixelis.agents.checkpoint import latest_checkpoint, step_of, verify_checkpo
 from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
 from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, Trainer, check_same_settings, update_settings
 from pixelis.agents.metrics import Row
@@ -96,6 +97,8 @@ class TrainingRun:
             )
             way = "shared-prefix" if self.policy.shares_prefixes else "generic"
             log.info("%s takes the %s path", type(self.policy.base).__name__, way)
+            gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
+            log.info("correction %s; sampler and trainer differ by %s", chosen_correction(self.config), gaps)
             self.trainer.train(on_step, should_stop)
             log.info("stopped after step %d", self.trainer.finished_steps)
 
