@@ -114,6 +114,9 @@ class TrainConfig:
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
     epochs: int = option(UPDATE, 1, "optimiser steps on each rollout", "[1, inf)")
     micro_batch_size: int = option(UPDATE, 16, "episodes per forward pass; changes memory only", "[1, inf)")
+    gradient_checkpointing: bool = option(
+        UPDATE, False, "compute activations twice instead of keeping them: less memory", identity=False
+    )
 
     advantage_scale: Literal["group", "batch", "none", "leave_one_out"] | str = option(
         LOSS, "group", "what an episode is measured by: deviation, or the others (RLOO)"
@@ -143,7 +146,7 @@ class TrainConfig:
     correction: Literal["auto", "none", "truncate", "mask"] | str = option(
         LOSS,
         "auto",
-        "cut of off-policy weights (TIS, MIS); auto: truncate in half precision, quantised, top_p, replay",
+        "cut of off-policy weights (TIS, MIS); auto: where the sampler is another",
     )
     correction_level: Literal["token", "sequence"] = option(
         LOSS, "token", "one such weight for each token, or for each episode"

@@ -14,6 +14,7 @@ import yaml
 from pixelis.agents.checkpoint import latest_checkpoint, step_of, verify_checkpoint
 from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
+from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
@@ -209,6 +210,9 @@ def checkpoint_of(path: str | Path) -> Path:
 
 
 def _load_policy(config: TrainConfig, model: str | Path, lora: LoraSettings | None = None) -> Policy:
-    return Policy.load(
+    policy = Policy.load(
         model, device=config.device, dtype=config.dtype, lora=lora, quantization=config.quantization
     )
+    if config.gradient_checkpointing:
+        checkpoint_layers(policy.base)
+    return policy

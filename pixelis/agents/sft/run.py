@@ -19,6 +19,7 @@ from pixelis.agents.checkpoint import latest_checkpoint, verify_checkpoint
 from pixelis.agents.episode import Episode
 from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
+from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.grpo.run import run_path
 from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS, check_same_settings
 from pixelis.agents.metrics import Row
@@ -87,7 +88,7 @@ class SupervisedRun(ABC, Generic[C, T]):
         env = _open(config)
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         lora = LoraSettings(config.lora_rank, config.lora_alpha, getattr(config, "lora_dropout", 0.0))
-        policy = Policy.load(config.model, device=config.device, dtype=config.dtype, lora=lora)
+        policy = _load_policy(config, config.model, lora)
         material = cls.prepare(config, env, policy)
         path = config.output or free_run_path(cls.default_name(config), config.model, config.seed)
         folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
@@ -112,7 +113,7 @@ class SupervisedRun(ABC, Generic[C, T]):
         verify_checkpoint(checkpoint)
         check_same_settings(read_json(checkpoint / PROGRESS).get("identity"), config)
         env = _open(config)
-        policy = Policy.load(checkpoint / ADAPTER, device=config.device, dtype=config.dtype)
+        policy = _load_policy(config, checkpoint / ADAPTER)
         run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
         run.trainer.restore(checkpoint)
         with writing(folder.path):
@@ -256,6 +257,13 @@ def fitting(episodes: Sequence[Episode], max_context: int | None) -> list[Episod
             max_context,
         )
     return kept
+
+
+def _load_policy(config: SupervisedConfig, model: str | Path, lora: LoraSettings | None = None) -> Policy:
+    policy = Policy.load(model, device=config.device, dtype=config.dtype, lora=lora)
+    if config.gradient_checkpointing:
+        checkpoint_layers(policy.base)
+    return policy
 
 
 def _open(config: SupervisedConfig) -> TaskEnv | None:

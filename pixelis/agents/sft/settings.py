@@ -49,6 +49,9 @@ class SupervisedConfig:
     weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
     micro_batch_size: int = option(UPDATE, 16, "rows per forward pass; changes memory only", "[1, inf)")
+    gradient_checkpointing: bool = option(
+        UPDATE, False, "compute activations twice instead of keeping them: less memory", identity=False
+    )
     packing: bool = option(UPDATE, False, "several demonstrations in one row, without seeing each other")
     pack_length: int | None = option(
         UPDATE, None, "tokens a packed row holds; none: as the longest demonstration of the step", "[1, inf)"
