@@ -184,6 +184,7 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
         group_size=arguments.members,
         max_new_tokens=arguments.completion,
         micro_batch_size=arguments.rows,
+        gradient_checkpointing=arguments.checkpointing,
         beta=0.0,
         lr=1e-4,
         eval_episodes=0,
@@ -285,6 +286,7 @@ def main() -> None:
     parser.add_argument("--completion", type=int, default=64, help="tokens of a completion")
     parser.add_argument("--rows", type=int, default=8, help="Pixelis: episodes a pass; 8 is its default")
     parser.add_argument("--no-checkpointing", action="store_true", help="turn TRL's default off")
+    parser.add_argument("--checkpointing", action="store_true", help="Pixelis: checkpoint gradients too")
     parser.add_argument("--verbose", action="store_true", help="show what the contenders print")
     parser.add_argument("--output", type=Path, help="JSON file to write")
     parser.add_argument("--worker", choices=CONTENDERS, help=argparse.SUPPRESS)

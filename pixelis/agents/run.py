@@ -14,6 +14,7 @@ import yaml
 
 from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
+from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
@@ -135,8 +136,14 @@ class Run(ABC, Generic[C, T]):
             )
             way = "shared-prefix" if self.policy.shares_prefixes else "generic"
             log.info("%s takes the %s path", type(self.policy.base).__name__, way)
+            for line in self.notes():
+                log.info(line)
             self.trainer.train(on_step, should_stop)
             log.info("stopped after step %d", self.trainer.finished_steps)
+
+    def notes(self) -> list[str]:
+        """Return what else the log should say when training begins."""
+        return []
 
     @property
     def task_env(self) -> TaskEnv:
@@ -224,4 +231,9 @@ def load_policy(
     """
     lora = None if adapter else LoraSettings(config.lora_rank, config.lora_alpha, dropout)
     model = adapter or config.model
-    return Policy.load(model, device=config.device, dtype=config.dtype, lora=lora, quantization=quantization)
+    policy = Policy.load(
+        model, device=config.device, dtype=config.dtype, lora=lora, quantization=quantization
+    )
+    if config.gradient_checkpointing:
+        checkpoint_layers(policy.base)
+    return policy

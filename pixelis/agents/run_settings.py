@@ -47,6 +47,9 @@ class RunSettings(Settings):
     weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
     micro_batch_size: int = option(UPDATE, 8, "rows per forward pass; changes memory only", "[1, inf)")
+    gradient_checkpointing: bool = option(
+        UPDATE, False, "compute activations twice instead of keeping them: less memory", identity=False
+    )
 
     eval_episodes: int = option(
         EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False

@@ -53,7 +53,7 @@ def test_the_table_names_every_choice():
     assert set(rows) == set(REGISTRIES)
     for setting, registry in REGISTRIES.items():
         ours = {name for name, function in registry.items() if function.__module__.startswith("pixelis.")}
-        extra = {"none"} if setting == "correction" else set()
+        extra = {"auto", "none"} if setting == "correction" else set()
         assert set(re.findall(r"`(\w+)`", rows[setting])) == ours | extra
 
 

@@ -31,7 +31,7 @@ class TrainConfig(RolloutRunSettings):
         MODEL, "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only"
     )
 
-    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased without a correction", "(0, 1]")
+    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased with correction none", "(0, 1]")
     env_timeout_seconds: float | None = option(
         ROLLOUT,
         None,
@@ -100,8 +100,10 @@ class TrainConfig(RolloutRunSettings):
     kl: Literal["k1", "k2", "k3"] | str = option(LOSS, "k3", "estimator of that KL")
     kl_in: Literal["loss", "reward"] = option(LOSS, "loss", "penalise tokens in the loss, or the reward")
     kl_ratio: bool = option(LOSS, False, "multiply the KL in the loss by the importance ratio")
-    correction: Literal["none", "truncate", "mask"] | str = option(
-        LOSS, "none", "cut of the weights of samples from another policy (TIS, MIS)"
+    correction: Literal["auto", "none", "truncate", "mask"] | str = option(
+        LOSS,
+        "auto",
+        "cut of off-policy weights (TIS, MIS); auto: where the sampler is another",
     )
     correction_level: Literal["token", "sequence"] = option(
         LOSS, "token", "one such weight for each token, or for each episode"

@@ -7,6 +7,7 @@ from typing import Any
 
 from pixelis.agents.evaluate import Evaluation
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
 from pixelis.agents.grpo.trainer import Trainer, update_settings
 from pixelis.agents.policy import Policy
@@ -38,6 +39,11 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         elif config.beta and policy.came_with_adapter:
             policy.freeze_reference()
         return policy
+
+    def notes(self) -> list[str]:
+        """Say which off-policy correction there is, and why."""
+        gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
+        return [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
 
     def evaluate_baselines(self) -> list[Evaluation]:
         """Play the held-out tasks with the env's scripted policies, exploits left out."""

@@ -12,6 +12,7 @@ from pixelis.agents.fingerprint import frozen_fingerprint
 from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.batch import StepBatch, batch_metrics
 from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.correction import chosen_correction
 from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.micro_batch import told_memory
@@ -62,7 +63,7 @@ class Trainer(Stepper[TrainConfig]):
             config.temperature,
             config.top_p,
             config.max_new_tokens,
-            record_kept=config.correction != "none",
+            record_kept=chosen_correction(config) != "none",
         )
         self._stats = RolloutStats()
         self._learner = LEARNERS[config.algorithm](config, policy, env, update_settings(config))
@@ -206,7 +207,7 @@ def update_settings(config: TrainConfig) -> UpdateSettings:
         kl=config.kl,
         beta=config.beta if config.kl_in == "loss" else 0.0,
         kl_ratio=config.kl_ratio,
-        correction=config.correction,
+        correction=chosen_correction(config),
         correction_level=config.correction_level,
         correction_cap=config.correction_cap,
     )

@@ -57,7 +57,7 @@ def ours(registry):
 
 @pytest.mark.parametrize("field", sorted(REGISTRIES))
 def test_the_choices_are_the_registered_functions(field):
-    extra = {"none"} if field == "correction" else set()
+    extra = {"auto", "none"} if field == "correction" else set()
     assert set(choices_of(get_type_hints(TrainConfig)[field])) == ours(REGISTRIES[field]) | extra
 
 
