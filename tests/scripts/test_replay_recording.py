@@ -19,7 +19,7 @@ LENGTH = """\
 class Length:
     name = "length"
     def begin(self): return None
-    def score(self, steps): return [float(len(step.action)) for _, step in steps]
+    def score(self, steps): return [len(step.action) / 20 for _, step in steps]
     def learn(self): return {}
     def state(self): return {}
     def restore(self, state): pass
@@ -42,7 +42,7 @@ def recording(tmp_path, monkeypatch):
 @pytest.fixture
 def rewards(tmp_path, monkeypatch):
     (tmp_path / "length_term.py").write_text(LENGTH)
-    (tmp_path / "rewards.yaml").write_text("orchestrate: false\nlength_term:Length: {weight: 0.1}\n")
+    (tmp_path / "rewards.yaml").write_text("orchestrate: false\nlength_term:Length: {weight: 0.5}\n")
     monkeypatch.syspath_prepend(tmp_path)
     yield "rewards.yaml"
     sys.modules.pop("length_term", None)
@@ -90,13 +90,15 @@ def test_other_rewards(recording, rewards, capsys):
     (saved,) = Path("runs", "rescored").iterdir()
     assert f"saved as {saved}" in out
     table = json.loads(saved.read_text())
-    assert table["rewards"] == {"orchestrate": False, "length_term:Length": {"weight": 0.1}}
+    assert table["rewards"] == {"orchestrate": False, "length_term:Length": {"weight": 0.5}}
     returns = [(row["old_return"], round(row["new_return"], 9)) for row in table["episodes"]]
-    # two right letters pay 2 and two characters; "nothing" has seven characters a turn
-    assert returns == [(2.0, 2.2), (0.0, 1.4), (0.0, 0.7)]
+    # two right letters pay 2 and have a character each; "nothing" has seven, and the third plays one turn
+    assert returns == [(2.0, 2 + 0.5 * 2 / 20), (0.0, 0.5 * 14 / 20), (0.0, 0.5 * 7 / 20)]
     summary = table["summary"]
-    assert summary["old_mean"] == pytest.approx(2 / 3) and summary["new_mean"] == pytest.approx(4.3 / 3)
-    assert summary["worst_succeeding"] == pytest.approx(2.2) and summary["best_failing"] == pytest.approx(1.4)
+    assert summary["old_mean"] == pytest.approx(2 / 3) and summary["new_mean"] == pytest.approx(2.575 / 3)
+    assert summary["worst_succeeding"] == pytest.approx(2.05) and summary["best_failing"] == pytest.approx(
+        0.35
+    )
     assert replay.main([recording, "--rescore", rewards, "--output", "here/mine.json"]) == 0
     assert json.loads(Path("here", "mine.json").read_text())["episodes"] == table["episodes"]
 
