@@ -23,6 +23,7 @@ from pixelis.envs.registration import check_env_id
 from pixelis.errors import PixelisError, RecordingError, UnknownEnvError
 from pixelis.wrappers.recording.values import decode, encode, opaque_type
 
+RECORDER = "pixelis.wrappers.record:RecordTrajectory"  # left out: a replay records nothing
 _OF_MAKE_VEC = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
 
 
@@ -35,6 +36,7 @@ def describe_spec(spec: EnvSpec | None) -> dict[str, Any]:
     wrappers = [
         {"name": wrapper.name, "entry_point": wrapper.entry_point, "kwargs": encode(wrapper.kwargs)}
         for wrapper in spec.additional_wrappers
+        if wrapper.entry_point != RECORDER
     ]
     return {
         "id": spec.id,

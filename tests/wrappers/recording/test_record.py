@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import platform
@@ -216,7 +217,7 @@ def test_without_images_there_is_no_folder(tmp_path):
 
 
 def test_in_a_spec_through_pickle_json_and_make(tmp_path):
-    spec = gym.spec("Toy/Echo-v0")
+    spec = copy.deepcopy(gym.spec("Toy/Echo-v0"))
     spec.additional_wrappers = (RecordTrajectory.wrapper_spec(folder=str(tmp_path), every=2),)
     env = gym.make(pickle.loads(pickle.dumps(spec)), turns=2)
     again = gym.make(env.spec)
@@ -227,6 +228,15 @@ def test_in_a_spec_through_pickle_json_and_make(tmp_path):
     cart = gym.make(gym.spec("CartPole-v1"))
     written = RecordTrajectory(cart, tmp_path).spec.to_json()
     assert isinstance(gym.make(gym.envs.registration.EnvSpec.from_json(written)), RecordTrajectory)
+
+
+def test_a_replay_does_not_record_again(tmp_path):
+    inner = RecordTrajectory(gym.make("Toy/Echo-v0"), tmp_path / "inner")
+    play(RecordTrajectory(inner, tmp_path / "outer"), [(1, None)])
+    (episode,) = read_trajectories(tmp_path / "outer")
+    with Replayer() as replayer:
+        assert replayer.check(episode) is None
+    assert len(recording_files(tmp_path / "inner")) == 1
 
 
 def test_wrappers_below_are_recorded_and_replayed(tmp_path):

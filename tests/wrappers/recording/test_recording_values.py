@@ -45,6 +45,8 @@ def test_arrays_come_back_bit_for_bit_with_nan_and_infinity(array):
     back = decode(through_json(array))
     little = array.astype(array.dtype.newbyteorder("<"))
     assert (back.shape, back.dtype, back.tobytes()) == (array.shape, little.dtype, little.tobytes())
+    header = f"{little.dtype.str} {array.shape}\n".encode()
+    assert digest(array) == hashlib.sha256(header + little.tobytes()).hexdigest()
 
 
 def test_what_stands_in_the_file():
@@ -62,6 +64,7 @@ def test_a_digest_is_sha256_of_dtype_shape_and_bytes():
     assert digest(array) == hashlib.sha256(b"|u1 (1, 2, 3)\n" + bytes(range(6))).hexdigest()
     assert digest(array.reshape(2, 1, 3)) != digest(array) != digest(array.astype(np.int8))
     assert digest(array[:, ::-1]) == digest(np.ascontiguousarray(array[:, ::-1]))
+    assert digest(np.zeros((0, 2), np.float32)) == hashlib.sha256(b"<f4 (0, 2)\n").hexdigest()
     assert digest(np.arange(3, dtype=">i4")) == digest(np.arange(3, dtype="<i4"))
 
 
