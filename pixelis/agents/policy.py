@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from pixelis.agents.chat import ChatFormat
+from pixelis.agents.collation import collate
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.head import TokenLogprobs
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
@@ -222,7 +223,7 @@ class Policy:
 
     def padded_logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
         """Do what `logprobs` does by transformers' own forward, each episode a row of its own."""
-        tokens, valid, positions, mask = self.collate(episodes)
+        tokens, valid, positions, mask = collate(self, episodes)
         images = join_images([episode.images for episode in episodes])
         keep = torch.zeros_like(mask)
         keep[:, :-1] = mask[:, 1:]
@@ -280,32 +281,6 @@ class Policy:
     def head(self) -> Any:
         """The module that makes logits of hidden states."""
         return self.base.get_output_embeddings()
-
-    def collate(
-        self, episodes: Sequence[Episode]
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return episodes as rows of a batch, padded on the right, on the policy's device.
-
-        Returns:
-            Tokens, and which of them are not padding (1 or 0), int64 [B, n]; their positions, int64
-            [axes, B, n]; which tokens were sampled, bool [B, n].
-
-        Raises:
-            ValueError: the first token of an episode is a sampled one.
-        """
-        rows = [episode.tokens for episode in episodes]
-        shape = (len(rows), max(map(len, rows)))
-        places = [self.positions(row, episode.images) for row, episode in zip(rows, episodes, strict=True)]
-        tokens = np.full(shape, self.chat.pad_id, np.int64)
-        valid, mask = np.zeros(shape, np.int64), np.zeros(shape, bool)
-        positions = np.zeros((len(places[0]), *shape), np.int64)
-        for index, (row, episode) in enumerate(zip(rows, episodes, strict=True)):
-            n = len(row)
-            tokens[index, :n], valid[index, :n], mask[index, :n] = row, 1, episode.loss_mask
-            positions[:, index, :n] = places[index]
-        if mask[:, 0].any():
-            raise ValueError("the first token of an episode cannot be a sampled one: nothing precedes it")
-        return tuple(torch.from_numpy(x).to(self.device) for x in (tokens, valid, positions, mask))  # type: ignore
 
     def logits_at(self, keep: torch.Tensor, *inputs: Any, **options: Any) -> torch.Tensor:
         """Return logits [N, V] at the N True positions of ``keep`` [B, n], in row order.

@@ -6,7 +6,6 @@ The oracle is transformers' own forward of each episode by itself, whole, withou
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,17 @@ from typing import Any
 import pytest
 import torch
 import transformers as hf
+from tiny_models import SMOLLM, build_tokenizer, text_settings
+from toy_env import AlbumEnv
 
-AGENTS = Path(__file__).parents[1]
-for folder in (AGENTS, AGENTS / "grpo"):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-from tiny_models import SMOLLM, build_tokenizer, text_settings  # noqa: E402
-from toy_env import AlbumEnv  # noqa: E402
-
-from pixelis.agents.decoding import RereadMemory, SharedMemory, memory_of  # noqa: E402
-from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
-from pixelis.agents.grpo.run import TrainingRun  # noqa: E402
-from pixelis.agents.policy import LoraSettings, Policy  # noqa: E402
-from pixelis.agents.rollout import Collector, EpisodeRequest  # noqa: E402
-from pixelis.agents.sampling import SamplingSettings  # noqa: E402
-from pixelis.agents.uncached import UncachedMemory  # noqa: E402
-from pixelis.errors import ConfigError  # noqa: E402
+from pixelis.agents.decoding import RereadMemory, SharedMemory, memory_of
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.rollout import Collector, EpisodeRequest
+from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.uncached import UncachedMemory
+from pixelis.errors import ConfigError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use_mamba_kernels")
 WINDOW = 8  # shorter than every prompt

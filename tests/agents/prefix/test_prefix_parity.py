@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,16 @@ import gymnasium as gym
 import pytest
 import torch
 from peft import PeftModel
+from tiny_models import FAMILIES, VISION_FAMILIES, build
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
-AGENTS = Path(__file__).parents[1]
-if str(AGENTS) not in sys.path:
-    sys.path.insert(0, str(AGENTS))
-
-from tiny_models import FAMILIES, VISION_FAMILIES, build  # noqa: E402
-
-from pixelis.agents import head  # noqa: E402
-from pixelis.agents.decoding import SharedMemory  # noqa: E402
-from pixelis.agents.episode import Episode  # noqa: E402
-from pixelis.agents.loading import find_folder  # noqa: E402
-from pixelis.agents.policy import LoraSettings, Policy  # noqa: E402
-from pixelis.agents.rollout import Collector, EpisodeRequest  # noqa: E402
-from pixelis.agents.sampling import SamplingSettings  # noqa: E402
+from pixelis.agents import head
+from pixelis.agents.decoding import SharedMemory
+from pixelis.agents.episode import Episode
+from pixelis.agents.loading import find_folder
+from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.rollout import Collector, EpisodeRequest
+from pixelis.agents.sampling import SamplingSettings
 
 EXACT = 1e-5
 GROUPS, MEMBERS, TEMPERATURE = 3, 3, 1.25
