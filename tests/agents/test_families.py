@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 HERE = Path(__file__).parent
 if str(HERE) not in sys.path:
@@ -67,7 +68,7 @@ def whole(policy: Policy, pictures: list[int | None]) -> dict[str, torch.Tensor]
         said = [{"type": "text", "text": TURNS[turn % len(TURNS)]}]
         messages.append({"role": "assistant", "content": said})
     text = policy.processor.apply_chat_template(messages, tokenize=False)
-    images = [picture(index) for index in pictures if index is not None]
+    images = [Image.fromarray(picture(index)) for index in pictures if index is not None]
     options = {"add_special_tokens": False, "return_tensors": "pt"}
     return dict(policy.processor(text=[text], images=images, **options) if images else {}) or dict(
         policy.tokenizer([text], **options)
