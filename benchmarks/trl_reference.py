@@ -257,7 +257,8 @@ def main() -> None:
     numbers = {
         "source": f"TRL {trl.__version__}, torch {torch.__version__}: "
         "_generate_and_score_completions of GRPOTrainer and RLOOTrainer (advantages, corrections, penalised) "
-        "and GRPOTrainer._compute_loss (losses, sequence_kl, corrections); written by benchmarks/trl_reference.py",
+        "and GRPOTrainer._compute_loss (losses, sequence_kl, corrections); written by "
+        "benchmarks/trl_reference.py",
         "max_completion_length": MAX_COMPLETION_LENGTH,
         "advantages": [
             advantages(name, scale)

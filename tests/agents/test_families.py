@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from tiny_models import FAMILIES, TEXT_FAMILIES, VISION_FAMILIES, build
 
 from pixelis.agents.episode import Episode
@@ -60,7 +61,7 @@ def whole(policy: Policy, pictures: list[int | None]) -> dict[str, torch.Tensor]
         said = [{"type": "text", "text": TURNS[turn % len(TURNS)]}]
         messages.append({"role": "assistant", "content": said})
     text = policy.processor.apply_chat_template(messages, tokenize=False)
-    images = [picture(index) for index in pictures if index is not None]
+    images = [Image.fromarray(picture(index)) for index in pictures if index is not None]
     options = {"add_special_tokens": False, "return_tensors": "pt"}
     return dict(policy.processor(text=[text], images=images, **options) if images else {}) or dict(
         policy.tokenizer([text], **options)

@@ -54,6 +54,7 @@ def test_episode_metrics_by_hand():
         "actions/entropy": pytest.approx(-0.8 * math.log(0.4) - 0.2 * math.log(0.2)),
         "visual/episodes": 0.5,
         "visual/calls": 2 / 3,
+        "exploration/efficiency": 1 / 3,
         "loops/calls": 1 / 3,
         "loops/episodes": 0.5,
         "tokens/sampled": 14,

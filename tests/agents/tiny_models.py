@@ -16,12 +16,15 @@ from typing import Any
 import torch
 import transformers as hf
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers.models.idefics2.image_processing_pil_idefics2 import Idefics2ImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
+from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.utils import logging
 
 WIDTH, LAYERS, CONTEXT = 32, 2, 1024
 IMAGE_SIZE = 32  # side of a LLaVA-type picture, and of an Idefics3 tile
+TILINGS = [[32, 64], [64, 32], [64, 64]]  # of LLaVA-NeXT: height and width that a picture is cut from
 PAD = "<|pad|>"
 
 _BODY = (
@@ -73,6 +76,9 @@ IDEFICS = Chat(
         *(f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)),
     ),
     "<image>",
+)
+IDEFICS2 = Chat(
+    UTTERANCES, ("<end_of_utterance>", "<|im_start|>", "<image>", "<fake_token_around_image>"), "<image>"
 )
 LLAVA = Chat(CHATML, ("<|im_end|>", "<|im_start|>", "<image>"), "<image>")
 LLAMA = Chat(HEADERS, ("<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>"))
@@ -213,6 +219,55 @@ def _llava(tokenizer: Any) -> Any:
     )
 
 
+def _idefics2(tokenizer: Any) -> Any:
+    perceiver = {"hidden_size": WIDTH, "resampler_n_latents": 4, "resampler_depth": 1}
+    perceiver |= {"resampler_n_heads": 2, "resampler_head_dim": 8, "num_key_value_heads": 1}
+    vision = {**_VISION, "num_hidden_layers": 2, "num_attention_heads": 2, "patch_size": 8}
+    return hf.Idefics2Config(
+        vision_config={**vision, "image_size": IMAGE_SIZE},
+        perceiver_config=perceiver,
+        text_config=text_settings(tokenizer, model_type="mistral", sliding_window=None),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+
+
+def _llava_next(tokenizer: Any) -> Any:
+    image_id = tokenizer.convert_tokens_to_ids("<image>")
+    vision = {**_VISION, "num_hidden_layers": 2, "num_attention_heads": 2, "patch_size": 16}
+    return hf.LlavaNextConfig(
+        vision_config=hf.CLIPVisionConfig(image_size=IMAGE_SIZE, **vision),
+        text_config=hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=True)),
+        image_token_index=image_id,
+        image_grid_pinpoints=TILINGS,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="default",
+        tie_word_embeddings=True,
+    )
+
+
+def _write_idefics2_processor(tokenizer: Any, folder: Path) -> None:
+    images = Idefics2ImageProcessorPil(
+        size={"shortest_edge": IMAGE_SIZE // 2, "longest_edge": IMAGE_SIZE}, do_image_splitting=False
+    )
+    template = tokenizer.chat_template
+    hf.Idefics2Processor(images, tokenizer, image_seq_len=4, chat_template=template).save_pretrained(folder)
+
+
+def _write_llava_next_processor(tokenizer: Any, folder: Path) -> None:
+    square = {"height": IMAGE_SIZE, "width": IMAGE_SIZE}
+    hf.LlavaNextProcessor(
+        image_processor=LlavaNextImageProcessorPil(
+            size={"shortest_edge": IMAGE_SIZE}, crop_size=square, image_grid_pinpoints=TILINGS
+        ),
+        tokenizer=tokenizer,
+        patch_size=16,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        image_token="<image>",
+        chat_template=tokenizer.chat_template,
+    ).save_pretrained(folder)
+
+
 def _write_qwen_processor(tokenizer: Any, folder: Path, kind: str, patch: int) -> None:
     """Write the parts; the whole processor cannot be made where there is no video processor."""
     size = {"shortest_edge": (2 * patch) ** 2, "longest_edge": 6 * (2 * patch) ** 2}
@@ -277,7 +332,9 @@ VISION_FAMILIES: Mapping[str, Family] = {
     "qwen3_vl": Family(QWEN, _qwen3_vl, _qwen_writer("Qwen3VL", 16)),
     "idefics3": Family(IDEFICS, _idefics3, _write_idefics_processor),
     "smolvlm": Family(IDEFICS, _smolvlm, _write_idefics_processor),
+    "idefics2": Family(IDEFICS2, _idefics2, _write_idefics2_processor),
     "llava": Family(LLAVA, _llava, _write_llava_processor),
+    "llava_next": Family(LLAVA, _llava_next, _write_llava_next_processor),
 }
 FAMILIES: Mapping[str, Family] = {**TEXT_FAMILIES, **VISION_FAMILIES}
 
