@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, parse_action
+from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, ToolCall, parse_action
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
@@ -209,7 +209,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             return Task.from_json(options["task"], family=self.source.family)
         return self.source.sample(self.np_random, difficulty, split)
 
-    def _run(self, call: Any) -> ToolResult:
+    def _run(self, call: ToolCall | BadCall) -> ToolResult:
         if isinstance(call, BadCall):
             return ToolResult("", False, call.message, error_code=call.error_code)
         return self.toolset.call(self.workspace, call.name, call.arguments)
