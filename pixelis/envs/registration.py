@@ -26,7 +26,10 @@ class EnvEntry:
     entry_point: str
 
 
-ENVIRONMENTS = (EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),)
+ENVIRONMENTS = (
+    EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),
+    EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare:SizeCompareEnv"),
+)
 
 
 def register_environments() -> None:

@@ -181,6 +181,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """Return the current picture, uint8 ``(V, V, 3)``, or ``None`` in an environment of text alone."""
         return None
 
+    def chance(self, difficulty: int) -> float:
+        """Return the success rate, 0-1, of the best answer that looks at nothing; 0 where none can be guessed.
+
+        What must fail may reach it: the contract's floors are counted from here.
+        """
+        return 0.0
+
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the scripted policies this environment ships, by name, each as ``(env) -> policy``.
 

@@ -18,6 +18,11 @@ LabelsOf = Callable[[Box, int], Labels]
 """``(view box, view size) -> which object every pixel shows``."""
 
 
+def no_texts(view_box: Box, view_size: int) -> Sequence[TextItem]:
+    """Say that nothing is written in a picture, which is not the same as not knowing."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Picture:
     """A picture with its ground truth; must be picklable, so the functions are methods or partials.
