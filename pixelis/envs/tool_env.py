@@ -182,7 +182,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return None
 
     def chance(self, difficulty: int) -> float:
-        """Return the success rate, 0-1, of the best answer that looks at nothing; 0 where none can be guessed.
+        """Return the success rate, 0-1, of the best answer that looks at nothing; 0 where there is none.
 
         What must fail may reach it: the contract's floors are counted from here.
         """

@@ -50,7 +50,7 @@ def ask_for(colours: list[str]) -> str:
 
 
 def verify_colour(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-    """Judge an answer: 1 when it is the shape's colour (letter case and surrounding space ignored), else 0."""
+    """Judge an answer: 1 for the shape's colour (letter case and surrounding space ignored), else 0."""
     success = answer is not None and text_matches(answer, task.answer)
     return Verdict(success, {"task": float(success)})
 
@@ -110,7 +110,7 @@ class SizeCompareEnv(PixelEnv):
 
     | name | default | meaning |
     |---|---|---|
-    | `difficulty` | 1 | 0: 2 shapes, 30 % apart; 1: 3, 20 %, shaded; 2: 4, 10 %, striped, cards; 3: 6, 5 %; 4: 8, 2 % |
+    | `difficulty` | 1 | 0: 2 shapes 30 % apart; 1: 3, 20 %, shaded; 2: 4, 10 %, cards; 3: 6, 5 %; 4: 8, 2 % |
     | `split` | `train` | `train` or `test` |
     | `reader` | `ocr` | `ocr` or `truth`; there is no text here |
     | `max_turns` | 16 | turns before truncation |

@@ -17,8 +17,10 @@ from pixelis.envs.pixel.shapes import (
     Polygon,
     cover,
     cut,
+    following,
     polygon_area,
     turned,
+    unit,
     unit_shape,
 )
 from pixelis.envs.pixel.splits import SEEDS, sample_seed
@@ -223,32 +225,31 @@ def _outline(rng: np.random.Generator, area: float, hidden: bool) -> _Outline:
     shape = turned(unit_shape(kind, float(rng.uniform(1.4, _STRETCH))), float(rng.uniform(0, 360)))
     direction, depth = float(rng.uniform(0, 360)), float(rng.uniform(*_DEPTHS)) if hidden else 0.0
     visible = cut(shape, direction, depth) if hidden else shape
-    scale = _scale_to(area, visible, shape)
+    scale = _scale_to(area, visible, direction if hidden else None)
     polygon, seen = shape * scale, visible * scale
     card = cover(polygon, direction, depth, _RIM) if hidden else np.zeros((0, 2))
     reach = float(np.abs(np.concatenate([polygon, card])).max())
     return _Outline(polygon, card, float(np.ptp(seen, 0).prod()), reach)
 
 
-def _scale_to(area: float, visible: Polygon, shape: Polygon) -> float:
+def _scale_to(area: float, visible: Polygon, cut_off: float | None) -> float:
     """How many times larger a shape must be drawn to show an area.
 
     The painter's outlines are `GROWTH` native pixels further out than the corners say: of the shape where it
     is free, and of the card where it hides the shape. So s times as large it shows A s² + g P s pixels, with
-    A its visible area and P the free part of its outline less the hidden edge.
+    A its visible area and P the free part of its outline less the hidden edge, which lies furthest in the
+    direction ``cut_off`` (degrees; ``None`` when nothing is hidden).
     """
-    edges = np.hypot(*(np.roll(visible, -1, 0) - visible).T)
-    inside = np.array([_is_edge(shape, a, b) for a, b in zip(visible, np.roll(visible, -1, 0), strict=True)])
-    half = GROWTH * float(np.where(inside, edges, -edges).sum()) / 2
-    plain = polygon_area(visible)
+    after = following(visible)
+    edges = np.hypot(*(after - visible).T)
+    free = float(edges.sum())
+    if cut_off is not None:
+        ahead = unit(cut_off)
+        along = visible @ ahead
+        limit = float(along.max()) - 1e-9
+        free -= 2 * float(edges[(along >= limit) & (following(along) >= limit)].sum())
+    half, plain = GROWTH * free / 2, polygon_area(visible)
     return (math.sqrt(half * half + plain * area) - half) / plain
-
-
-def _is_edge(shape: Polygon, a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether the middle of a-b lies on the outline of a convex shape, not inside it."""
-    sides = np.roll(shape, -1, 0) - shape
-    away = (a + b) / 2 - shape
-    return bool(np.abs(sides[:, 0] * away[:, 1] - sides[:, 1] * away[:, 0]).min() < 1e-9)
 
 
 def _place(rng: np.random.Generator, reaches: list[float]) -> list[tuple[int, int]]:
