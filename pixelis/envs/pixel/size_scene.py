@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,7 @@ class SizeScene:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` gives an equal scene back."""
-        return {**asdict(self), "shapes": [_shape_to_json(shape) for shape in self.shapes]}
+        return {**vars(self), "shapes": [_shape_to_json(shape) for shape in self.shapes]}
 
     @classmethod
     def from_json(cls, data: Any) -> SizeScene:
@@ -134,7 +134,7 @@ class SizeScene:
 
 def _shape_to_json(shape: Shape) -> dict[str, Any]:
     outlines = {name: [list(corner) for corner in getattr(shape, name)] for name in ("corners", "card")}
-    return {**asdict(shape), **outlines}
+    return {**vars(shape), **outlines}
 
 
 def _shape_from_json(data: Mapping[str, Any], size: int) -> Shape:
