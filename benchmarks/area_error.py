@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/area_error.py [--scenes 40] [--factors 4 5]
 
-For each difficulty and zoom factor: the measured visible area over the painted one, less 1, of every shape.
+For each difficulty and zoom factor: the measured visible area over the painted one, less 1, of each shape.
 The view is around a point up to four pixels off its middle, or, at factor 4, also exactly on the scene's
-pixels ("on pixels"), where a view shows them unchanged. ``spread`` is the largest error less the smallest: two
+pixels ("on pixels"), which a view then shows unchanged. ``spread`` is the largest error less the least: two
 shapes whose areas differ by more are never taken for each other, wherever they lie and however they are
 filled. The generator's margins (``LEVELS`` of ``pixelis.envs.pixel.size_scene``) are to be larger.
 """
