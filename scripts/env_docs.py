@@ -37,7 +37,7 @@ def page(entry: EnvEntry) -> str:
         parts.append(baselines(json.loads(scores.read_text(encoding="utf-8"))))
         parts.append(
             f"Measured by `python benchmarks/env_baselines.py --env {entry.id} "
-            f"--output docs/envs/{scores.name}`."
+            f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
         )
     return "\n\n".join(parts) + "\n"
 

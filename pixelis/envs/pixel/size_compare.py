@@ -63,10 +63,11 @@ class SizeCompareEnv(PixelEnv):
     A table of 1536×1536 pixels holds 2 to 8 shapes, each in a colour of its own: discs, ellipses, squares,
     rectangles, triangles, pentagons, hexagons. The question names their colours: "Which shape shows the
     largest area: red, blue or pink?". The largest shows 30 % more than the next at difficulty 0, 2 % more at
-    difficulty 4. Which shape has the largest box is drawn apart from which has the largest area, so a look at
-    the outlines tells nothing: each shape must be looked at closely (ZOOM), outlined (SEGMENT) and measured
-    (GET_PROPERTIES, whose `area_share` is a share of the *view*: compare at one factor). From difficulty 2
-    on, grey cards hide parts of some shapes; what is hidden does not count.
+    difficulty 4. Which shape has the largest box is drawn apart from which has the largest area, so outlines
+    tell little: each shape must be picked out (SEGMENT) and measured (GET_PROPERTIES, whose `area_share` is a
+    share of the *view*: compare at one factor). At difficulty 4 the overview is too coarse for that, and each
+    must be looked at closely (ZOOM). From difficulty 2 on, grey cards hide parts of some shapes; what is hidden
+    does not count.
 
     ## Action space
 
@@ -135,9 +136,9 @@ class SizeCompareEnv(PixelEnv):
     ## Source
 
     Our own. `python benchmarks/area_error.py --scenes 25` compares the areas that the tools measure with the
-    painted ones. At difficulty 4 the errors of 200 shapes span 1.4 % at factor 5, and 0.1 % at factor 4 in
-    views that lie on the scene's pixels, as the oracle's do: less than the least difference of 2 %. In views
-    between the pixels at factor 4 they span 2.7 % (standard deviation 0.5 %), and a close race may be lost.
+    painted ones. At difficulty 4 the errors of 200 shapes span 0.1 % at factor 4 in views that lie on the
+    scene's pixels, as the oracle's do, and 1.6 % at factor 5: less than the least difference of 2 %. In views
+    between the pixels at factor 4 they span 2.3 % (standard deviation 0.4 %), and a close race may be lost.
     """
 
     def __init__(

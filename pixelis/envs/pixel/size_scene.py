@@ -64,6 +64,8 @@ LEVELS: tuple[SizeLevel, ...] = (
 
 _SPREAD = 0.3  # the smallest shape is at most this much smaller than the second largest
 _STRETCH = 2.0  # longest ellipse or rectangle, length over width
+_LEAST_FILL = 0.5  # share of its upright box that a shape's visible area fills; SEGMENT lists from 0.45 on
+_CLEARANCE = 1.15  # how much larger the largest box is than the next
 _DEPTHS = (0.12, 0.3)  # how much of a shape's length a card hides
 _RIM = 14  # native pixels by which a card is larger than what it hides
 _EDGE, _GAP = 60, 40  # least distance of shapes from the scene's edge and from each other, native pixels
@@ -178,7 +180,7 @@ def sample_size_scene(rng: np.random.Generator, difficulty: int, split: str) -> 
     """Draw a scene and return it with the index of the shape that shows the largest area.
 
     A pure function of the generator's state. Which shape is the largest is drawn first; then, independently,
-    which one has the largest upright box, so that boxes tell nothing about areas.
+    which one has the largest upright box, so that boxes do not tell areas.
 
     Args:
         rng: the only source of randomness.
@@ -212,15 +214,33 @@ def sample_size_scene(rng: np.random.Generator, difficulty: int, split: str) -> 
 
 
 def _outlines(rng: np.random.Generator, level: SizeLevel, areas: np.ndarray, widest: int) -> list[_Outline]:
-    """Outlines of the visible areas, drawn again until the one at ``widest`` has the largest box."""
+    """Outlines of the visible areas, of which the one at ``widest`` has clearly the largest box.
+
+    Either it or its closest rival is drawn anew, and kept where that helps, until it has. Without the
+    clearance, what a view rounds off at the tips would let the larger area win the close races.
+    """
     hidden = rng.permutation(level.shapes) < round(level.hidden * level.shapes)
+    found = [_outline(rng, float(area), bool(under)) for area, under in zip(areas, hidden, strict=True)]
+    others = [index for index in range(level.shapes) if index != widest]
     while True:
-        found = [_outline(rng, float(area), bool(under)) for area, under in zip(areas, hidden, strict=True)]
-        if max(range(len(found)), key=lambda index: found[index].box_area) == widest:
+        rival = max(others, key=lambda index: found[index].box_area)
+        if found[widest].box_area >= _CLEARANCE * found[rival].box_area:
             return found
+        index = (widest, rival)[int(rng.integers(2))]
+        drawn = _outline(rng, float(areas[index]), bool(hidden[index]))
+        if (drawn.box_area > found[index].box_area) == (index == widest):
+            found[index] = drawn
 
 
 def _outline(rng: np.random.Generator, area: float, hidden: bool) -> _Outline:
+    """An outline that fills enough of its box for SEGMENT to list it: a gap in the list would be a hint."""
+    while True:
+        outline = _any_outline(rng, area, hidden)
+        if area >= _LEAST_FILL * outline.box_area:
+            return outline
+
+
+def _any_outline(rng: np.random.Generator, area: float, hidden: bool) -> _Outline:
     kind = SHAPES[int(rng.integers(len(SHAPES)))]
     shape = turned(unit_shape(kind, float(rng.uniform(1.4, _STRETCH))), float(rng.uniform(0, 360)))
     direction, depth = float(rng.uniform(0, 360)), float(rng.uniform(*_DEPTHS)) if hidden else 0.0
