@@ -66,8 +66,8 @@ class SizeCompareEnv(PixelEnv):
     difficulty 4. Which shape has the largest box is drawn apart from which has the largest area, so outlines
     tell little: each shape must be picked out (SEGMENT) and measured (GET_PROPERTIES, whose `area_share` is a
     share of the *view*: compare at one factor). At difficulty 4 the overview is too coarse for that, and each
-    must be looked at closely (ZOOM). From difficulty 2 on, grey cards hide parts of some shapes; what is hidden
-    does not count.
+    must be looked at closely (ZOOM). From difficulty 2 on, grey cards hide parts of some shapes; what is
+    hidden does not count.
 
     ## Action space
 
