@@ -25,12 +25,11 @@ def requests(turns: int = 3) -> list[EpisodeRequest]:
     return [EpisodeRequest(seed, seed, 0, {"turns": turns + seed % 2}) for seed in range(4)]
 
 
-def collect(policy: Policy, env: Callable[[], gym.Env[Any, Any]], values: Any, rounds: int = 1):
+def collect(policy: Policy, env: Callable[[], gym.Env[Any, Any]], values: Any):
     stack = build_stack(values)
     with Collector(env, rewarder=Rewarder(stack)) as collector:
-        for _ in range(rounds):
-            episodes = collector.collect(policy, requests(), SETTINGS, 3)
-            stack.learn()
+        episodes = collector.collect(policy, requests(), SETTINGS, 3)
+    stack.learn()
     return episodes, stack
 
 
