@@ -33,11 +33,11 @@ GOOD = 0.8
 
 COHERENCE, CURIOSITY = {"coherence": {"encoder": "hashed"}}, {"curiosity": {}}
 FULL: Mapping[str, Any] = {**COHERENCE, **CURIOSITY, "penalty": {}}
-# The shipped curricula, their lengths and windows cut to a run of 60 steps: a third of it for each stage.
+# The shipped curricula, their lengths and windows cut to a run of 45 steps: a third of it for each stage.
 STEPS = {
     "stages": {
-        "task": {"weights": {"task": 1.0, "curiosity": 0.0, "coherence": 0.0}, "steps": 20},
-        "some": {"weights": {"task": 0.7, "curiosity": 0.2, "coherence": 0.1}, "steps": 20},
+        "task": {"weights": {"task": 1.0, "curiosity": 0.0, "coherence": 0.0}, "steps": 15},
+        "some": {"weights": {"task": 0.7, "curiosity": 0.2, "coherence": 0.1}, "steps": 15},
         "full": {"weights": {"task": 0.5, "curiosity": 0.3, "coherence": 0.2}},
     }
 }
@@ -47,7 +47,7 @@ PERFORMANCE = {
         "learn_goal": {
             "weights": {"task": 1.0, "curiosity": 0.0, "coherence": 0.0},
             "exits": [{"metric": "success/rate_ma5", "threshold": 0.7}],
-            "steps": 40,
+            "steps": 30,
             "min_samples": 5,
         },
         "learn_coherence": {
@@ -62,7 +62,7 @@ PERFORMANCE = {
                 },
                 {"metric": "success/rate_ma5 * coherence/raw_ma5", "threshold": 0.65},
             ],
-            "steps": 40,
+            "steps": 30,
             "min_samples": 5,
         },
         "full": {"weights": {"task": 1.0, "curiosity": 0.05, "coherence": 0.1}},
@@ -209,7 +209,7 @@ def main() -> None:
     )
     parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=45)
     parser.add_argument(
         "--episodes", type=int, default=200, help="held-out episodes, greedy and sampled each"
     )
