@@ -107,6 +107,15 @@ class CuriosityTerm:
         self._scored += seen
         return [known[key] for key in keys]
 
+    def measure(self, transitions: Sequence[Transition]) -> list[float]:
+        """Return what transitions are worth to the model as it is: not cached, and nothing to learn from."""
+        look = self.encoder.look
+        seen = [
+            (look(step.observation), action_text(step.action), look(step.next_observation))
+            for step in transitions
+        ]
+        return self._score_new(seen) if seen else []
+
     def learn(self) -> dict[str, float]:
         """Train on what was scored since the last call, in bounded time; return metrics.
 

@@ -58,7 +58,7 @@ class HashedEncoder:
 
     Dimensions 0–383 are the text's hashed words and trigrams, 384–767 the picture's thumbnail (or, where
     there is no picture, numbers under ``value``) through a fixed random projection of each of 16 patches.
-    What an observation does not have is zero. Called with an observation it returns its features, float32 [768].
+    What an observation does not have is zero. Called with an observation it returns float32 [768].
 
     Args:
         seed: of the hashes and projections.

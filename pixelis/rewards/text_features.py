@@ -27,8 +27,8 @@ def action_text(turn: str) -> str:
 def hash_texts(texts: Sequence[str], dims: int, seed: int = 0) -> np.ndarray:
     """Return the features of texts, float32 [n, dims], each row of norm √dims.
 
-    Signed feature hashing (Weinberger et al. 2009, arXiv:0902.2206) of a text's words and byte trigrams, where
-    marks for its beginning and end give the empty text features too. The same on every machine and in every
+    Signed feature hashing (Weinberger et al. 2009, arXiv:0902.2206) of a text's words and byte trigrams;
+    marks of its beginning and end give the empty text features too. The same on every machine and in every
     process.
 
     Args:
