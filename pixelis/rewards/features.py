@@ -212,7 +212,9 @@ class PretrainedEmbedding:
         if self._pictures and "image" in observation:
             parts.append(Image.fromarray(observation["image"]))
         if not parts:
-            raise RewardError(f"the encoder found nothing to embed in the keys {sorted(observation)}")
+            raise RewardError(
+                f"curiosity: expected an observation with text or image, got the keys {sorted(observation)}"
+            )
         embeddings = [self._model.encode(part, normalize_embeddings=True) for part in parts]
         return np.mean(embeddings, axis=0) * np.sqrt(STATE_DIMS)
 

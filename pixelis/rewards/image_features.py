@@ -40,6 +40,9 @@ def thumbnail(image: np.ndarray) -> np.ndarray:
     rows = image[:: max(1, image.shape[0] // _SAMPLED_ROWS)]
     if rows.strides[1:] != (3, 1):
         rows = np.ascontiguousarray(rows)
+    height, width = rows.shape[:2]
+    if height == _SAMPLED_ROWS and width % 2 == 0:  # halving first is a quarter faster
+        rows = cv2.resize(rows, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
     return cv2.resize(rows, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
 
 
