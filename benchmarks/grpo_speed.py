@@ -9,9 +9,13 @@ TRL lives in an environment of its own (nothing in Pixelis imports it)::
 Each contender is a process that takes one step when told to; they take turns, so that both see the same
 machine. A step is a whole one: sampling G = 8 completions of 64 tokens for each of 4 prompts of 64 tokens,
 scoring them (share of even tokens or digits), and the update of a rank-8 adapter. ``--size``, ``--prompt``
-and ``--completion`` change that. TRL trains on the whole step at once, with gradient checkpointing (its
-default); Pixelis on 16 episodes at a time (its default); neither changes the gradient. Printed: median CPU
-and wall seconds with their range, and peak memory.
+and ``--completion`` change that. Long prompts, of which Pixelis trains on 2,048 tokens a group, not 9,216::
+
+    python benchmarks/grpo_speed.py --groups 2 --prompt 1024 --completion 128 --steps 3
+
+TRL trains on the whole step at once, with gradient checkpointing (its default); Pixelis on 8 episodes at a
+time (its default); neither changes the gradient. Printed: median CPU and wall seconds with their range, and
+peak memory.
 """
 
 from __future__ import annotations
@@ -180,6 +184,7 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
         group_size=arguments.members,
         max_new_tokens=arguments.completion,
         micro_batch_size=arguments.rows,
+        gradient_checkpointing=arguments.checkpointing,
         beta=0.0,
         lr=1e-4,
         eval_episodes=0,
@@ -279,8 +284,9 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=8)
     parser.add_argument("--prompt", type=int, default=64, help="tokens of a prompt")
     parser.add_argument("--completion", type=int, default=64, help="tokens of a completion")
-    parser.add_argument("--rows", type=int, default=16, help="Pixelis: episodes a pass; 16 is its default")
+    parser.add_argument("--rows", type=int, default=8, help="Pixelis: episodes a pass; 8 is its default")
     parser.add_argument("--no-checkpointing", action="store_true", help="turn TRL's default off")
+    parser.add_argument("--checkpointing", action="store_true", help="Pixelis: checkpoint gradients too")
     parser.add_argument("--verbose", action="store_true", help="show what the contenders print")
     parser.add_argument("--output", type=Path, help="JSON file to write")
     parser.add_argument("--worker", choices=CONTENDERS, help=argparse.SUPPRESS)

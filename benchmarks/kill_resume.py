@@ -28,7 +28,7 @@ from typing import Any
 os.environ.update(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", COLUMNS="120")
 
 from pixelis.agents.checkpoint import latest_checkpoint, list_checkpoints, step_of
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics, read_metrics
 from pixelis.cli.train import main as train_agent
 
 TOYS = Path(__file__).parents[1] / "tests" / "agents" / "grpo"
@@ -83,14 +83,6 @@ def finish(plan: Plan, name: str) -> None:
     _, status = os.waitpid(start(plan, name), 0)
     if status != 0:
         sys.exit((plan.place / f"{name}.txt").read_text()[-2000:])
-
-
-def comparable(folder: Path) -> list[Row]:
-    """Return the rows of a run without what depends on the clock."""
-    return [
-        {key: value for key, value in row.items() if not key.startswith("time/")}
-        for row in read_metrics(folder / "metrics.jsonl")
-    ]
 
 
 @dataclass(frozen=True)
@@ -149,7 +141,7 @@ def kill_once(plan: Plan, whole: list[Row], chance: random.Random, startup: floa
     seconds = time.monotonic() - clock
     os.waitpid(child, 0)
     saved = list_checkpoints(folder / "checkpoints")
-    rows = comparable(folder)
+    rows = comparable_metrics(folder / "metrics.jsonl")
     return Kill(
         seconds,
         began,
@@ -218,7 +210,7 @@ def main() -> int:
 
     clock = time.monotonic()
     finish(plan, "whole")
-    seconds, whole = time.monotonic() - clock, comparable(place / "whole")
+    seconds, whole = time.monotonic() - clock, comparable_metrics(place / "whole" / "metrics.jsonl")
     busy = sum(row["time/step"] for row in read_metrics(place / "whole" / "metrics.jsonl"))
     trained = sum(row["policy/grad_norm"] is not None for row in whole)
     print(f"untouched: {plan.steps} steps, {trained} of them with an update, {seconds:.0f} s; in {place}")
@@ -228,7 +220,7 @@ def main() -> int:
         kills.append(kill_once(plan, whole, chance, min(seconds - busy, seconds / 2)))
         print(kills[-1].line(number), flush=True)
     finish(plan, "killed")
-    same_rows = comparable(place / "killed") == whole
+    same_rows = comparable_metrics(place / "killed" / "metrics.jsonl") == whole
     same_weights = adapter_bytes(place / "killed") == adapter_bytes(place / "whole")
     exact = sum(kill.exact for kill in kills)
     print(

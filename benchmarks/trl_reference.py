@@ -62,6 +62,10 @@ LOSSES: list[dict[str, Any]] = [
         for kind in ("grpo", "cispo")
     ),
 ]
+SEQUENCE_KL: list[dict[str, Any]] = [
+    {"loss_type": kind, **_CLIP, **_GSPO, "beta": 0.1, "use_bias_correction_kl": True}
+    for kind in ("grpo", "dapo")
+]
 CORRECTIONS: list[dict[str, Any]] = [
     {
         "loss_type": loss_type,
@@ -253,7 +257,8 @@ def main() -> None:
     numbers = {
         "source": f"TRL {trl.__version__}, torch {torch.__version__}: "
         "_generate_and_score_completions of GRPOTrainer and RLOOTrainer (advantages, corrections, penalised) "
-        "and GRPOTrainer._compute_loss (losses, corrections); written by benchmarks/trl_reference.py",
+        "and GRPOTrainer._compute_loss (losses, sequence_kl, corrections); written by "
+        "benchmarks/trl_reference.py",
         "max_completion_length": MAX_COMPLETION_LENGTH,
         "advantages": [
             advantages(name, scale)
@@ -262,6 +267,7 @@ def main() -> None:
         ],
         "given": {key: value.tolist() for key, value in given.items()},
         "losses": [loss(settings, given) for settings in LOSSES],
+        "sequence_kl": [loss(settings, given) for settings in SEQUENCE_KL],
         "corrections": [correction(settings, given) for settings in CORRECTIONS],
         "penalised": [penalised(beta, given) for beta in (0.1, 0.5)],
     }

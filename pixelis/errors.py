@@ -71,12 +71,20 @@ class WrapperOrderError(PixelisError, ValueError):
     """Wrappers were stacked in an order that makes no sense; the message gives the right one."""
 
 
+class RecordingError(PixelisError, ValueError):
+    """A recording is damaged, of another format version, or cannot be replayed."""
+
+
 class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 
 
 class PluginWarning(UserWarning):
     """An environment plugin failed to load; ``import pixelis`` goes on without it."""
+
+
+class RecordingWarning(UserWarning):
+    """A recording ends in half a line, which its writer was killed in; the rest was read."""
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

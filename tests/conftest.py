@@ -53,3 +53,11 @@ def read_only_folder() -> Iterator[Path]:
             if is_root:
                 os.seteuid(0)
             folder.chmod(0o755)
+
+
+@pytest.fixture(scope="session")
+def letter_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model small enough to learn in seconds; it knows eight letters."""
+    from letter_model import build_letter_model
+
+    return build_letter_model(tmp_path_factory.mktemp("letter_model"))

@@ -21,12 +21,16 @@ Row = dict[str, float | int | None]
 
 
 def behaviour_metrics(episodes: Sequence[Episode]) -> Row:
-    """Return shares of actions, of visual operations and of repeated calls; None where there is no call.
+    """Return shares of actions, of visual, new and repeated calls; None where there is no call.
 
     - ``actions/NAME``: share of a tool, of ``answer`` or of ``none`` (a turn with neither call nor answer) in
       all actions; ``actions/entropy`` in nats.
     - ``visual/episodes``: share of episodes with at least one visual call, ``visual/calls``: share of calls
       that are visual (RaPR).
+    - ``exploration/efficiency``: share of calls that succeeded and did something that no earlier successful
+      call of their episode did. It is state coverage with calls for states: how much of what was spent went
+      to new places (distinct states reached for the steps taken: Dai et al. 2019, "Learning transferable
+      graph exploration", arXiv 1910.12980). What it misses from 1 is repeated or failed.
     - ``loops/calls``: share of calls that repeat an earlier call of their episode to the letter,
       ``loops/episodes``: share of episodes with such a call.
 
@@ -37,9 +41,12 @@ def behaviour_metrics(episodes: Sequence[Episode]) -> Row:
     total = sum(map(len, calls))
     visual = [sum(call.get("tool") in VISUAL_TOOLS for call in each) for each in calls]
     repeated = [_repeated(each) for each in calls]
+    worked = [[call for call in each if call.get("ok", True)] for each in calls]
+    new = sum(len(each) - _repeated(each) for each in worked)
     return action_shares(episodes) | {
         "visual/episodes": _share(sum(map(bool, visual)), len(episodes)),
         "visual/calls": _share(sum(visual), total),
+        "exploration/efficiency": _share(new, total),
         "loops/calls": _share(sum(repeated), total),
         "loops/episodes": _share(sum(map(bool, repeated)), len(episodes)),
     }

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from PIL import Image
 
 from pixelis.agents.episode import Segment
 from pixelis.errors import ModelLoadError
@@ -246,7 +247,7 @@ class ChatFormat:
             tokens = self._encode(rendered)
         else:
             options = {"add_special_tokens": False, "return_tensors": "pt"}
-            out = self.processor(text=[rendered], images=[image], **options)
+            out = self.processor(text=[rendered], images=[Image.fromarray(image)], **options)
             tokens = out.pop("input_ids")[0].numpy()
             length = len(tokens)
             per_token = [key for key, value in out.items() if tuple(value.shape) == (1, length)]

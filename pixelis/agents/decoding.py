@@ -1,8 +1,8 @@
 """Batched multi-turn decoding: rows that read prompts, write turns and read what follows.
 
 Where the architecture allows it the keys and values of what was read stay as long as the episodes: a prompt's
-once for its group, an episode's own apart. Elsewhere (sliding windows, recurrent layers, no position ids)
-every turn reads its whole history again, left-padded, by transformers' own forward.
+once for its group, an episode's own apart. Elsewhere (sliding windows, no position ids) every turn reads its
+whole history again, left-padded, by transformers' own forward; without a usable cache every token does.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pixelis.agents.episode import Segment, join_images
 from pixelis.agents.policy import Policy
 from pixelis.agents.prefix.store import PrefixReader, PrefixStore
 from pixelis.agents.sampling import RolloutStats, SamplingSettings, draw
+from pixelis.agents.uncached import UncachedMemory, caches
 
 _NARROW = 0.75  # rows that have finished leave the batch when at most this share is still writing
 
@@ -37,8 +38,7 @@ class Decoder:
     def __init__(self, policy: Policy, stats: RolloutStats | None = None) -> None:
         self.policy = policy
         self.stats = stats if stats is not None else RolloutStats()
-        memory = SharedMemory if policy.shares_prefixes else RereadMemory
-        self._memory: Memory = memory(policy, self.stats)
+        self._memory: Memory = memory_of(policy)(policy, self.stats)
 
     @torch.inference_mode()
     def start(self, prompts: Sequence[Segment], copies: Sequence[int] | None = None) -> None:
@@ -263,6 +263,13 @@ class RereadMemory:
         inputs = [torch.from_numpy(each).to(device) for each in (tokens, positions)]
         options = {"past_key_values": self._cache, "use_cache": True}
         return policy.logits_at(last, inputs[0], self._mask, inputs[1], join_images(images), **options)
+
+
+def memory_of(policy: Policy) -> type[Memory]:
+    """Return the fastest memory with which a policy's model computes what it should."""
+    if policy.shares_prefixes:
+        return SharedMemory
+    return RereadMemory if caches(policy, RereadMemory) else UncachedMemory
 
 
 def laid_out(

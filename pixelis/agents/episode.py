@@ -8,7 +8,7 @@ observation that followed, the next sampled turn, and so on.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from pixelis.errors import ModelLoadError
+
 _ALIGNED = ("loss_mask", "logprobs")
+_SAYS_WHAT_IS_REAL = frozenset({"image_sizes", "pixel_attention_mask"})
 
 
 @dataclass(frozen=True)
@@ -178,6 +181,33 @@ class Episode:
 
 
 def join_images(parts: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """Concatenate image tensors on their first axis, in the order given; parts without images are skipped."""
+    """Concatenate image tensors on their first axis, in the order given; parts without images are skipped.
+
+    Pictures with other numbers of tiles (LLaVA-NeXT) or other sides (Idefics2) are filled up with zeros, as
+    their processors do with several pictures: the sizes or the mask that go with them say what is real.
+
+    Raises:
+        ModelLoadError: pictures differ in shape and nothing says what of a filled-up one is real.
+    """
     keys = {key: None for part in parts for key in part}
-    return {key: torch.cat([part[key] for part in parts if key in part]) for key in keys}
+    return {key: _stacked(key, [part[key] for part in parts if key in part], set(keys)) for key in keys}
+
+
+def _stacked(key: str, values: Sequence[torch.Tensor], known: Collection[str]) -> torch.Tensor:
+    shapes = {value.shape[1:] for value in values}
+    if len(shapes) == 1:
+        return torch.cat(list(values))
+    if len({len(shape) for shape in shapes}) > 1 or not _SAYS_WHAT_IS_REAL & set(known):
+        raise ModelLoadError(
+            f"the model's processor makes {key} of different shapes, {sorted(map(tuple, shapes))}, without "
+            f"{' or '.join(sorted(_SAYS_WHAT_IS_REAL))}, so they cannot go into one batch; show pictures of "
+            "one size, or use another model"
+        )
+    largest = [max(sides) for sides in zip(*shapes, strict=True)]
+    filled = values[0].new_zeros(sum(map(len, values)), *largest)
+    start = 0
+    for value in values:
+        region = (slice(start, start + len(value)), *(slice(side) for side in value.shape[1:]))
+        filled[region] = value
+        start += len(value)
+    return filled

@@ -16,12 +16,11 @@ import torch
 from safetensors import SafetensorError
 
 from pixelis.agents.checkpoint import step_of
-from pixelis.agents.grpo.run import checkpoint_of, run_path
-from pixelis.agents.grpo.trainer import ADAPTER, PROGRESS
 from pixelis.agents.loading import DTYPES, find_folder, load_model, quiet_libraries
 from pixelis.agents.model_card import model_card, read_facts
 from pixelis.agents.processors import save_processor
 from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
 from pixelis.agents.state_files import one_line
 from pixelis.errors import ConfigError, OutputError
 

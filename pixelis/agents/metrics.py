@@ -164,6 +164,14 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return [json.loads(text) for _, text in _lines(path)]
 
 
+def comparable_metrics(path: Path) -> list[Row]:
+    """Return the rows of a metrics file without what depends on the clock."""
+    return [
+        {name: value for name, value in row.items() if not name.startswith("time/")}
+        for row in read_metrics(path)
+    ]
+
+
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return (step, line) for every whole row of the file."""
     found: list[tuple[int, str]] = []

@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ import yaml
 from pixelis.agents.evaluate import Evaluation
 from pixelis.agents.evaluation_file import read_evaluations
 from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.options import default_of
 from pixelis.agents.loading import find_folder
 from pixelis.agents.metrics import read_metrics
+from pixelis.agents.options import default_of, rows
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.state_files import read_json
 from pixelis.errors import ModelLoadError
@@ -122,7 +122,7 @@ def licence_of(source: str) -> str | None:
 def training_command(config: TrainConfig) -> str:
     """Return the command that starts the same training: the env, the model and what is not a default."""
     words: list[str] = []
-    for item in fields(config):
+    for item in rows(type(config)):
         value = getattr(config, item.name)
         if item.name in _LEFT_OUT or (value == default_of(item) and item.name not in ("env", "model")):
             continue

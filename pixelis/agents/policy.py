@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from pixelis.agents.chat import ChatFormat
+from pixelis.agents.collation import collate
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.head import TokenLogprobs
 from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
@@ -49,10 +50,12 @@ class Policy:
         base_name: what the base model was loaded from.
         chat: how conversations become tokens, see `pixelis.agents.chat.ChatFormat`.
         came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
+        tokens_read: tokens the model has been given so far, padding included, trials left out.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
+        self.tokens_read = 0
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         check_vocabulary(self.base, self.chat, self.base_name)
@@ -175,6 +178,7 @@ class Policy:
         Returns:
             The model's output object; ``logits`` is among its attributes.
         """
+        self.tokens_read += tokens.numel()
         inputs: dict[str, Any] = {"input_ids": tokens, "attention_mask": attention_mask, **options}
         if "position_ids" in self.forward_keywords:
             inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
@@ -219,7 +223,7 @@ class Policy:
 
     def padded_logprobs(self, episodes: Sequence[Episode], temperature: float = 1.0) -> TokenLogprobs:
         """Do what `logprobs` does by transformers' own forward, each episode a row of its own."""
-        tokens, valid, positions, mask = self._collate(episodes)
+        tokens, valid, positions, mask = collate(self, episodes)
         images = join_images([episode.images for episode in episodes])
         keep = torch.zeros_like(mask)
         keep[:, :-1] = mask[:, 1:]
@@ -258,6 +262,7 @@ class Policy:
             images: of each segment that has any, in the order of their placeholders in ``tokens``.
             layout: who sees whom.
         """
+        self.tokens_read += tokens.numel()
         inputs: dict[str, Any] = {"input_ids": tokens, "use_cache": False, "prefix_layout": layout}
         inputs["position_ids"] = positions[0] if len(positions) == 1 else positions
         if images:
@@ -276,23 +281,6 @@ class Policy:
     def head(self) -> Any:
         """The module that makes logits of hidden states."""
         return self.base.get_output_embeddings()
-
-    def _collate(
-        self, episodes: Sequence[Episode]
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-        rows = [episode.tokens for episode in episodes]
-        shape = (len(rows), max(map(len, rows)))
-        places = [self.positions(row, episode.images) for row, episode in zip(rows, episodes, strict=True)]
-        tokens = np.full(shape, self.chat.pad_id, np.int64)
-        valid, mask = np.zeros(shape, np.int64), np.zeros(shape, bool)
-        positions = np.zeros((len(places[0]), *shape), np.int64)
-        for index, (row, episode) in enumerate(zip(rows, episodes, strict=True)):
-            n = len(row)
-            tokens[index, :n], valid[index, :n], mask[index, :n] = row, 1, episode.loss_mask
-            positions[:, index, :n] = places[index]
-        if mask[:, 0].any():
-            raise ValueError("the first token of an episode cannot be a sampled one: nothing precedes it")
-        return tuple(torch.from_numpy(x).to(self.device) for x in (tokens, valid, positions, mask))  # type: ignore
 
     def logits_at(self, keep: torch.Tensor, *inputs: Any, **options: Any) -> torch.Tensor:
         """Return logits [N, V] at the N True positions of ``keep`` [B, n], in row order.
@@ -323,6 +311,7 @@ class Policy:
             return False
         finally:
             self.model.train(training)
+            self.tokens_read -= ids.numel()  # a trial is no work
         return tuple(logits.shape[:-1]) == (1,)
 
     def _placed(self, value: torch.Tensor) -> torch.Tensor:

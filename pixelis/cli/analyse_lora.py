@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.grpo.config import MODEL
-from pixelis.agents.grpo.options import check_options, option
+from pixelis.agents.options import check_options, option
+from pixelis.agents.run_settings import MODEL
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -175,7 +175,7 @@ def _adapter(place: str) -> Path:
     Raises:
         ConfigError: there is none.
     """
-    from pixelis.agents.grpo.run import newest_adapter
+    from pixelis.agents.saved_run import newest_adapter
 
     path = Path(place)
     if (path / "adapter_config.json").is_file():

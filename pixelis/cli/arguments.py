@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import yaml
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
-from pixelis.agents.grpo.options import check_value, choices_of, default_of, is_open, option_of
+from pixelis.agents.options import check_value, choices_of, default_of, is_open, option_of, rows
 from pixelis.errors import ConfigError, suggest
 
 
@@ -36,7 +35,7 @@ class Arguments:
     Args:
         program: name shown in the help.
         description: first lines of the help.
-        settings: the dataclass, its fields made with `pixelis.agents.grpo.options.option`.
+        settings: the dataclass, its fields made with `pixelis.agents.options.option`.
         examples: last lines of the help.
     """
 
@@ -53,7 +52,7 @@ class Arguments:
         self._parser.add_argument(
             "--config", action="config", metavar="FILE", help="YAML file of settings; flags override it"
         )
-        self._items = {item.name: item for item in fields(settings)}
+        self._items = {item.name: item for item in rows(settings)}
         self._hints = get_type_hints(settings)
         self._switches = [name for name, hint in self._hints.items() if hint is bool]
         self._groups: dict[str, Any] = {}

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pixelis.agents.grpo.config import MODEL, TASK
-from pixelis.agents.grpo.options import check_options, option
+from pixelis.agents.options import check_options, option
+from pixelis.agents.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -103,8 +103,8 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
     """
     if name in env.policies:
         return name
-    from pixelis.agents.grpo.run import newest_adapter
     from pixelis.agents.policy import Policy
+    from pixelis.agents.saved_run import newest_adapter
 
     source: str | Path = name
     if (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pixelis.agents.grpo.options import check_options, option
+from pixelis.agents.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pixelis.agents.grpo.config import TASK
-from pixelis.agents.grpo.options import check_options, option
+from pixelis.agents.options import check_options, option
+from pixelis.agents.run_settings import TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.grpo.config import RUN
+from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -49,7 +49,7 @@ class Command:
         """
         values, extra = self._arguments().parse(words)
         if extra["resume"] is not None:
-            from pixelis.agents.grpo.run import settings_of
+            from pixelis.agents.saved_run import settings_of
 
             saved = settings_of(extra["resume"])
             self.settings.from_mapping(saved)

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pixelis.agents.grpo.config import RUN, TrainConfig
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -43,7 +44,7 @@ def read_settings(words: Sequence[str]) -> tuple[TrainConfig, str | None]:
     arguments = _arguments()
     values, extra = arguments.parse(words)
     if extra["resume"] is not None:
-        from pixelis.agents.grpo.run import settings_of
+        from pixelis.agents.saved_run import settings_of
 
         saved = settings_of(extra["resume"])
         TrainConfig.from_mapping(saved)
@@ -107,7 +108,7 @@ def _summarise(run: TrainingRun, console: Console) -> None:
         run.evaluate_baselines()
     rows = [row for phase in ("before", "after", "baselines") for row in run.evaluations.get(phase, [])]
     if rows:
-        console.print(evaluation_table(rows, title=f"{run.env.id}, held-out tasks"))
+        console.print(evaluation_table(rows, title=f"{run.task_env.id}, held-out tasks"))
     trainer = run.trainer
     console.print(f"{trainer.finished_steps} steps in {trainer.elapsed_seconds / 60:.1f} minutes of training")
     console.print(f"everything is in {run.folder.path}", soft_wrap=True)

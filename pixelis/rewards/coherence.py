@@ -17,6 +17,8 @@ from pixelis.rewards.term import Transition
 
 Encoder = Callable[[Mapping[str, Any]], np.ndarray]
 """From an observation to its embedding, float32 [d]."""
+ENCODERS = ("hashed", "sentence-transformer", "clip")
+"""Those that ``pixelis.rewards.features`` makes by name."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ class CoherenceTerm:
 
     Args:
         encoder: ``(observation) -> float32 [d]``, also as ``"module:name"`` (a class is called without
-            arguments); None leaves the similarity of states out.
+            arguments), or one that curiosity takes by name (``hashed``, ``sentence-transformer``, ``clip``);
+            None leaves the similarity of states out.
         name: what the term is called.
         settings: fields of ``CoherenceSettings``, by keyword.
     """
@@ -179,7 +182,7 @@ class CoherenceTerm:
         self, *, encoder: Encoder | str | None = None, name: str = "coherence", **settings: Any
     ) -> None:
         self.name, self.settings = name, make_settings(CoherenceSettings, name, settings)
-        self._encoder = _make_encoder(encoder)
+        self._encoder = _make_encoder(encoder, name)
         self._size: int | None = None
 
     def begin(self) -> CoherenceMemory:
@@ -232,7 +235,19 @@ class CoherenceTerm:
         return embedding
 
 
-def _make_encoder(encoder: Encoder | str | None) -> Encoder | None:
+class _BatchEncoder:
+    """An encoder of ``pixelis.rewards.features``, which encodes many at once, as a function of one."""
+
+    def __init__(self, encoder: Any) -> None:
+        self._encoder = encoder
+
+    def __call__(self, observation: Mapping[str, Any]) -> np.ndarray:
+        return self._encoder.encode([self._encoder.look(observation)])[0]
+
+
+def _make_encoder(encoder: Encoder | str | None, component: str) -> Encoder | None:
+    if isinstance(encoder, str) and encoder.partition(":")[0] in ENCODERS:
+        return _BatchEncoder(load("pixelis.rewards.features:make_encoder")(encoder, component=component))
     if not isinstance(encoder, str):
         return encoder
     found = load(encoder)

@@ -17,7 +17,9 @@ LORA_SCALE = 2.0
 
 def seeded_linear(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:
     """Return a linear layer with torch's usual start, U(±1/√inputs), drawn from a generator of one's own."""
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)  # the constructor would draw from the global one
+    # The constructor would draw from the global generator.
+    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    assert isinstance(layer, nn.Linear)  # for type checkers, which are told Module
     bound = inputs**-0.5
     with torch.no_grad():
         layer.weight.uniform_(-bound, bound, generator=generator)

@@ -158,7 +158,7 @@ class FunctionEncoder:
             digest.update(f"\x00{key}\x00{type(value).__name__}\x00".encode("utf-8", "surrogatepass"))
             if isinstance(value, np.ndarray):
                 digest.update(f"{value.dtype.str}{value.shape}".encode())
-                digest.update(np.ascontiguousarray(value))
+                digest.update(np.ascontiguousarray(value).data)
             else:
                 digest.update(str(value).encode("utf-8", "surrogatepass"))
         return Look(digest.digest(), observation)
@@ -197,7 +197,7 @@ class PretrainedEmbedding:
 
     def __init__(self, model: str, *, pictures: bool) -> None:
         try:
-            from sentence_transformers import SentenceTransformer
+            from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
         except ImportError as error:
             raise MissingDependencyError(
                 f"the encoder {model!r} needs sentence-transformers: pip install 'pixelis[text]'"

@@ -14,9 +14,9 @@ VERSION = 1
 
 
 class Moments(NamedTuple):
-    """Count, mean and sum of squared deviations from the mean of a stretch of values."""
+    """Number, mean and sum of squared deviations from the mean of a stretch of values."""
 
-    count: int
+    size: int
     mean: float
     squares: float
 
@@ -30,11 +30,11 @@ def merge(a: Moments, b: Moments) -> Moments:
     With δ = mean_b − mean_a: mean = mean_a + δ·n_b/n and squares = squares_a + squares_b + δ²·n_a·n_b/n
     (Chan, Golub and LeVeque 1979; with n_b = 1 it is Welford's update of 1962).
     """
-    if not a.count or not b.count:
-        return a if a.count else b
-    count, delta = a.count + b.count, b.mean - a.mean
-    share = b.count / count
-    return Moments(count, a.mean + delta * share, a.squares + b.squares + delta * delta * a.count * share)
+    if not a.size or not b.size:
+        return a if a.size else b
+    size, delta = a.size + b.size, b.mean - a.mean
+    share = b.size / size
+    return Moments(size, a.mean + delta * share, a.squares + b.squares + delta * delta * a.size * share)
 
 
 def _suffixes(values: Sequence[float]) -> list[Moments]:
@@ -89,7 +89,7 @@ class WindowStatistics:
     @property
     def count(self) -> int:
         """How many values the window holds."""
-        return self._moments.count
+        return self._moments.size
 
     @property
     def mean(self) -> float:

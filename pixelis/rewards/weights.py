@@ -19,6 +19,9 @@ ALONE_WEIGHTS: Mapping[str, float] = {"curiosity": 0.1, "coherence": 0.05, "pena
 move an episode by at most ±0.23: less than half of the gap between success and failure, even where a
 failure may earn a partial credit of 0.5."""
 
+LARGEST = 1e100
+"""Rewards above overflow when they are squared."""
+
 DEFAULT_ALONE_WEIGHT = 0.05
 """Weight of a term that has none of its own in the two tables."""
 
@@ -27,15 +30,15 @@ def check_number(value: Any, component: str) -> float:
     """Return a reward as a float.
 
     Raises:
-        RewardError: it is no finite number; the message names the component.
+        RewardError: it is no finite number of at most 1e100; the message names the component.
     """
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise RewardError(f"{component}: expected a finite number as reward, got {value!r}") from None
-    if not math.isfinite(number):
+    if not abs(number) <= LARGEST:
         raise RewardError(
-            f"{component}: expected a finite number as reward, got {number}; "
+            f"{component}: expected a finite number of at most {LARGEST:g} as reward, got {number}; "
             "find where it divides by zero or overflows"
         )
     return number

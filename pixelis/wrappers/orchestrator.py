@@ -47,9 +47,9 @@ def orchestrator_scorer(
 class RewardOrchestrator(EpisodeReward, RecordConstructorArgs):
     """Replaces the reward by 0 and, at an episode's end, one total; see ``pixelis.rewards.orchestrator``.
 
-    ``info["reward_parts"]`` then has ``raw``, ``normalised`` and ``weighted`` for the task and each component. The
-    statistics move after each episode. Each copy of a vector environment's sub-environments has its own; the
-    twin in ``pixelis.wrappers.vector`` has one for all.
+    ``info["reward_parts"]`` then has ``raw``, ``normalised`` and ``weighted`` of the task and each component.
+    The statistics move after each episode. Where every sub-environment of a vector is wrapped, each has its
+    own; the twin in ``pixelis.wrappers.vector`` has one for all.
 
     Args:
         env: the environment with its reward wrappers.

@@ -205,6 +205,6 @@ class ReportedTerm:
         if step.ended and not seen[0]:
             raise RewardError(
                 f"{self.name}: the orchestrator has a weight for this component, but no wrapper inside it "
-                f"and no env reported it in info['reward_terms'] in the episode; known: {sorted({TASK, *reported})}"
+                f"and no env reported it in info['reward_terms']; known: {sorted({TASK, *reported})}"
             )
         return reported.get(self.name, 0.0)

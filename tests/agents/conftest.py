@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -22,6 +23,8 @@ from transformers import (
     SiglipVisionConfig,
 )
 
+from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.envs.spaces import Utf8Text
 from pixelis.envs.tasks import Task
@@ -285,3 +288,38 @@ def make_text_policy(tmp_path: Path) -> Callable[..., Policy]:
 def make_terse_policy(make_text_policy: Callable[..., Policy]) -> Callable[..., Policy]:
     """Return a builder of text policies whose template leaves the tools out: short prompts learn fast."""
     return lambda **options: make_text_policy("{#- tools: not shown -#}" + TEMPLATE, **options)
+
+
+@pytest.fixture
+def toy_config(letter_model: Path, tmp_path: Path) -> Callable[..., TrainConfig]:
+    """Return a maker of settings for short runs on the echo toy."""
+
+    def make(**changes: Any) -> TrainConfig:
+        settings = {
+            "env": "toy_env:Toy/Echo-v0",
+            "model": str(letter_model),
+            "output": str(tmp_path / "run"),
+            "groups": 4,
+            "group_size": 4,
+            "max_new_tokens": 2,
+            "steps": 3,
+            "lr": 0.01,
+            "beta": 0.01,
+            "eval_episodes": 0,
+        }
+        return TrainConfig.from_mapping(settings | changes)
+
+    return make
+
+
+@pytest.fixture
+def play() -> Callable[..., Episode]:
+    """Return a maker of episodes that were never played: a prompt of two tokens, then sampled ones."""
+
+    def make(
+        reward: float = 0.0, *, group: int = 0, member: int = 0, sampled: int = 3, **fields: Any
+    ) -> Episode:
+        segments = [Segment.given([1, 2]), Segment.written([3] * sampled, [-0.5] * sampled)]
+        return Episode("Toy/Echo-v0", 7, group, member, segments, reward=reward, **fields)
+
+    return make

@@ -63,6 +63,32 @@ def test_visual_operations_and_loops_by_hand():
     assert nothing["visual/episodes"] is None and nothing["loops/calls"] is None
 
 
+def test_exploration_efficiency_by_hand():
+    failed = {**call("ZOOM", factor=9), "ok": False}
+    episodes = [
+        # new, new, repeated, failed; then failed, failed, new (it works now), new (in this episode)
+        episode(calls=[call("ZOOM", factor=2), call("THINK"), call("ZOOM", factor=2), failed]),
+        episode(calls=[failed, failed, call("ZOOM", factor=9), call("ZOOM", factor=2)]),
+        episode(),
+    ]
+    row = behaviour_metrics(episodes)
+    assert row["exploration/efficiency"] == (2 + 2) / 8
+    assert row["loops/calls"] == 3 / 8 and row["loops/episodes"] == 2 / 3  # a failed call is repeated too
+    assert behaviour_metrics([episode()])["exploration/efficiency"] is None
+    assert behaviour_metrics([episode(calls=[failed])])["exploration/efficiency"] == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.booleans()), max_size=8))
+def test_what_is_neither_new_nor_repeated_has_failed(made):
+    """Where a call always fails or always works, the three shares make up all calls."""
+    outcomes = dict(made)
+    calls = [{"tool": "ZOOM", "arguments": {"factor": f}, "ok": outcomes[f]} for f, _ in made]
+    row = behaviour_metrics([episode(calls=calls)])
+    if calls:
+        failed_first = sum(not ok for ok in outcomes.values()) / len(calls)
+        assert row["exploration/efficiency"] + row["loops/calls"] + failed_first == pytest.approx(1)
+
+
 def test_the_visual_tools_are_the_pixel_family_s():
     from pixelis.envs.pixel.toolset import pixel_toolset
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.agents.episode import Episode, Segment, join_images
+from pixelis.errors import ModelLoadError
 
 
 def episode(*segments: Segment) -> Episode:
@@ -70,3 +71,20 @@ def test_the_mask_marks_exactly_what_was_written(parts: list[tuple[list[int], bo
     played = episode(*(Segment.written(ids) if wrote else Segment.given(ids) for ids, wrote in parts))
     assert played.tokens[played.loss_mask].tolist() == [i for ids, wrote in parts if wrote for i in ids]
     assert played.tokens[~played.loss_mask].tolist() == [i for ids, wrote in parts if not wrote for i in ids]
+
+
+def test_pictures_of_different_shapes_are_filled_up_with_zeros():
+    """Two tiles and one, as LLaVA-NeXT cuts them; image_sizes says how many are real."""
+    wide = {"pixel_values": torch.full((1, 2, 3), 5.0), "image_sizes": torch.tensor([[32, 64]])}
+    small = {"pixel_values": torch.full((1, 1, 3), 7.0), "image_sizes": torch.tensor([[32, 32]])}
+    joined = join_images([small, {}, wide])
+    assert joined["pixel_values"].tolist() == [[[7.0] * 3, [0.0] * 3], [[5.0] * 3] * 2]
+    assert joined["image_sizes"].tolist() == [[32, 32], [32, 64]]
+
+
+def test_different_shapes_that_nothing_explains_are_one_clear_error():
+    parts = [{"pixel_values": torch.zeros(1, count, 3)} for count in (2, 1)]
+    with pytest.raises(
+        ModelLoadError, match=r"pixel_values of different shapes, \[\(1, 3\), \(2, 3\)\], without"
+    ):
+        join_images(parts)

@@ -5,23 +5,17 @@ The oracle is transformers itself: its processor on the whole conversation at on
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
+from tiny_models import FAMILIES, TEXT_FAMILIES, VISION_FAMILIES, build
 
-HERE = Path(__file__).parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
-
-from tiny_models import FAMILIES, TEXT_FAMILIES, VISION_FAMILIES, build  # noqa: E402
-
-from pixelis.agents.episode import Episode  # noqa: E402
-from pixelis.agents.policy import LoraSettings, Policy  # noqa: E402
+from pixelis.agents.episode import Episode
+from pixelis.agents.policy import LoraSettings, Policy
 
 TURNS = ["<answer>seven</answer>", "a longer turn, ZOOM", "ok"]
 # Sides of pictures; those models that tile or keep proportions give each its own number of tokens.
@@ -67,7 +61,7 @@ def whole(policy: Policy, pictures: list[int | None]) -> dict[str, torch.Tensor]
         said = [{"type": "text", "text": TURNS[turn % len(TURNS)]}]
         messages.append({"role": "assistant", "content": said})
     text = policy.processor.apply_chat_template(messages, tokenize=False)
-    images = [picture(index) for index in pictures if index is not None]
+    images = [Image.fromarray(picture(index)) for index in pictures if index is not None]
     options = {"add_special_tokens": False, "return_tensors": "pt"}
     return dict(policy.processor(text=[text], images=images, **options) if images else {}) or dict(
         policy.tokenizer([text], **options)

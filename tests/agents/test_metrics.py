@@ -8,7 +8,7 @@ import math
 import pytest
 
 from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.metrics import MetricsLog, MovingMeans, episode_metrics, read_metrics
+from pixelis.agents.metrics import MetricsLog, MovingMeans, comparable_metrics, episode_metrics, read_metrics
 from pixelis.errors import OutputError
 
 
@@ -54,6 +54,7 @@ def test_episode_metrics_by_hand():
         "actions/entropy": pytest.approx(-0.8 * math.log(0.4) - 0.2 * math.log(0.2)),
         "visual/episodes": 0.5,
         "visual/calls": 2 / 3,
+        "exploration/efficiency": 1 / 3,
         "loops/calls": 1 / 3,
         "loops/episodes": 0.5,
         "tokens/sampled": 14,
@@ -123,6 +124,13 @@ def test_a_last_row_without_its_line_end_is_kept_whole(tmp_path):
     with MetricsLog(path, tmp_path / "board", after_step=1) as log:
         log.write({"step": 2})
     assert [row["step"] for row in read_metrics(path)] == [1, 2]
+
+
+def test_what_depends_on_the_clock_is_left_out_of_a_comparison(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    rows = [{"step": 1, "time/step": 0.5, "a/time": 2}, {"step": 2, "time/env/x": 3, "time": None}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert comparable_metrics(path) == [{"step": 1, "a/time": 2}, {"step": 2, "time": None}]
 
 
 def test_tensorboard_holds_the_same_numbers(tmp_path):

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tiny_models import IDEFICS, LLAMA, build, build_tokenizer
 from transformers import AutoConfig, AutoTokenizer, Lfm2VlConfig, Qwen2_5_VLProcessor
 
-HERE = Path(__file__).parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
-
-from tiny_models import IDEFICS, LLAMA, build, build_tokenizer  # noqa: E402
-
-from pixelis.agents.policy import Policy  # noqa: E402
-from pixelis.agents.processors import load_processor, save_processor  # noqa: E402
-from pixelis.cli import USER_MISTAKE, train  # noqa: E402
-from pixelis.errors import MissingDependencyError  # noqa: E402
+from pixelis.agents.policy import Policy
+from pixelis.agents.processors import load_processor, save_processor
+from pixelis.cli import USER_MISTAKE, train
+from pixelis.errors import MissingDependencyError
 
 without_torchvision = pytest.mark.skipif(
     find_spec("torchvision") is not None, reason="torchvision is installed, so nothing is missing"

@@ -12,7 +12,7 @@ import tomllib
 import torch
 
 from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.options import choices_of
+from pixelis.agents.options import choices_of
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.quantisation import QUANTIZATIONS, quantisation_config, quantised_loading
 from pixelis.cli import USER_MISTAKE, evaluate, train

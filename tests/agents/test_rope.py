@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from tiny_models import build
 
-HERE = Path(__file__).parent
-if str(HERE) not in sys.path:
-    sys.path.insert(0, str(HERE))
-
-from tiny_models import build  # noqa: E402
-
-from pixelis.agents.policy import Policy  # noqa: E402
-from pixelis.agents.rollout import EpisodeRequest, collect  # noqa: E402
-from pixelis.agents.sampling import SamplingSettings  # noqa: E402
+from pixelis.agents.policy import Policy
+from pixelis.agents.rollout import EpisodeRequest, collect
+from pixelis.agents.sampling import SamplingSettings
 
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])

@@ -16,12 +16,15 @@ from typing import Any
 import torch
 import transformers as hf
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers.models.idefics2.image_processing_pil_idefics2 import Idefics2ImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
+from transformers.models.llava_next.image_processing_pil_llava_next import LlavaNextImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 from transformers.utils import logging
 
 WIDTH, LAYERS, CONTEXT = 32, 2, 1024
 IMAGE_SIZE = 32  # side of a LLaVA-type picture, and of an Idefics3 tile
+TILINGS = [[32, 64], [64, 32], [64, 64]]  # of LLaVA-NeXT: height and width that a picture is cut from
 PAD = "<|pad|>"
 
 _BODY = (
@@ -74,6 +77,9 @@ IDEFICS = Chat(
     ),
     "<image>",
 )
+IDEFICS2 = Chat(
+    UTTERANCES, ("<end_of_utterance>", "<|im_start|>", "<image>", "<fake_token_around_image>"), "<image>"
+)
 LLAVA = Chat(CHATML, ("<|im_end|>", "<|im_start|>", "<image>"), "<image>")
 LLAMA = Chat(HEADERS, ("<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>"))
 SMOLLM = Chat(CHATML, ("<|im_end|>", "<|im_start|>"))
@@ -96,7 +102,7 @@ def build_tokenizer(chat: Chat) -> hf.PreTrainedTokenizerFast:
     )
 
 
-def _text(tokenizer: Any, **more: Any) -> dict[str, Any]:
+def text_settings(tokenizer: Any, **more: Any) -> dict[str, Any]:
     """Settings of a language model; grouped-query attention, so a key is shared by two heads."""
     return {
         "vocab_size": len(tokenizer) + 2,  # rows beyond the tokenizer's, as in released models
@@ -115,20 +121,20 @@ def _text(tokenizer: Any, **more: Any) -> dict[str, Any]:
 
 
 def _qwen2(tokenizer: Any) -> Any:
-    return hf.Qwen2Config(**_text(tokenizer, tie_word_embeddings=True))
+    return hf.Qwen2Config(**text_settings(tokenizer, tie_word_embeddings=True))
 
 
 def _qwen3(tokenizer: Any) -> Any:
-    return hf.Qwen3Config(**_text(tokenizer, head_dim=16, tie_word_embeddings=False))
+    return hf.Qwen3Config(**text_settings(tokenizer, head_dim=16, tie_word_embeddings=False))
 
 
 def _llama(tokenizer: Any) -> Any:
-    return hf.LlamaConfig(**_text(tokenizer, tie_word_embeddings=False, rope_theta=500000.0))
+    return hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=False, rope_theta=500000.0))
 
 
 def _smollm(tokenizer: Any) -> Any:
     heads = {"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 1}
-    return hf.LlamaConfig(**_text(tokenizer, tie_word_embeddings=True, **heads))
+    return hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=True, **heads))
 
 
 _VISION = {"hidden_size": 16, "intermediate_size": 32, "initializer_range": 0.2}
@@ -150,21 +156,21 @@ def _rope(**more: Any) -> dict[str, Any]:
 
 def _qwen2_vl(tokenizer: Any) -> Any:
     vision = {"depth": 2, "embed_dim": 16, "num_heads": 2, "mlp_ratio": 2, "hidden_size": WIDTH}
-    text = _text(tokenizer, rope_parameters=_rope())
+    text = text_settings(tokenizer, rope_parameters=_rope())
     return hf.Qwen2VLConfig(text_config=text, vision_config=vision, **_token_ids(tokenizer))
 
 
 def _qwen2_5_vl(tokenizer: Any) -> Any:
     vision = {**_VISION, "depth": 2, "num_heads": 2, "out_hidden_size": WIDTH, "window_size": 56}
     vision["fullatt_block_indexes"] = [1]
-    text = _text(tokenizer, rope_parameters=_rope())
+    text = text_settings(tokenizer, rope_parameters=_rope())
     return hf.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **_token_ids(tokenizer))
 
 
 def _qwen3_vl(tokenizer: Any) -> Any:
     vision = {**_VISION, "depth": 2, "num_heads": 2, "out_hidden_size": WIDTH, "num_position_embeddings": 16}
     vision["deepstack_visual_indexes"] = [0]
-    text = _text(tokenizer, head_dim=8, rope_parameters=_rope(mrope_interleaved=True))
+    text = text_settings(tokenizer, head_dim=8, rope_parameters=_rope(mrope_interleaved=True))
     return hf.Qwen3VLConfig(text_config=text, vision_config=vision, **_token_ids(tokenizer))
 
 
@@ -177,7 +183,7 @@ def _idefics_parts(tokenizer: Any) -> dict[str, Any]:
             "image_size": IMAGE_SIZE,
             "patch_size": 8,
         },
-        "text_config": _text(tokenizer, model_type="llama", tie_word_embeddings=True),
+        "text_config": text_settings(tokenizer, model_type="llama", tie_word_embeddings=True),
         "image_token_id": tokenizer.convert_tokens_to_ids("<image>"),
         "scale_factor": 2,
         "tie_word_embeddings": True,
@@ -204,13 +210,62 @@ def _llava(tokenizer: Any) -> Any:
     )
     return hf.LlavaConfig(
         vision_config=vision,
-        text_config=hf.LlamaConfig(**_text(tokenizer, tie_word_embeddings=True)),
+        text_config=hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=True)),
         image_token_index=image_id,
         image_token_id=image_id,
         vision_feature_layer=-1,
         vision_feature_select_strategy="full",
         tie_word_embeddings=True,
     )
+
+
+def _idefics2(tokenizer: Any) -> Any:
+    perceiver = {"hidden_size": WIDTH, "resampler_n_latents": 4, "resampler_depth": 1}
+    perceiver |= {"resampler_n_heads": 2, "resampler_head_dim": 8, "num_key_value_heads": 1}
+    vision = {**_VISION, "num_hidden_layers": 2, "num_attention_heads": 2, "patch_size": 8}
+    return hf.Idefics2Config(
+        vision_config={**vision, "image_size": IMAGE_SIZE},
+        perceiver_config=perceiver,
+        text_config=text_settings(tokenizer, model_type="mistral", sliding_window=None),
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+    )
+
+
+def _llava_next(tokenizer: Any) -> Any:
+    image_id = tokenizer.convert_tokens_to_ids("<image>")
+    vision = {**_VISION, "num_hidden_layers": 2, "num_attention_heads": 2, "patch_size": 16}
+    return hf.LlavaNextConfig(
+        vision_config=hf.CLIPVisionConfig(image_size=IMAGE_SIZE, **vision),
+        text_config=hf.LlamaConfig(**text_settings(tokenizer, tie_word_embeddings=True)),
+        image_token_index=image_id,
+        image_grid_pinpoints=TILINGS,
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="default",
+        tie_word_embeddings=True,
+    )
+
+
+def _write_idefics2_processor(tokenizer: Any, folder: Path) -> None:
+    images = Idefics2ImageProcessorPil(
+        size={"shortest_edge": IMAGE_SIZE // 2, "longest_edge": IMAGE_SIZE}, do_image_splitting=False
+    )
+    template = tokenizer.chat_template
+    hf.Idefics2Processor(images, tokenizer, image_seq_len=4, chat_template=template).save_pretrained(folder)
+
+
+def _write_llava_next_processor(tokenizer: Any, folder: Path) -> None:
+    square = {"height": IMAGE_SIZE, "width": IMAGE_SIZE}
+    hf.LlavaNextProcessor(
+        image_processor=LlavaNextImageProcessorPil(
+            size={"shortest_edge": IMAGE_SIZE}, crop_size=square, image_grid_pinpoints=TILINGS
+        ),
+        tokenizer=tokenizer,
+        patch_size=16,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        image_token="<image>",
+        chat_template=tokenizer.chat_template,
+    ).save_pretrained(folder)
 
 
 def _write_qwen_processor(tokenizer: Any, folder: Path, kind: str, patch: int) -> None:
@@ -277,19 +332,26 @@ VISION_FAMILIES: Mapping[str, Family] = {
     "qwen3_vl": Family(QWEN, _qwen3_vl, _qwen_writer("Qwen3VL", 16)),
     "idefics3": Family(IDEFICS, _idefics3, _write_idefics_processor),
     "smolvlm": Family(IDEFICS, _smolvlm, _write_idefics_processor),
+    "idefics2": Family(IDEFICS2, _idefics2, _write_idefics2_processor),
     "llava": Family(LLAVA, _llava, _write_llava_processor),
+    "llava_next": Family(LLAVA, _llava_next, _write_llava_next_processor),
 }
 FAMILIES: Mapping[str, Family] = {**TEXT_FAMILIES, **VISION_FAMILIES}
 
 
-def build(family: str, folder: str | Path, seed: int = 0) -> Path:
-    """Write a tiny random model of a family (a key of `FAMILIES`) with its tokenizer or processor."""
+def build(family: str, folder: str | Path, seed: int = 0, **changes: Any) -> Path:
+    """Write a tiny random model of a family (a key of `FAMILIES`) with its tokenizer or processor.
+
+    ``changes`` are settings of the language part's config that differ from the family's.
+    """
     made, path = FAMILIES[family], Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     tokenizer = build_tokenizer(made.chat)
     logging.disable_progress_bar()
     torch.manual_seed(seed)
     config = made.config(tokenizer)
+    for name, value in changes.items():
+        setattr(config.get_text_config(), name, value)
     auto = hf.AutoModelForImageTextToText if family in VISION_FAMILIES else hf.AutoModelForCausalLM
     auto.from_config(config).save_pretrained(path)
     made.write(tokenizer, path)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
+from doc_pages import ROOT, Page
+from tiny_models import FAMILIES, VISION_FAMILIES, build_tokenizer
 
 from pixelis.cli import USER_MISTAKE, export, train
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+PAGE = Page("models.md")
 COMMANDS = {"scripts/train_agent.py": train.main, "scripts/export_model.py": export.main}
-if str(ROOT / "tests" / "agents") not in sys.path:
-    sys.path.insert(0, str(ROOT / "tests" / "agents"))
-
-from tiny_models import FAMILIES, VISION_FAMILIES, build_tokenizer  # noqa: E402
-
-
-def blocks() -> list[tuple[str, str]]:
-    return re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def call(command: str) -> int:
@@ -34,7 +25,7 @@ def call(command: str) -> int:
 
 
 def test_the_table_holds_the_families_that_the_tests_train():
-    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| .* \| (.*) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| .* \| (.*) \|$", PAGE.text, re.MULTILINE)
     expected: set[tuple[str, str, str]] = set()
     for name, family in FAMILIES.items():
         config = family.config(build_tokenizer(family.chat))
@@ -47,10 +38,10 @@ def test_the_table_holds_the_families_that_the_tests_train():
 
 def test_the_quoted_error_is_what_the_command_says(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    quoting = [index for index, (_, text) in enumerate(blocks()) if text.startswith("error: ")]
+    quoting = [index for index, (_, text) in enumerate(PAGE.all_blocks()) if text.startswith("error: ")]
     assert len(quoting) == 1
-    assert call(blocks()[quoting[0] - 1][1]) == USER_MISTAKE
-    assert capsys.readouterr().err == blocks()[quoting[0]][1]
+    assert call(PAGE.all_blocks()[quoting[0] - 1][1]) == USER_MISTAKE
+    assert capsys.readouterr().err == PAGE.all_blocks()[quoting[0]][1]
 
 
 @pytest.mark.slow
@@ -59,7 +50,7 @@ def test_the_page_from_top_to_bottom(capsys, tmp_path, monkeypatch):
     """Train, export both ways, and let the two folders answer alike."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for language, text in blocks():
+    for language, text in PAGE.all_blocks():
         if language == "python":
             exec(compile(text, "docs/models.md", "exec"), names)
         elif language == "bash" and "--quantization" not in text:

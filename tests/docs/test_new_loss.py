@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shlex
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from doc_pages import ROOT, Page, run
 
 from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.aggregation import AGGREGATIONS
@@ -21,8 +19,7 @@ from pixelis.agents.grpo.ratio import RATIOS
 from pixelis.agents.grpo.surrogate import SURROGATES
 from pixelis.cli.train import read_settings
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "new_loss.md").read_text(encoding="utf-8")
+PAGE = Page("new_loss.md")
 OWN = {
     "advantage_scale": "best_of_group",
     "ratio": "none",
@@ -41,45 +38,27 @@ REGISTRIES = {
 }
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("losses")
-    parts: dict[str, list[str]] = {}
-    for block in blocks("python"):
-        name = re.match(r"# (\w+\.py)\n", block)
-        parts.setdefault(name.group(1) if name else "my_losses.py", []).append(block)
-    for name, texts in parts.items():
-        (folder / name).write_text("\n\n".join(texts), encoding="utf-8")
-    return folder
-
-
-def run(folder: Path, words: list[str]) -> str:
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=250)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return PAGE.write_modules(tmp_path_factory.mktemp("losses"), "my_losses.py")
 
 
 def test_the_loss_has_ten_lines():
-    lines = [line for line in blocks("python")[0].splitlines() if line]
+    lines = [line for line in PAGE.blocks("python")[0].splitlines() if line]
     assert len(lines) <= 10 and ast.parse("\n".join(lines))
 
 
 def test_the_table_names_every_choice():
-    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", PAGE, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", PAGE.text, re.MULTILINE))
     assert set(rows) == set(REGISTRIES)
     for setting, registry in REGISTRIES.items():
         ours = {name for name, function in registry.items() if function.__module__.startswith("pixelis.")}
-        extra = {"none"} if setting == "correction" else set()
+        extra = {"auto", "none"} if setting == "correction" else set()
         assert set(re.findall(r"`(\w+)`", rows[setting])) == ours | extra
 
 
 def test_the_command_is_understood():
-    words = shlex.split(blocks("bash")[0])
+    words = shlex.split(PAGE.blocks("bash")[0])
     assert words[:3] == ["PYTHONPATH=.", "python", "scripts/train_agent.py"]
     config, _ = read_settings(words[3:])
     assert (config.surrogate, config.epochs) == ("my_losses:spo", 2)
@@ -87,7 +66,7 @@ def test_the_command_is_understood():
 
 @pytest.mark.slow
 def test_the_tests_of_the_page_pass(folder):
-    command = shlex.split(blocks("bash")[1])
+    command = shlex.split(PAGE.blocks("bash")[1])
     assert command[:3] == ["python", "-m", "pytest"]
     said = run(folder, [sys.executable, "-W", "error", *command[1:], "-p", "no:cacheprovider", "-q"])
     assert "6 passed" in said  # three aggregations of ours, one of the page

@@ -5,24 +5,18 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pixelis.agents.metrics import read_metrics
+
 ROOT = Path(__file__).parents[2]
 TOYS = ROOT / "tests" / "agents" / "grpo"
-if str(TOYS) not in sys.path:
-    sys.path.insert(0, str(TOYS))
-
-from letter_model import build_letter_model  # noqa: E402
 
 Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture(scope="session")
-def letter_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_letter_model(tmp_path_factory.mktemp("letter_model"))
 
 
 @pytest.fixture
@@ -56,3 +50,18 @@ def run(start: Start) -> Callable[..., tuple[int, str, str]]:
         return process.returncode, out, err
 
     return run_script
+
+
+@pytest.fixture
+def wait_for_step() -> Callable[[subprocess.Popen[str], Path, int], None]:
+    """Return a function that waits until a run has written a step into its metrics, or has ended."""
+
+    def wait(process: subprocess.Popen[str], metrics: Path, step: int) -> None:
+        deadline = time.monotonic() + 200
+        while process.poll() is None and time.monotonic() < deadline:
+            if metrics.exists() and len(read_metrics(metrics)) >= step:
+                return
+            time.sleep(0.002)
+        assert process.poll() is not None, "the run neither wrote the step nor ended"
+
+    return wait

@@ -9,34 +9,15 @@ import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
 from pixelis.agents.checkpoint import latest_checkpoint, verify_checkpoint
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics, read_metrics
 
 pytestmark = pytest.mark.slow
 
 TOY = ("--env", "toy_env:Toy/Echo-v0", "--groups", 4, "--group-size", 4, "--max-new-tokens", 2, "--lr", 0.01)
-
-
-def comparable(path: Path) -> list[dict[str, object]]:
-    """Return the rows of a metrics file without what depends on the clock."""
-    return [
-        {key: value for key, value in row.items() if not key.startswith("time/")}
-        for row in read_metrics(path)
-    ]
-
-
-def wait_for_step(process: subprocess.Popen[str], metrics: Path, step: int) -> None:
-    """Wait until a run has written a step, or has ended."""
-    deadline = time.monotonic() + 200
-    while process.poll() is None and time.monotonic() < deadline:
-        if metrics.exists() and len(read_metrics(metrics)) >= step:
-            return
-        time.sleep(0.002)
-    assert process.poll() is not None, "the run neither wrote the step nor ended"
 
 
 def test_a_whole_run(run, letter_model, tmp_path):
@@ -55,7 +36,7 @@ def test_a_whole_run(run, letter_model, tmp_path):
     assert len(read_metrics(folder / "metrics.jsonl")) == 25
 
 
-def test_ctrl_c_saves_and_says_how_to_resume(run, start, letter_model, tmp_path):
+def test_ctrl_c_saves_and_says_how_to_resume(run, start, wait_for_step, letter_model, tmp_path):
     words = (*TOY, "--model", letter_model, "--steps", 5000, "--eval-episodes", 0, "--output", "my run")
     process = start("train_agent", *words, "--checkpoint-every", 1000)
     wait_for_step(process, tmp_path / "my run" / "metrics.jsonl", 3)
@@ -79,7 +60,9 @@ def test_ctrl_c_saves_and_says_how_to_resume(run, start, letter_model, tmp_path)
     )
 
 
-def test_a_run_killed_at_random_moments_equals_one_that_was_not(run, start, letter_model, tmp_path):
+def test_a_run_killed_at_random_moments_equals_one_that_was_not(
+    run, start, wait_for_step, letter_model, tmp_path
+):
     words = (*TOY, "--model", letter_model, "--steps", 30, "--eval-episodes", 0, "--checkpoint-every", 4)
     code, _, err = run("train_agent", *words, "--output", "whole")
     assert code == 0, err
@@ -96,7 +79,7 @@ def test_a_run_killed_at_random_moments_equals_one_that_was_not(run, start, lett
         assert process.returncode == -signal.SIGKILL
     code, _, err = run("train_agent", "--resume", "killed")
     assert code == 0, err
-    assert comparable(metrics) == comparable(tmp_path / "whole" / "metrics.jsonl")
+    assert comparable_metrics(metrics) == comparable_metrics(tmp_path / "whole" / "metrics.jsonl")
 
 
 @pytest.fixture
@@ -138,6 +121,6 @@ def test_a_full_disk_is_one_line_and_the_last_checkpoint_survives(run, letter_mo
     assert code == 0, err
     code, _, err = run("train_agent", *words, "--steps", 12, "--output", "whole")
     assert code == 0, err
-    assert comparable(small_disk / "run" / "metrics.jsonl") == comparable(
+    assert comparable_metrics(small_disk / "run" / "metrics.jsonl") == comparable_metrics(
         tmp_path / "whole" / "metrics.jsonl"
     )

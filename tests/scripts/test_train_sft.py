@@ -6,13 +6,11 @@ import itertools
 import json
 import shlex
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics
 
 pytestmark = pytest.mark.slow
 
@@ -31,23 +29,9 @@ def chats(tmp_path: Path) -> Path:
     return tmp_path / "chats.jsonl"
 
 
-def comparable(path: Path) -> list[dict[str, object]]:
-    return [
-        {key: value for key, value in row.items() if not key.startswith("time/")}
-        for row in read_metrics(path)
-    ]
-
-
-def wait_for_step(process: subprocess.Popen[str], metrics: Path, step: int) -> None:
-    deadline = time.monotonic() + 200
-    while process.poll() is None and time.monotonic() < deadline:
-        if metrics.exists() and len(read_metrics(metrics)) >= step:
-            return
-        time.sleep(0.002)
-    assert process.poll() is not None, "the run neither wrote the step nor ended"
-
-
-def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(run, start, letter_model, chats, tmp_path):
+def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(
+    run, start, wait_for_step, letter_model, chats, tmp_path
+):
     words = (
         "--data",
         chats,
@@ -78,7 +62,7 @@ def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(run, start, let
         code, out, err = run("train_sft", *command[2:])
         assert code == 0, err
     assert "Traceback" not in err
-    assert comparable(metrics) == comparable(tmp_path / "whole" / "metrics.jsonl")
+    assert comparable_metrics(metrics) == comparable_metrics(tmp_path / "whole" / "metrics.jsonl")
     files = [tmp_path / name / "adapter" / "adapter_model.safetensors" for name in ("cut", "whole")]
     assert files[0].read_bytes() == files[1].read_bytes()
 

@@ -7,7 +7,6 @@ from typing import Any
 from pixelis.agents.expert.config import ExpertConfig
 from pixelis.agents.expert.trainer import ExpertTrainer
 from pixelis.agents.sft.run import SupervisedRun
-from pixelis.errors import ConfigError
 
 
 class ExpertRun(SupervisedRun[ExpertConfig, ExpertTrainer]):
@@ -15,9 +14,7 @@ class ExpertRun(SupervisedRun[ExpertConfig, ExpertTrainer]):
 
     def make_trainer(self, material: Any) -> ExpertTrainer:
         """Return the trainer; there is nothing to prepare."""
-        if self.env is None:
-            raise ConfigError("expert iteration needs an environment; give --env")
-        return ExpertTrainer(self.config, self.policy, self.folder, self.env)
+        return ExpertTrainer(self.config, self.policy, self.folder, self.task_env)
 
     @classmethod
     def default_name(cls, config: ExpertConfig) -> str:

@@ -18,13 +18,13 @@ from pixelis.agents.rollout import Collector, EpisodeRequest
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.sft.learner import Learner, SftStep
-from pixelis.agents.sft.stepper import Stepper, learner_settings
+from pixelis.agents.sft.stepper import SupervisedStepper, learner_settings
 from pixelis.agents.task_env import TaskEnv
 
 _ORDER = 3  # what the generator is for; 1 and 2 are tasks and sampling
 
 
-class ExpertTrainer(Stepper):
+class ExpertTrainer(SupervisedStepper[ExpertConfig]):
     """Trains a policy's adapter on its own best episodes.
 
     The tasks and the generators of a round are those of GRPO's step of the same number and seed.
@@ -38,7 +38,7 @@ class ExpertTrainer(Stepper):
 
     def __init__(self, config: ExpertConfig, policy: Policy, run: RunFolder, env: TaskEnv) -> None:
         super().__init__(config, policy, run)
-        self.config, self.env = config, env
+        self.env = env
         self._success = MovingMeans()
         self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
@@ -63,11 +63,11 @@ class ExpertTrainer(Stepper):
 
     def progress(self) -> dict[str, Any]:
         """Return the moving means."""
-        return {"success": self._success.state()}
+        return {"progress": {"success": self._success.state()}}
 
     def go_back_to(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned."""
-        self._success.restore(progress["success"])
+        self._success.restore(progress["progress"]["success"])
 
     def tensors(self) -> dict[str, Any]:
         """Return the learner's state and, where rounds go back to it, the starting adapter."""

@@ -49,7 +49,7 @@ class StepBatch:
     """The episodes of one step with their advantages.
 
     Attributes:
-        episodes: those that are trained on, shortest first (so that micro-batches are evenly long).
+        episodes: those that are trained on, see `reading_order`.
         advantages: float64 [B'], one for each of them; or [B', T], one for each of their tokens, right padded
             with 0.
         counts: of *all* valid episodes of the step; None when there is nothing to train on.
@@ -180,7 +180,7 @@ def make_batch(
     kept = [
         each for each, size in zip(with_signal, sizes, strict=True) if not size < settings.advantage_threshold
     ]
-    kept.sort(key=len)
+    kept = [kept[index] for index in reading_order(kept)]
     tokens = sum(episode.completion_length for episode in counted)
     return StepBatch(
         episodes=tuple(kept),
@@ -216,6 +216,19 @@ def sampled_logprobs(episodes: Sequence[Episode]) -> torch.Tensor:
     """Return the log-probabilities recorded when sampling, float32 [b, T], right padded with 0."""
     rows = [torch.from_numpy(episode.logprobs) for episode in episodes]
     return torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
+
+
+def reading_order(episodes: Sequence[Episode]) -> list[int]:
+    """Return the order, as indices, in which episodes go through the model.
+
+    Groups stay together, as the members of a micro-batch share the prefixes they have in common; the group
+    with the shortest longest episode comes first, so that micro-batches are evenly long.
+    """
+    longest: dict[int, int] = {}
+    for each in episodes:
+        longest[each.group] = max(len(each), longest.get(each.group, 0))
+    keys = [(longest[each.group], each.group, len(each)) for each in episodes]
+    return sorted(range(len(episodes)), key=keys.__getitem__)
 
 
 def padded(rows: Sequence[np.ndarray]) -> np.ndarray:

@@ -14,7 +14,7 @@ import torch
 
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.grpo.aggregation import StepCounts
-from pixelis.agents.grpo.batch import StepBatch, padded
+from pixelis.agents.grpo.batch import StepBatch, padded, reading_order
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def with_replay(batch: StepBatch, drawn: Sequence[Stored], max_completion_length
     replayed = [replace(each.episode, group=-1 - index) for index, each in enumerate(drawn)]
     episodes = [*batch.episodes, *replayed]
     advantages = [*batch.advantages, *(each.advantage for each in drawn)]
-    order = sorted(range(len(episodes)), key=lambda index: len(episodes[index]))
+    order = reading_order(episodes)
     rows = [np.atleast_1d(advantages[index])[: len(episodes[index])] for index in order]
     counts = StepCounts(
         batch.tokens + sum(each.completion_length for each in replayed),

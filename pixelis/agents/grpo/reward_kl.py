@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from pixelis.agents.episode import Episode
-from pixelis.agents.grpo.batch import sampled_logprobs
+from pixelis.agents.grpo.batch import reading_order, sampled_logprobs
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.kl import episode_kl
 from pixelis.agents.metrics import Row
@@ -45,7 +45,7 @@ class RewardKL:
             for index, each in enumerate(episodes)
             if each.valid_for_training and each.completion_length > 0
         ]
-        scored.sort(key=lambda index: len(episodes[index]))
+        scored = [scored[place] for place in reading_order([episodes[index] for index in scored])]
         divergences = np.zeros(len(episodes))
         for start in range(0, len(scored), self.rows):
             chunk = scored[start : start + self.rows]

@@ -35,7 +35,7 @@ class UpdateSettings:
     loss: LossSettings
     temperature: float = 1.0
     epochs: int = 1
-    micro_batch_size: int = 16
+    micro_batch_size: int = 8
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class _Totals:
     tokens: int = 0
     corrected: float = 0.0
     importance: Importance = field(default_factory=Importance)
+    read: int = 0  # tokens that forward passes were given
+    unshared: int = 0  # tokens of their episodes, each read by itself and without padding
 
     def add(self, outputs: LossOutputs, entropy: float) -> None:
         """Add the sums of one micro-batch."""
@@ -160,7 +162,10 @@ class Updater:
         self.optimiser.zero_grad()
         totals = _Totals()
         for micro_batch in micro_batches:
+            before = self.policy.tokens_read
             outputs, entropy = self._forward(micro_batch, counts)
+            totals.read += self.policy.tokens_read - before
+            totals.unshared += sum(map(len, micro_batch.episodes))
             outputs.loss.backward()
             totals.add(outputs, entropy)
         return totals
@@ -219,6 +224,8 @@ class Updater:
             "policy/clip_high": per_token(last.clipped_high, last.tokens) if updated else None,
             "policy/grad_norm": max(norms) if updated else None,
             "policy/lr": self.optimiser.lr,
+            "tokens/trained": first.read,
+            "tokens/trained_unshared": first.unshared,
             "policy/skipped_updates": self.optimiser.skipped,
         }
 

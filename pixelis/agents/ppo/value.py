@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from pixelis.agents.collation import collate
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.policy import Policy
 
@@ -61,7 +62,7 @@ def token_states(policy: Policy, episodes: Sequence[Episode], micro_batch_size: 
     found: list[Tensor] = []
     for start in range(0, len(episodes), micro_batch_size):
         rows = episodes[start : start + micro_batch_size]
-        tokens, valid, positions, mask = policy._collate(rows)
+        tokens, valid, positions, mask = collate(policy, rows)
         images = join_images([row.images for row in rows])
         options = {"logits_to_keep": 1} if "logits_to_keep" in policy.forward_keywords else {}
         output = policy.forward(

@@ -123,7 +123,7 @@ def attend_step(
     Args:
         query: [n, H, D].
         prefix: keys and values [m, K, P, D].
-        own: keys and values [n, K, columns, D].
+        own: keys and values [n, K, columns, D]; they may be wider (float32) than the rest.
         hidden: bool masks of columns that must not be seen, [m, 1, 1, P] and [n, 1, 1, columns]; None where
             every column may be.
         scaling: factor of the scores.
@@ -133,19 +133,19 @@ def attend_step(
         [n, H, D].
     """
     rows, heads, width = query.shape
-    kept = prefix[0].shape[1]
+    kept, narrow, wide = prefix[0].shape[1], query.dtype, own[0].dtype
     query = (query * scaling).view(rows, kept, heads // kept, width)
     first = grid.spread(query) @ prefix[0].transpose(2, 3)
-    second = query @ own[0].transpose(2, 3)
+    second = query.to(wide) @ own[0].transpose(2, 3)
     for scores, forbidden in zip((first, second), hidden, strict=True):
         if forbidden is not None:
             scores.masked_fill_(forbidden, -torch.inf)
     columns = first.shape[-1]
-    scores = torch.cat([grid.gather(first, heads // kept), second], -1)
-    weights = torch.softmax(scores, -1, dtype=torch.float32).to(query.dtype)
-    shared = grid.spread(weights[..., :columns]) @ prefix[1]
-    out = grid.gather(shared, heads // kept) + weights[..., columns:] @ own[1]
-    return out.reshape(rows, heads, width)
+    scores = torch.cat([grid.gather(first, heads // kept).to(wide), second], -1)
+    weights = torch.softmax(scores, -1, dtype=torch.float32).to(wide)
+    shared = grid.spread(weights[..., :columns].to(narrow)) @ prefix[1]
+    out = (weights[..., columns:] @ own[1]).add_(grid.gather(shared, heads // kept))
+    return out.to(narrow).reshape(rows, heads, width)
 
 
 def _spread(states: Tensor, heads: int) -> Tensor:

@@ -57,9 +57,9 @@ class PrefixStore:
         self.lengths = torch.zeros(len(owners), dtype=torch.long, device=device)
         self._prefix_lengths, self._owners = prefix_lengths, owners
         self._columns = 0  # of the longest row
-        rows = len(owners)
+        rows, dtype = len(owners), _own_dtype(next(iter(read.values()))[0])
         self._layers = {
-            index: _Layer(pair, (_empty(pair[0], rows, 0), _empty(pair[1], rows, 0)))
+            index: _Layer(pair, (_empty(pair[0], rows, 0, dtype), _empty(pair[1], rows, 0, dtype)))
             for index, pair in read.items()
         }
         self._grid = self._group()
@@ -110,6 +110,9 @@ class PrefixStore:
         rows = torch.arange(len(self), device=self._owners.device)[:, None]
         offsets = torch.arange(width, device=rows.device)
         self._cells = rows.expand(-1, width), self.lengths[:, None] + offsets
+        first = int(self.lengths[0])
+        aligned = bool((self.lengths == first).all())
+        self._column = slice(first, first + width) if aligned else None
         if width == 1:
             self._hide()
         else:
@@ -126,10 +129,14 @@ class PrefixStore:
         states = self._layers[layer]
         own = states.own[0][:, :, : self._columns], states.own[1][:, :, : self._columns]
         for room, new in zip(own, (key, value), strict=True):
-            room[self._cells[0], :, self._cells[1]] = new.transpose(1, 2)
+            if self._column is not None:
+                room[:, :, self._column] = new
+            else:
+                room[self._cells[0], :, self._cells[1]] = new.transpose(1, 2).to(room.dtype)
         if self._width == 1:
             return attend_step(query[:, :, 0], states.prefix, own, self._hidden, scaling, self._grid)[:, None]
         prefix = states.prefix[0][self._owners], states.prefix[1][self._owners]
+        own = own[0].to(query.dtype), own[1].to(query.dtype)
         return attend_rows(query, prefix, own, self._mask, scaling).transpose(1, 2)
 
     # ------------------------------------------------------------------ private
@@ -165,8 +172,14 @@ class PrefixStore:
                 layer.own = (_grown(layer.own[0], room), _grown(layer.own[1], room))
 
 
-def _empty(like: Tensor, rows: int, columns: int) -> Tensor:
-    return torch.zeros(rows, like.shape[1], columns, like.shape[3], dtype=like.dtype, device=like.device)
+def _own_dtype(states: Tensor) -> torch.dtype:
+    """Return the type of the rows' own keys: a CPU multiplies a matrix by one row faster in float32."""
+    return torch.float32 if states.device.type == "cpu" else states.dtype
+
+
+def _empty(like: Tensor, rows: int, columns: int, dtype: torch.dtype | None = None) -> Tensor:
+    shape = rows, like.shape[1], columns, like.shape[3]
+    return torch.zeros(shape, dtype=dtype or like.dtype, device=like.device)
 
 
 def _grown(states: Tensor, columns: int) -> Tensor:

@@ -71,15 +71,21 @@ def fits(policy: Policy) -> bool:
 
     A few random tokens are scored both ways. What stands against it is logged.
     """
-    training = policy.model.training
+    training, read = policy.model.training, policy.tokens_read
     policy.model.eval()  # dropout would make both ways differ, and draw from the generators
     try:
         problem = _problem(policy)
     finally:
         policy.model.train(training)
+        policy.tokens_read = read
     if problem is not None:
         name = type(policy.base).__name__
-        _LOG.warning("%s reads every episode by itself (slower): %s", name, problem)
+        _LOG.warning(
+            "%s does not fit the shared-prefix path; the generic path reads every episode by itself "
+            "(slower): %s",
+            name,
+            problem,
+        )
     return problem is None
 
 
@@ -87,7 +93,7 @@ def fits(policy: Policy) -> bool:
 def _problem(policy: Policy) -> str | None:
     if "position_ids" not in policy.forward_keywords:
         return "it takes no position ids"
-    episodes = _random_episodes(policy)
+    episodes = random_episodes(policy)
     expected = policy.padded_logprobs(episodes)
     try:
         policy.__dict__["shares_prefixes"] = True
@@ -101,7 +107,7 @@ def _problem(policy: Policy) -> str | None:
     return None if difference <= bound else f"log-probabilities differ by {difference:.2g}"
 
 
-def _random_episodes(policy: Policy) -> list[Episode]:
+def random_episodes(policy: Policy) -> list[Episode]:
     """Two prompts of 5 and 3 tokens, with two rests and one."""
     rng = np.random.default_rng(0)
     special = {*policy.chat.placeholder_ids, *policy.tokenizer.all_special_ids}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pixelis.agents.grpo.config import MODEL, UPDATE
-from pixelis.agents.grpo.options import option
+from pixelis.agents.options import option
+from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
 from pixelis.agents.sft.curriculum import Curriculum, RollbackRule, stages_from
 from pixelis.agents.sft.settings import SupervisedConfig
 from pixelis.errors import ConfigError
@@ -21,6 +21,8 @@ class SftConfig(SupervisedConfig):
     Raises:
         ConfigError: a value has the wrong type or lies outside its bounds, or there is nothing to learn from.
     """
+
+    headings = (TASK, DATA, CURRICULUM, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN)
 
     data: str | None = option(
         DATA, None, "JSONL file of chats to learn from, see docs/sft.md; none: the env's policy demonstrates"

@@ -14,13 +14,13 @@ from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.curriculum import Curriculum
 from pixelis.agents.sft.learner import HeldOutScore, rate_factor
 from pixelis.agents.sft.pool import Draws, Pool
-from pixelis.agents.sft.stepper import Stepper
+from pixelis.agents.sft.stepper import SupervisedStepper
 from pixelis.errors import CheckpointError
 
 _LOG = logging.getLogger(__name__)
 
 
-class SftTrainer(Stepper):
+class SftTrainer(SupervisedStepper[SftConfig]):
     """Trains a policy's adapter on demonstrations.
 
     Args:
@@ -35,7 +35,7 @@ class SftTrainer(Stepper):
 
     def __init__(self, config: SftConfig, policy: Policy, run: RunFolder, pool: Pool) -> None:
         super().__init__(config, policy, run)
-        self.config, self.pool = config, pool
+        self.pool = pool
         self.curriculum = config.make_curriculum() if config.curriculum else None
         self._draws = Draws(self.pool.train, config.seed)
 
@@ -71,11 +71,12 @@ class SftTrainer(Stepper):
 
     def progress(self) -> dict[str, Any]:
         """Return the state of draws and curriculum, and which demonstrations they are of."""
-        return {
+        state = {
             "draws": self._draws.state(),
             "curriculum": self.curriculum.state() if self.curriculum is not None else None,
             "demonstrations": self.pool.digest,
         }
+        return {"progress": state}
 
     def go_back_to(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned.
@@ -83,13 +84,14 @@ class SftTrainer(Stepper):
         Raises:
             CheckpointError: the demonstrations are not those that the run began with.
         """
-        if progress["demonstrations"] != self.pool.digest:
+        state = progress["progress"]
+        if state["demonstrations"] != self.pool.digest:
             raise CheckpointError(
                 "the demonstrations are not those that the run began with; put the file back, or start anew"
             )
-        self._draws.restore(progress["draws"])
+        self._draws.restore(state["draws"])
         if self.curriculum is not None:
-            self.curriculum.restore(progress["curriculum"])
+            self.curriculum.restore(state["curriculum"])
 
     # ------------------------------------------------------------------ private
 

@@ -1,26 +1,14 @@
-"""The toy and the model of the GRPO tests, played by expert iteration."""
+"""Settings of short expert iteration runs on the echo toy of the GRPO tests."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-TOYS = Path(__file__).parents[1] / "grpo"
-if str(TOYS) not in sys.path:  # Gymnasium imports "toy_env:Toy/Echo-v0" by name
-    sys.path.insert(0, str(TOYS))
-
-from letter_model import build_letter_model  # noqa: E402
-
-from pixelis.agents.expert.config import ExpertConfig  # noqa: E402
-
-
-@pytest.fixture(scope="session")
-def letter_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_letter_model(tmp_path_factory.mktemp("letter_model"))
+from pixelis.agents.expert.config import ExpertConfig
 
 
 @pytest.fixture

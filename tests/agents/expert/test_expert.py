@@ -13,10 +13,10 @@ from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.expert.config import ExpertConfig
 from pixelis.agents.expert.run import ExpertRun
 from pixelis.agents.expert.selection import select
-from pixelis.agents.grpo.run import settings_of
 from pixelis.agents.grpo.seeds import task_seeds
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics
 from pixelis.agents.policy import Policy
+from pixelis.agents.saved_run import settings_of
 from pixelis.errors import ConfigError
 
 CHANCE = 1 / 8  # eight letters are known
@@ -62,11 +62,6 @@ def train(config: ExpertConfig, until: int | None = None) -> ExpertRun:
     return run
 
 
-def rows(run: ExpertRun) -> list[dict[str, object]]:
-    found = read_metrics(run.folder.metrics)
-    return [{key: value for key, value in row.items() if not key.startswith("time/")} for row in found]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
@@ -76,7 +71,8 @@ def rows(run: ExpertRun) -> list[dict[str, object]]:
     ],
 )
 def test_the_toy_is_learnt(changes: dict[str, object], expert_config: Callable[..., ExpertConfig]):
-    rewards = [row["reward/mean"] for row in rows(train(expert_config(**changes)))]
+    run = train(expert_config(**changes))
+    rewards = [row["reward/mean"] for row in comparable_metrics(run.folder.metrics)]
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 0.85
 
@@ -87,13 +83,15 @@ def test_a_run_that_was_stopped_equals_one_that_was_not(
 ):
     whole = train(expert_config(output=str(tmp_path / "whole"), **changes))
     stopped = train(expert_config(**changes), until=2)
-    assert len(rows(stopped)) == 2
+    assert len(comparable_metrics(stopped.folder.metrics)) == 2
     with ExpertRun.resume(
         stopped.folder.path, ExpertConfig.from_mapping(settings_of(stopped.folder.path))
     ) as again:
         again.train()
-    assert rows(again) == rows(whole)
-    assert all(row["expert/kept"] >= row["expert/tasks_kept"] > 0 for row in rows(whole))
+    assert comparable_metrics(again.folder.metrics) == comparable_metrics(whole.folder.metrics)
+    assert all(
+        row["expert/kept"] >= row["expert/tasks_kept"] > 0 for row in comparable_metrics(whole.folder.metrics)
+    )
 
 
 def test_a_round_without_success_changes_nothing(expert_config: Callable[..., ExpertConfig]):
@@ -101,9 +99,10 @@ def test_a_round_without_success_changes_nothing(expert_config: Callable[..., Ex
         before = [parameter.detach().clone() for parameter in run.policy.trainable_parameters()]
         run.train()
         assert all(map(torch.equal, before, run.policy.trainable_parameters()))
-    assert [(row["expert/kept"], row["train/updates"], row["train/loss"]) for row in rows(run)] == [
-        (0, 0, None)
-    ] * 2
+    assert [
+        (row["expert/kept"], row["train/updates"], row["train/loss"])
+        for row in comparable_metrics(run.folder.metrics)
+    ] == [(0, 0, None)] * 2
 
 
 def test_each_round_starts_from_the_first_adapter_if_asked(expert_config: Callable[..., ExpertConfig]):

@@ -16,7 +16,7 @@ TEMPLATE = (
 )
 
 
-def build_letter_model(folder: Path, seed: int = 0) -> Path:
+def build_letter_model(folder: Path, seed: int = 0, context: int = 256) -> Path:
     """Write a random Qwen2 of two layers that knows eight letters."""
     vocabulary = {letter: index for index, letter in enumerate("abcdefgh")}
     raw = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
@@ -38,7 +38,7 @@ def build_letter_model(folder: Path, seed: int = 0) -> Path:
         num_hidden_layers=2,
         num_attention_heads=2,
         num_key_value_heads=2,
-        max_position_embeddings=256,
+        max_position_embeddings=context,
         tie_word_embeddings=False,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,

@@ -59,7 +59,7 @@ def test_flat_groups_are_dropped_and_counted(play):
     ]
     batch = make_batch(episodes, groups=2, group_size=2, scale="none", max_completion_length=8)
     assert (batch.groups, batch.dropped) == (2, 1)
-    assert [len(episode) for episode in batch.episodes] == [4, 7]  # shortest first
+    assert [len(episode) for episode in batch.episodes] == [4, 7]  # shortest first in a group
     assert batch.advantages.tolist() == [-0.5, 0.5]
     assert batch.counts == StepCounts(tokens=5 + 2 + 3 + 3, sequences=4, max_completion_length=8)
 

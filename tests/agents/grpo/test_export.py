@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,23 +12,19 @@ import peft
 import pytest
 import torch
 import yaml
+from tiny_models import FAMILIES, VISION_FAMILIES, build
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
-AGENTS = Path(__file__).parents[1]
-if str(AGENTS) not in sys.path:
-    sys.path.insert(0, str(AGENTS))
-
-from tiny_models import FAMILIES, VISION_FAMILIES, build  # noqa: E402
-
-from pixelis.agents.export import export_model  # noqa: E402
-from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
-from pixelis.agents.grpo.run import TrainingRun, newest_adapter, train  # noqa: E402
-from pixelis.agents.metrics import read_metrics  # noqa: E402
-from pixelis.agents.model_card import training_command  # noqa: E402
-from pixelis.agents.policy import Policy  # noqa: E402
-from pixelis.cli import USER_MISTAKE, export  # noqa: E402
-from pixelis.cli.train import read_settings  # noqa: E402
-from pixelis.errors import CheckpointError, ConfigError, OutputError  # noqa: E402
+from pixelis.agents.export import export_model
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.run import TrainingRun, train
+from pixelis.agents.metrics import read_metrics
+from pixelis.agents.model_card import training_command
+from pixelis.agents.policy import Policy
+from pixelis.agents.saved_run import newest_adapter
+from pixelis.cli import USER_MISTAKE, export
+from pixelis.cli.train import read_settings
+from pixelis.errors import CheckpointError, ConfigError, OutputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
+from tiny_models import FAMILIES, VISION_FAMILIES, build
 
-AGENTS = Path(__file__).parents[1]
-if str(AGENTS) not in sys.path:
-    sys.path.insert(0, str(AGENTS))
-
-from tiny_models import FAMILIES, VISION_FAMILIES, build  # noqa: E402
-
-from pixelis.agents.grpo.run import TrainingRun  # noqa: E402
-from pixelis.agents.policy import Policy  # noqa: E402
-from pixelis.agents.rollout import EpisodeRequest, collect  # noqa: E402
-from pixelis.agents.sampling import SamplingSettings  # noqa: E402
+from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.policy import Policy
+from pixelis.agents.rollout import EpisodeRequest, collect
+from pixelis.agents.sampling import SamplingSettings
 
 
 def check_sampler_against_trainer(policy: Policy, family: str) -> None:

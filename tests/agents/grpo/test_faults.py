@@ -19,19 +19,12 @@ from pixelis.agents.grpo.run import TrainingRun, train
 from pixelis.agents.grpo.seeds import task_seeds
 from pixelis.agents.grpo.trainer import Trainer
 from pixelis.agents.grpo.update import Updater
-from pixelis.agents.metrics import MetricsLog, read_metrics
+from pixelis.agents.metrics import MetricsLog, comparable_metrics, read_metrics
 from pixelis.agents.run_folder import RunFolder
 from pixelis.errors import CheckpointError, ConfigError
 
 HERE = Path(__file__).parent
 FAULTS = "fault_env:Toy/Fault-v0"
-
-
-def comparable(path):
-    return [
-        {key: value for key, value in row.items() if not key.startswith("time/")}
-        for row in read_metrics(path)
-    ]
 
 
 class Stop(BaseException):
@@ -82,7 +75,7 @@ def whole_rows(letter_model, tmp_path_factory):
             **{"eval_episodes": 0, **CYCLE},
         }
     )
-    return comparable(train(config).folder.metrics)
+    return comparable_metrics(train(config).folder.metrics)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -99,7 +92,7 @@ def test_a_run_that_stops_inside_a_step_goes_on_exactly(toy_config, whole_rows, 
     with TrainingRun.resume(config.output, config) as resumed:
         assert resumed.trainer.finished_steps % 2 == 0
         resumed.train()
-    assert comparable(resumed.folder.metrics) == whole_rows
+    assert comparable_metrics(resumed.folder.metrics) == whole_rows
 
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_can_be_started_again(toy_config, monkeypatch):

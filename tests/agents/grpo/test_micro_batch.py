@@ -255,7 +255,7 @@ ADDRESS_SPACE = """
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
 def test_an_address_space_that_is_really_too_small(tmp_path):
     result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(ADDRESS_SPACE), Path(__file__).parent, str(tmp_path), "60"],
+        [sys.executable, "-c", textwrap.dedent(ADDRESS_SPACE), Path(__file__).parent, str(tmp_path), "30"],
         capture_output=True,
         text=True,
         timeout=240,

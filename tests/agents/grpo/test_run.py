@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pixelis.agents.evaluation_file import read_evaluations
-from pixelis.agents.grpo.run import TrainingRun, newest_adapter, run_path, settings_of, train
+from pixelis.agents.grpo.run import TrainingRun, train
 from pixelis.agents.policy import Policy
+from pixelis.agents.saved_run import newest_adapter, settings_of
 from pixelis.errors import ConfigError
 
 
@@ -60,7 +61,3 @@ def test_without_an_output_runs_are_numbered(toy_config, tmp_path, monkeypatch):
     paths = [train(toy_config(steps=0, output=None)).folder.path for _ in range(2)]
     assert paths[1].name == f"{paths[0].name}-2"
     assert settings_of(paths[1])["output"] == str(paths[1])
-
-
-def test_a_checkpoint_names_its_run(tmp_path):
-    assert run_path(tmp_path / "checkpoints" / "step-00000001") == tmp_path == run_path(tmp_path)

@@ -8,17 +8,10 @@ import pytest
 import torch
 
 from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics
 from pixelis.errors import ConfigError
 
 TWO_TURNS = {"env_kwargs": {"turns": 2}}
-
-
-def rows_of(run):
-    return [
-        {key: value for key, value in row.items() if not key.startswith("time/")}
-        for row in read_metrics(run.folder.metrics)
-    ]
 
 
 def train(config, until=None):
@@ -53,7 +46,7 @@ def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
     train(halves, until=3)
     with TrainingRun.resume(halves.output, halves) as resumed:
         resumed.train()
-    assert rows_of(resumed) == rows_of(whole)
+    assert comparable_metrics(resumed.folder.metrics) == comparable_metrics(whole.folder.metrics)
     for one, two in zip(
         whole.policy.trainable_parameters(), resumed.policy.trainable_parameters(), strict=True
     ):
@@ -73,8 +66,9 @@ def test_rewards_are_kept_by_turn(toy_config):
 
 
 def test_refilled_groups_are_counted_and_bring_signal(toy_config):
-    rows = rows_of(train(toy_config(steps=4, refill_episodes=10)))
-    plain = rows_of(train(toy_config(steps=1, output=toy_config().output + "-plain")))
+    rows = comparable_metrics(train(toy_config(steps=4, refill_episodes=10)).folder.metrics)
+    short = train(toy_config(steps=1, output=toy_config().output + "-plain"))
+    plain = comparable_metrics(short.folder.metrics)
     assert plain[0]["groups/dropped"] > 0 and plain[0]["groups/left_out"] == 0
     for row in rows:
         assert row["groups/count"] == 4 + row["groups/left_out"] <= 4 + 10 // 4
@@ -85,7 +79,8 @@ def test_refilled_groups_are_counted_and_bring_signal(toy_config):
 
 
 def test_replayed_episodes_are_counted(toy_config):
-    rows = rows_of(train(toy_config(steps=4, replay_ratio=0.25, replay_capacity=6, replay_staleness=2)))
+    run = train(toy_config(steps=4, replay_ratio=0.25, replay_capacity=6, replay_staleness=2))
+    rows = comparable_metrics(run.folder.metrics)
     assert rows[0]["replay/drawn"] == 0 and rows[0]["replay/age"] is None
     assert all(row["replay/size"] <= 6 for row in rows)
     assert all(row["replay/drawn"] <= 4 for row in rows) and rows[-1]["replay/drawn"] > 0

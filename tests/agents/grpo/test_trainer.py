@@ -8,18 +8,10 @@ import pytest
 import torch
 
 from pixelis.agents.checkpoint import latest_checkpoint, list_checkpoints
-from pixelis.agents.grpo.run import TrainingRun, settings_of
-from pixelis.agents.grpo.trainer import check_same_settings
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.saved_run import settings_of
 from pixelis.errors import CheckpointError, TrainingError
-
-
-def comparable(path):
-    """Return the rows of a metrics file without what depends on the clock."""
-    return [
-        {key: value for key, value in row.items() if not key.startswith("time/")}
-        for row in read_metrics(path)
-    ]
 
 
 def train(config, until=None):
@@ -84,8 +76,8 @@ def test_equal_seeds_give_equal_runs(toy_config, tmp_path):
     one = train(toy_config(output=str(tmp_path / "one")))
     two = train(toy_config(output=str(tmp_path / "two")))
     other = train(toy_config(output=str(tmp_path / "other"), seed=1))
-    assert comparable(one.folder.metrics) == comparable(two.folder.metrics)
-    assert comparable(one.folder.metrics) != comparable(other.folder.metrics)
+    assert comparable_metrics(one.folder.metrics) == comparable_metrics(two.folder.metrics)
+    assert comparable_metrics(one.folder.metrics) != comparable_metrics(other.folder.metrics)
 
 
 @pytest.mark.parametrize("changes", [{}, {"env_kwargs": {"turns": 2}, "epochs": 2, "micro_batch_size": 3}])
@@ -94,7 +86,7 @@ def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
     halves = toy_config(steps=5, output=str(tmp_path / "halves"), **changes)
     train(halves, until=2)
     resumed = go_on(halves)
-    assert comparable(resumed.folder.metrics) == comparable(whole.folder.metrics)
+    assert comparable_metrics(resumed.folder.metrics) == comparable_metrics(whole.folder.metrics)
     for one, two in zip(
         whole.policy.trainable_parameters(), resumed.policy.trainable_parameters(), strict=True
     ):
@@ -104,13 +96,13 @@ def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
 def test_going_back_to_an_older_checkpoint_drops_what_came_after(toy_config):
     config = toy_config(steps=4, checkpoint_every=1, keep_checkpoints=9, trajectories_every=1)
     run = train(config)
-    before = comparable(run.folder.metrics)
+    before = comparable_metrics(run.folder.metrics)
     with TrainingRun.resume(run.folder.checkpoints / "step-00000002", config) as back:
         names = [path.name for path in list_checkpoints(back.folder.checkpoints)]
         assert names == ["step-00000000", "step-00000001", "step-00000002"]
         assert not (back.folder.trajectories / "step-00000003.jsonl").exists()
         back.train()
-    assert comparable(run.folder.metrics) == before
+    assert comparable_metrics(run.folder.metrics) == before
 
 
 def test_more_steps_can_be_asked_for_later(toy_config):
@@ -160,11 +152,3 @@ def test_updates_that_are_never_finite_end_the_training_with_a_good_checkpoint(t
     assert all(torch.isfinite(weight).all() for weight in run.policy.trainable_parameters())
     assert latest_checkpoint(run.folder.checkpoints).name == "step-00000000"
     assert "update skipped: loss" in (run.folder.path / "log.txt").read_text()
-
-
-def test_a_setting_that_came_later_counts_as_its_default(toy_config):
-    config = toy_config()
-    before = {name: value for name, value in config.identity.items() if name != "credit"}
-    check_same_settings(before, config)
-    with pytest.raises(CheckpointError, match="credit was 'episode' and is 'turn'"):
-        check_same_settings(before, toy_config(credit="turn"))

@@ -9,7 +9,7 @@ import torch
 from pixelis.agents.grpo.refill import Played
 from pixelis.agents.grpo.run import TrainingRun
 from pixelis.agents.grpo.trainer import update_settings
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.ppo.learner import PpoLearner
 from pixelis.agents.task_env import TaskEnv
@@ -77,10 +77,7 @@ def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
         runs.append(run)
     with TrainingRun.resume(config.output, config) as resumed:
         resumed.train()
-    rows = [
-        [{k: v for k, v in row.items() if not k.startswith("time/")} for row in read_metrics(f.metrics)]
-        for f in (runs[0].folder, resumed.folder)
-    ]
+    rows = [comparable_metrics(run.folder.metrics) for run in (runs[0], resumed)]
     assert rows[0] == rows[1] and len(rows[0]) == 5
     pairs = zip(runs[0].policy.trainable_parameters(), resumed.policy.trainable_parameters(), strict=True)
     assert all(torch.equal(one, two) for one, two in pairs)

@@ -1,27 +1,14 @@
-"""A model small enough to learn in seconds, and the toy it learns."""
+"""Settings of short SFT runs on the spelling toy."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-HERE = Path(__file__).parent
-for folder in (HERE, HERE.parent / "grpo"):  # Gymnasium imports "spell_env:Toy/Spell-v0" by name
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-
-from letter_model import build_letter_model  # noqa: E402
-
-from pixelis.agents.sft.config import SftConfig  # noqa: E402
-
-
-@pytest.fixture(scope="session")
-def letter_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_letter_model(tmp_path_factory.mktemp("letter_model"))
+from pixelis.agents.sft.config import SftConfig
 
 
 @pytest.fixture

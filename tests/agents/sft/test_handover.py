@@ -12,9 +12,10 @@ from transformers import AutoModelForCausalLM
 
 from pixelis.agents.checkpoint import latest_checkpoint
 from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun, settings_of
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.metrics import comparable_metrics, read_metrics
 from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.saved_run import settings_of
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.run import SftRun
 
@@ -31,23 +32,11 @@ def adapter(sft_config: Callable[..., SftConfig], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def grpo_config(adapter: Path, tmp_path: Path) -> Callable[..., TrainConfig]:
-    def make(**changes: object) -> TrainConfig:
-        settings = {
-            "env": "toy_env:Toy/Echo-v0",
-            "model": str(adapter),
-            "output": str(tmp_path / "grpo"),
-            "groups": 2,
-            "group_size": 4,
-            "max_new_tokens": 2,
-            "steps": 3,
-            "lr": 0.01,
-            "beta": 0.1,
-            "eval_episodes": 0,
-        }
-        return TrainConfig.from_mapping(settings | changes)
-
-    return make
+def grpo_config(
+    adapter: Path, toy_config: Callable[..., TrainConfig], tmp_path: Path
+) -> Callable[..., TrainConfig]:
+    settings = {"model": str(adapter), "output": str(tmp_path / "grpo"), "groups": 2, "beta": 0.1}
+    return lambda **changes: toy_config(**settings | changes)
 
 
 def logits(policy: Policy) -> torch.Tensor:
@@ -100,12 +89,8 @@ def test_a_resumed_run_has_the_same_reference(grpo_config: Callable[..., TrainCo
     with TrainingRun.resume(run.folder.path, halved) as run:
         run.train()
 
-    def rows(path: str) -> list[dict[str, object]]:
-        found = read_metrics(tmp_path / path / "metrics.jsonl")
-        return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in found]
-
-    assert len(rows("whole")) == 4
-    assert rows("grpo") == rows("whole")
+    rows = [comparable_metrics(tmp_path / name / "metrics.jsonl") for name in ("grpo", "whole")]
+    assert rows[0] == rows[1] and len(rows[0]) == 4
 
 
 def test_a_new_run_from_grpos_adapter_takes_that_as_its_reference(

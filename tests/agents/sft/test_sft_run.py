@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pixelis.agents.evaluation_file import read_evaluations
-from pixelis.agents.grpo.run import settings_of
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.metrics import comparable_metrics
 from pixelis.agents.policy import Policy
+from pixelis.agents.saved_run import settings_of
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.run import SftRun, fitting
 from pixelis.errors import CheckpointError, ConfigError
@@ -36,11 +36,6 @@ def resume(folder: Path) -> SftRun:
     return run
 
 
-def rows(run: SftRun) -> list[dict[str, object]]:
-    found = read_metrics(run.folder.metrics)
-    return [{key: value for key, value in row.items() if not key.startswith("time/")} for row in found]
-
-
 def test_an_oracle_is_learnt_and_the_adapter_plays(sft_config: Callable[..., SftConfig], letter_model: Path):
     config = sft_config(steps=None, epochs=8, demonstrations=200, batch_size=16, eval_episodes=40)
     with SftRun.start(config) as run:
@@ -51,7 +46,7 @@ def test_an_oracle_is_learnt_and_the_adapter_plays(sft_config: Callable[..., Sft
     before, after = (run.evaluations[phase][0].success_rate for phase in ("before", "after"))
     assert before < 0.4 and after > 0.9
     assert read_evaluations(run.folder.evaluation) == run.evaluations
-    metrics = rows(run)
+    metrics = comparable_metrics(run.folder.metrics)
     assert run.trainer.total_steps == len(metrics) == 8 * 12  # 180 demonstrations are not held out
     assert metrics[0]["train/loss"] > 1.5 and metrics[-1]["held_out/loss"] < 0.1
     assert metrics[-1]["held_out/accuracy"] > 0.95
@@ -74,9 +69,9 @@ def test_a_run_that_was_stopped_equals_one_that_was_not(
 ):
     whole = train(sft_config(output=str(tmp_path / "whole"), **changes))
     stopped = train(sft_config(checkpoint_every=2, **changes), until=5)
-    assert len(rows(stopped)) == 5
+    assert len(comparable_metrics(stopped.folder.metrics)) == 5
     again = resume(stopped.folder.path)
-    assert rows(again) == rows(whole)
+    assert comparable_metrics(again.folder.metrics) == comparable_metrics(whole.folder.metrics)
     files = [run.adapter / "adapter_model.safetensors" for run in (again, whole)]
     assert files[0].read_bytes() == files[1].read_bytes()
 
@@ -85,7 +80,7 @@ def test_the_curriculum_leads_from_easy_to_hard(sft_config: Callable[..., SftCon
     stages = {"one letter": CURRICULUM["one letter"], "both": {"mix": {0: 0.3, 1: 0.7}}}
     changes = {"steps": 60, "eval_every": 10, "demonstrations": 150, "batch_size": 16, "rollback_patience": 0}
     run = train(sft_config(curriculum=stages, **changes))
-    metrics = rows(run)
+    metrics = comparable_metrics(run.folder.metrics)
     curriculum = run.trainer.curriculum
     assert curriculum is not None
     ((switched, event, stage),) = curriculum.history
@@ -106,7 +101,7 @@ def test_a_chat_file_is_enough(sft_config: Callable[..., SftConfig], tmp_path: P
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     run = train(sft_config(env=None, data=str(file), steps=40, held_out=0.25))
     assert run.env is None and not run.evaluates
-    assert rows(run)[-1]["held_out/accuracy"] == 1.0
+    assert comparable_metrics(run.folder.metrics)[-1]["held_out/accuracy"] == 1.0
     with pytest.raises(ConfigError, match="give --env"):
         run.evaluate("after")
 

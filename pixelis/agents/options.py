@@ -50,6 +50,17 @@ def default_of(item: Field[Any]) -> Any:
     return item.default if item.default is not MISSING else item.default_factory()  # type: ignore[misc]
 
 
+def rows(settings: type[Any]) -> list[Field[Any]]:
+    """Return the fields of a dataclass of options in the order in which people see them.
+
+    That of its groups in the class attribute ``headings``, where it has one, and within a group that of the
+    fields. What a base class adds to a group thus stands in that group.
+    """
+    headings: tuple[str, ...] = getattr(settings, "headings", ())
+    places = {group: place for place, group in enumerate(headings)}
+    return sorted(fields(settings), key=lambda item: places.get(option_of(item).group, len(places)))
+
+
 def check_options(config: Any) -> None:
     """Check every field of a dataclass made of options against its type, choices and bounds.
 

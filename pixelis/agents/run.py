@@ -1,0 +1,239 @@
+"""A whole training run, whatever it trains by: open or resume its folder, evaluate, train, evaluate again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+import torch
+import yaml
+
+from pixelis.agents.evaluate import Evaluation, evaluate
+from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
+from pixelis.agents.gradient_checkpointing import checkpoint_layers
+from pixelis.agents.metrics import Row
+from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
+from pixelis.agents.run_settings import RunSettings
+from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
+from pixelis.agents.state_files import read_json
+from pixelis.agents.stepper import Stepper
+from pixelis.agents.task_env import TaskEnv
+from pixelis.errors import ConfigError
+
+C = TypeVar("C", bound=RunSettings)
+T = TypeVar("T", bound=Stepper[Any])
+R = TypeVar("R", bound="Run[Any, Any]")
+
+
+class Run(ABC, Generic[C, T]):
+    """A run in progress; make one with `start` or `resume`, use it as a context manager.
+
+    Attributes:
+        config: its settings.
+        folder: where its files are.
+        env: what is played, None where there is no environment.
+        policy: what is trained.
+        trainer: does the training.
+        evaluations: phase (``before``, ``after``, …) → its rows.
+    """
+
+    def __init__(
+        self, config: C, folder: RunFolder, env: TaskEnv | None, policy: Policy, material: Any = None
+    ) -> None:
+        self.config, self.folder, self.env, self.policy = config, folder, env, policy
+        self.trainer = self.make_trainer(material)
+        self.evaluations = read_evaluations(folder.evaluation)
+
+    @abstractmethod
+    def make_trainer(self, material: Any) -> T:
+        """Return the trainer of this run; called once, with what `prepare` returned."""
+
+    @classmethod
+    def open_env(cls, config: Any) -> TaskEnv | None:
+        """Return the environment, checked with what else can be checked before a model is loaded.
+
+        Raises:
+            PixelisError: there is none such, or the settings do not go with it.
+        """
+        if config.env is None:
+            return None
+        return TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+
+    @classmethod
+    def load_policy(cls, config: Any, adapter: Path | None) -> Policy:
+        """Return the policy of a new run, or of one that goes on with a checkpoint's adapter.
+
+        Raises:
+            ModelLoadError: it cannot be loaded.
+        """
+        return load_policy(config, adapter)
+
+    @classmethod
+    def prepare(cls, config: Any, env: TaskEnv | None, policy: Policy) -> Any:
+        """Return what training needs to have at hand, before any file is written; nothing by default.
+
+        Raises:
+            PixelisError: it cannot be had.
+        """
+
+    @classmethod
+    def default_name(cls, config: Any) -> str:
+        """Return what a run without ``output`` is called after."""
+        return config.env or "run"
+
+    @classmethod
+    def start(cls: type[R], config: Any) -> R:
+        """Start a new run: check the env, load the model, make the folder.
+
+        Raises:
+            PixelisError: the env, the data, the model or the folder cannot be had; see `pixelis.errors`.
+        """
+        env = cls.open_env(config)
+        torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
+        policy = cls.load_policy(config, None)
+        material = cls.prepare(config, env, policy)
+        path = config.output or free_run_path(cls.default_name(config), config.model, config.seed)
+        folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
+        run = cls(config, folder, env, policy, material)
+        run.trainer.save()
+        return run
+
+    @classmethod
+    def resume(cls: type[R], path: str | Path, config: Any) -> R:
+        """Go on with a run from its newest checkpoint, or from the checkpoint folder that is given.
+
+        Args:
+            path: a run folder, or one of its ``checkpoints/step-NNNNNNNN``.
+            config: the run's settings (see `settings_of`); those that decide its numbers must be unchanged.
+
+        Raises:
+            CheckpointError: there is no run or checkpoint, it is corrupt, or it belongs to other settings.
+        """
+        folder, _ = RunFolder.open(run_path(path))
+        checkpoint = checkpoint_of(path)
+        config.check_same(read_json(checkpoint / PROGRESS).get("identity"))
+        env = cls.open_env(config)
+        policy = cls.load_policy(config, checkpoint / ADAPTER)
+        run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
+        run.trainer.restore(checkpoint)
+        with writing(folder.path):
+            write_atomically(folder.config, yaml.safe_dump(config.to_mapping(), sort_keys=False))
+        return run
+
+    def train(
+        self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
+    ) -> None:
+        """Train until the configured end; see `Stepper.train`."""
+        with self.folder.logging() as log:
+            log.info(
+                "training from step %d, settings %s", self.trainer.finished_steps, self.config.digest[:12]
+            )
+            way = "shared-prefix" if self.policy.shares_prefixes else "generic"
+            log.info("%s takes the %s path", type(self.policy.base).__name__, way)
+            for line in self.notes():
+                log.info(line)
+            self.trainer.train(on_step, should_stop)
+            log.info("stopped after step %d", self.trainer.finished_steps)
+
+    def notes(self) -> list[str]:
+        """Return what else the log should say when training begins."""
+        return []
+
+    @property
+    def task_env(self) -> TaskEnv:
+        """The environment, for what cannot be done without one.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        if self.env is None:
+            raise ConfigError("there is no environment to play in; give --env")
+        return self.env
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether there is an environment to evaluate in, and that is wanted."""
+        return self.env is not None and self.config.eval_episodes > 0
+
+    def evaluate(self, phase: str) -> list[Evaluation]:
+        """Play held-out tasks with the policy as it is, greedy and sampled, and add the rows to the file.
+
+        Args:
+            phase: ``before`` or ``after``.
+
+        Raises:
+            ConfigError: there is no environment.
+        """
+        sampled = SamplingSettings(self.config.temperature, self.config.top_p, self.config.max_new_tokens)
+        greedy = SamplingSettings(max_new_tokens=self.config.max_new_tokens, greedy=True)
+        rows = [self.play_held_out(self.policy, phase, mode) for mode in (greedy, sampled)]
+        return self.save_evaluation(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
+
+    def play_held_out(
+        self, agent: Policy | str, name: str, settings: SamplingSettings | None = None
+    ) -> Evaluation:
+        """Play the run's held-out tasks with any agent; see `evaluate`."""
+        env = self.task_env
+        return evaluate(
+            agent,
+            env.make,
+            env.held_out_seeds(self.config.eval_episodes),
+            settings=settings,
+            options=env.options("test"),
+            name=name,
+            rng_seed=self.config.seed,
+        )
+
+    def save_evaluation(self, phase: str, rows: list[Evaluation]) -> list[Evaluation]:
+        """Add the rows of a phase to the file, and return them.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        self.evaluations[phase] = rows
+        write_evaluations(self.folder.evaluation, self.evaluations)
+        return rows
+
+    def close(self) -> None:
+        """Close the envs."""
+        self.trainer.close()
+
+    def __enter__(self: R) -> R:
+        """Return itself; the end of the block closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+def load_policy(
+    config: RunSettings, adapter: Path | None = None, *, dropout: float = 0.0, quantization: str = "none"
+) -> Policy:
+    """Return a run's model with a new LoRA adapter, or with one that was saved.
+
+    Args:
+        config: which model, where, and the adapter's size.
+        adapter: folder of the one that was saved.
+        dropout: of a new adapter.
+        quantization: see `Policy.load`.
+
+    Raises:
+        ModelLoadError: it cannot be loaded.
+    """
+    lora = None if adapter else LoraSettings(config.lora_rank, config.lora_alpha, dropout)
+    model = adapter or config.model
+    policy = Policy.load(
+        model, device=config.device, dtype=config.dtype, lora=lora, quantization=quantization
+    )
+    if config.gradient_checkpointing:
+        checkpoint_layers(policy.base)
+    return policy

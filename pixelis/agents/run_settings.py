@@ -1,0 +1,84 @@
+"""The rows that several kinds of training run share: GRPO and PPO, SFT, expert iteration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pixelis.agents.options import option
+from pixelis.agents.settings import Settings
+
+TASK, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN = (
+    "Task",
+    "Model",
+    "Rollout",
+    "Update",
+    "Evaluation",
+    "Run folder",
+)
+
+
+@dataclass(frozen=True)
+class RunSettings(Settings):
+    """What every training run has."""
+
+    env: str | None = option(TASK, None, "Gymnasium id of the environment, module:Id-v0 included")
+    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        TASK, dict, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4"
+    )
+    difficulty: int | None = option(
+        TASK, None, "the env's difficulty dial; none keeps the env's default", "[0, inf)"
+    )
+
+    model: str = option(MODEL, "pixelis-tiny", "pixelis-tiny, a model or adapter folder, or a hub id")
+    device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N", identity=False)
+    dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
+    lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
+    lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
+
+    temperature: float = option(ROLLOUT, 1.0, "sampling temperature", "(0, 10]")
+    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling", "(0, 1]")
+    max_new_tokens: int = option(ROLLOUT, 64, "longest turn that the model may write, in tokens", "[1, inf)")
+
+    minutes: float | None = option(
+        UPDATE, None, "stop after this much training time", "(0, inf)", identity=False
+    )
+    lr: float = option(UPDATE, 1e-3, "AdamW learning rate at its peak", "(0, inf)")
+    weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
+    max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
+    micro_batch_size: int = option(UPDATE, 8, "rows per forward pass; changes memory only", "[1, inf)")
+    gradient_checkpointing: bool = option(
+        UPDATE, False, "compute activations twice instead of keeping them: less memory", identity=False
+    )
+
+    eval_episodes: int = option(
+        EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False
+    )
+
+    seed: int = option(RUN, 0, "decides weights, tasks and sampling", "[0, 4294967295]")
+    output: str | None = option(RUN, None, "run folder; none makes one under runs/", identity=False)
+    checkpoint_every: int = option(RUN, 10, "steps between checkpoints", "[1, inf)", identity=False)
+    keep_checkpoints: int = option(RUN, 2, "how many of the newest are kept", "[1, inf)", identity=False)
+
+    @property
+    def reset_options(self) -> dict[str, Any]:
+        """The ``options`` for ``env.reset``, the split left out."""
+        return {} if self.difficulty is None else {"difficulty": self.difficulty}
+
+
+@dataclass(frozen=True)
+class RolloutRunSettings(RunSettings):
+    """What a run has besides that learns from rollouts of its own."""
+
+    env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
+
+    groups: int = option(ROLLOUT, 8, "tasks per step; each is played by one group of episodes", "[1, inf)")
+    group_size: int = option(ROLLOUT, 8, "episodes of the same task; GRPO needs at least 2", "[1, inf)")
+    env_threads: int = option(
+        ROLLOUT, 1, "threads that step envs; more only where envs allow it", "[1, inf)", identity=False
+    )
+
+    steps: int = option(
+        UPDATE, 100, "training steps; one is a rollout and its update", "[0, inf)", identity=False
+    )
+    warmup_steps: int = option(UPDATE, 5, "optimiser steps over which lr rises linearly", "[0, inf)")

@@ -1,0 +1,247 @@
+"""``scripts/replay.py``: play recorded episodes again to prove them, or score them under other rewards."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pixelis.agents.grpo.config import TASK
+from pixelis.agents.options import check_options, option
+from pixelis.cli import FAILED, run_command
+from pixelis.cli.arguments import Arguments
+from pixelis.cli.console import open_console
+from pixelis.errors import ConfigError, RecordingError, RecordingWarning
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pixelis.wrappers.recording.rescore import Rescored
+
+PROGRAM = "replay.py"
+DESCRIPTION = """\
+Play the episodes of a recording again (replay.py RECORDING, a file or a folder that RecordTrajectory wrote)
+and prove that observations, rewards, ends, tool calls and task are the same, bit for bit; the first
+difference is printed and the exit code is 1. With --rescore, score the episodes under other rewards instead:
+no model is needed, and no env unless a term looks at pictures that were not recorded."""
+EXAMPLES = """\
+examples:
+  replay.py recordings/zoomread-v0-20260101-120000-1a2b3c4d-0001.jsonl
+  replay.py recordings --env my_package.envs:My/Env-v0
+  replay.py recordings --rescore rewards.yaml --output rescored.json
+
+rewards.yaml holds reward terms, each with its weight and settings:
+  orchestrate: false
+  my_package.rewards:Brevity: {weight: 0.1}"""
+
+
+@dataclass(frozen=True)
+class ReplaySettings:
+    """The flags of ``replay.py``."""
+
+    env: str | None = option(
+        TASK, None, "Gymnasium id to make instead of the recorded one, module:Id-v0 included"
+    )
+    rescore: str | None = option("Rewards", None, "YAML file of the rewards to score the episodes under")
+    rows: int = option("Output", 20, "most episodes in the printed table; the file has all", "[0, inf)")
+    output: str | None = option(
+        "Output", None, "JSON file for the new returns; none makes one under runs/rescored/"
+    )
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        check_options(self)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    return run_command(_replay, words)
+
+
+def _replay(words: Sequence[str]) -> int:
+    given = words[:1] if words and not words[0].startswith("-") else []
+    values, _ = Arguments(PROGRAM, DESCRIPTION, ReplaySettings, EXAMPLES).parse(words[len(given) :])
+    settings = ReplaySettings(**values)
+    if not given:
+        raise ConfigError("give a recording before the flags: a file or a folder; see --help")
+    with _told_warnings():
+        if settings.rescore is None:
+            return _check(given[0], settings)
+        return _rescore(given[0], settings)
+
+
+def _check(recording: str, settings: ReplaySettings) -> int:
+    """Replay every episode up to the first difference; return the exit code."""
+    from pixelis.wrappers.recording.environments import make_env
+    from pixelis.wrappers.recording.files import read_trajectories
+    from pixelis.wrappers.recording.replay import Replayer, rewards_compared, version_changes
+
+    episodes = steps = unrewarded = 0
+    with Replayer(partial(make_env, env_id=settings.env)) as replayer:
+        for trajectory in read_trajectories(recording):
+            difference = replayer.check(trajectory)
+            if difference is not None:
+                changes = version_changes(trajectory)
+                print(f"{trajectory.path}, line {trajectory.line}: {difference}")
+                print(f"{episodes} episodes before it are the same; the rest was not replayed")
+                print(f"versions since the recording: {changes or 'unchanged'}")
+                return FAILED
+            episodes, steps = episodes + 1, steps + len(trajectory.steps)
+            unrewarded += not rewards_compared(trajectory)
+    if not episodes:
+        raise RecordingError(f"{recording!r} holds no episode; record some first")
+    compared = (
+        "observations, ends and tool calls" if unrewarded else "observations, rewards, ends and tool calls"
+    )
+    print(f"{episodes} episodes, {steps} steps: the same {compared}")
+    if unrewarded:
+        print(
+            f"the rewards of {unrewarded} episodes were not compared: vector wrappers may have changed them"
+        )
+    return 0
+
+
+def _rescore(recording: str, settings: ReplaySettings) -> int:
+    """Score every episode under other rewards, print and save; return the exit code."""
+    from pixelis.wrappers.recording.environments import make_env
+    from pixelis.wrappers.recording.files import read_trajectories
+    from pixelis.wrappers.recording.replay import Replayer
+    from pixelis.wrappers.recording.rescore import rescore
+    from pixelis.wrappers.recording.scorer import build_scorer
+
+    rewards = _load_yaml(str(settings.rescore))
+    scorer = build_scorer(rewards)
+    replayer = Replayer(partial(make_env, env_id=settings.env))
+    rows = list(rescore(read_trajectories(recording), scorer, replayer))
+    if not rows:
+        raise RecordingError(f"{recording!r} holds no episode; record some first")
+    summary = summarise(rows)
+    console = open_console()
+    console.print(rescored_table(rows[: settings.rows], f"{recording} under {settings.rescore}"))
+    if len(rows) > settings.rows:
+        console.print(f"{len(rows) - settings.rows} more episodes are in the file")
+    console.print(", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in summary.items()))
+    path = _save(recording, settings, rewards, summary, rows)
+    console.print(f"saved as {path}", soft_wrap=True)
+    return 0
+
+
+def summarise(rows: Sequence[Rescored]) -> dict[str, Any]:
+    """Return counts and means of both returns, and how failures compare with successes under the new one."""
+    failed = [row.new_return for row in rows if row.success is False]
+    succeeded = [row.new_return for row in rows if row.success]
+    sources = [row.images_from for row in rows]
+    return {
+        "episodes": len(rows),
+        "old_mean": math.fsum(row.old_return for row in rows) / len(rows),
+        "new_mean": math.fsum(row.new_return for row in rows) / len(rows),
+        "best_failing": max(failed, default=None),
+        "worst_succeeding": min(succeeded, default=None),
+        "images_from_files": sources.count("files"),
+        "images_from_env": sources.count("env"),
+    }
+
+
+def rescored_table(rows: Sequence[Rescored], title: str) -> Table:
+    """Return rich's table of episodes: old and new return, and the sums of the task and the new terms."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    names = list(dict.fromkeys(name for row in rows for name in row.terms))
+    for column in ("episode", "seed", "steps", "success", "old return", "new return", *names, "images"):
+        table.add_column(column, justify="left" if column == "images" else "right")
+    for row in rows:
+        episode = f"{row.episode}" if row.finished else f"{row.episode} (unfinished)"
+        returns = (_number(row.old_return), _number(row.new_return))
+        sums = (_number(row.terms.get(name)) for name in names)
+        table.add_row(
+            episode,
+            _number(row.seed),
+            str(row.steps),
+            {True: "yes", False: "no", None: "–"}[row.success],
+            *returns,
+            *sums,
+            row.images_from or "not needed",
+        )
+    return table
+
+
+# ---------------------------------------------------------------------- private
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _load_yaml(path: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError:
+        raise ConfigError(f"--rescore must be a YAML file of rewards, there is none at {path!r}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"rewards file {path!r} is not YAML: {error}") from error
+
+
+def _save(
+    recording: str,
+    settings: ReplaySettings,
+    rewards: Any,
+    summary: Mapping[str, Any],
+    rows: Sequence[Rescored],
+) -> Path:
+    """Write the rows and what made them; return the file.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    from pixelis.agents.run_folder import write_atomically, writing
+
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{Path(recording).stem}-{Path(str(settings.rescore)).stem}")
+    path = Path(settings.output) if settings.output else Path("runs", "rescored", f"{name.strip('-')}.json")
+    values = {
+        "recording": recording,
+        "rewards": rewards,
+        "summary": dict(summary),
+        "episodes": [asdict(row) for row in rows],
+    }
+    text = json.dumps(_finite_only(values), indent=1, allow_nan=False) + "\n"
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text)
+    return path
+
+
+def _finite_only(value: Any) -> Any:
+    """Return JSON-able values in which numbers that are not finite, as an env may pay, are None."""
+    if isinstance(value, Mapping):
+        return {name: _finite_only(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite_only(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def _told_warnings() -> Iterator[None]:
+    """Print each `RecordingWarning` as one line on stderr."""
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *place: Any) -> None:
+            if issubclass(category, RecordingWarning):
+                print(f"warning: {message}", file=sys.stderr)
+            else:
+                before(message, category, *place)
+
+        warnings.simplefilter("always", RecordingWarning)
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,1 @@
+"""Recordings of episodes: what a line holds, writing and reading files, replaying, scoring again."""

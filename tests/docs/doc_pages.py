@@ -1,0 +1,53 @@
+"""Reading a page of the documentation, and running what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page in ``docs/``."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return (ROOT / "docs" / self.name).read_text(encoding="utf-8")
+
+    def all_blocks(self) -> list[tuple[str, str]]:
+        """Return the language and the text of every block of code."""
+        return re.findall(r"^```(\w+)\n(.*?)^```", self.text, re.DOTALL | re.MULTILINE)
+
+    def blocks(self, language: str) -> list[str]:
+        return [text for other, text in self.all_blocks() if other == language]
+
+    def commands(self) -> list[list[str]]:
+        """Return the words of every line of the bash blocks."""
+        return [shlex.split(line) for block in self.blocks("bash") for line in block.splitlines()]
+
+    def write_modules(self, folder: Path, first: str) -> Path:
+        """Write the Python blocks to the files that they name in their first lines, or to ``first``."""
+        parts: dict[str, list[str]] = {}
+        for block in self.blocks("python"):
+            name = re.match(r"# (\w+\.py)\n", block)
+            parts.setdefault(name.group(1) if name else first, []).append(block)
+        for name, texts in parts.items():
+            (folder / name).write_text("\n\n".join(texts), encoding="utf-8")
+        return folder
+
+
+def run(folder: Path, words: list[str]) -> str:
+    """Run a command in a folder whose modules and Pixelis can be imported; return what it prints."""
+    path = f"{folder}{os.pathsep}{ROOT}"
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
