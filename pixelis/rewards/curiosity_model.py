@@ -12,8 +12,8 @@ from pixelis.errors import RewardError
 from pixelis.rewards.controllable import ControllableFeatures
 from pixelis.rewards.curiosity_settings import CuriositySettings
 from pixelis.rewards.dynamics import InverseModel, LoRADynamicsModel
-from pixelis.rewards.experience import ROW_DIMS, Experience, Rows
-from pixelis.rewards.features import STATE_DIMS
+from pixelis.rewards.experience import ROW_DIMS, Experience, Rows, check_packed
+from pixelis.rewards.state_encoder import STATE_DIMS
 
 _WEIGHT_DECAY = 0.01  # of the inverse model only; the forward model's adapters may stay where they are
 
@@ -90,7 +90,7 @@ class CuriosityModel:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned, of equal settings."""
+        """Put back what `state` returned, of equal settings; after an error the model is good for nothing."""
         self.forward_model.load_state_dict(state["forward"])
         self.inverse_model.load_state_dict(state["inverse"])
         moments = {int(index): _copies(values) for index, values in state["optimiser"].items()}
@@ -98,7 +98,7 @@ class CuriosityModel:
         self._optimiser.load_state_dict({"state": moments, "param_groups": groups})
         self.features.restore(state["features"])
         self._experience.restore(state["experience"])
-        self._waiting = state["waiting"].clone()
+        self._waiting = check_packed(state["waiting"])
         self._generator.set_state(state["generator"])
         self.updates, self._scorer = int(state["updates"]), None
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pixelis.rewards.features import ACTION_DIMS, STATE_DIMS
+from pixelis.rewards.state_encoder import ACTION_DIMS, STATE_DIMS
 
 HIDDEN_DIMS = 256
 LORA_SCALE = 2.0

@@ -69,7 +69,8 @@ class PatchProjection:
         """Return the features, float32 [n, dims], of thumbnails, uint8 [n, 16, 16, 3]."""
         n, side = len(thumbnails), _PATCH_SIDE
         grid = (thumbnails.astype(np.float32) - 127.5).reshape(n, 4, side, 4, side, 3)
-        patches = grid.transpose(0, 1, 3, 2, 4, 5).reshape(n * PATCHES, -1)
+        patches = grid.transpose(0, 1, 3, 2, 4, 5).reshape(n, PATCHES, -1)
+        # One product a picture: one for all would round differently for different n.
         return (patches @ self._image).reshape(n, self.dims)
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
