@@ -32,7 +32,7 @@ from pixelis.rewards.term import Transition
 
 REPEATS = 200
 SCENES = 90
-GATES: dict[str, dict[str, float]] = {"with": {}, "without": {"gate_learning_rate": 0.0}}
+GATES: dict[str, dict[str, Any]] = {"with": {}, "without": {"gate_learning_rate": 0.0}}
 COLOURS = {"with": "tab:blue", "without": "tab:orange"}
 
 

@@ -123,7 +123,7 @@ def test_gates_close_on_noise_and_stay_open_elsewhere():
     model = CuriosityModel(CuriositySettings())
     for seed in range(40):
         model.learn(tell_tale(16, seed).packed())
-    telling, noise, still = model.features.gates[:256].split(128) + (model.features.gates[256:],)
+    telling, noise, still = (*model.features.gates[:256].split(128), model.features.gates[256:])
     assert noise.mean() < 0.3
     assert telling.mean() > 0.8
     assert (still == 1).all()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from pixelis.errors import ConfigError, MissingDependencyError, RewardError
-from pixelis.rewards.features import FunctionEncoder, HashedEncoder, make_encoder
+from pixelis.errors import ConfigError, MissingDependencyError, ModelLoadError, RewardError
+from pixelis.rewards.features import HashedEncoder, make_encoder
+from pixelis.rewards.function_encoder import FunctionEncoder
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
 ENCODER = HashedEncoder()
@@ -57,7 +60,7 @@ def test_many_at_once_are_as_one_by_one():
     ]
     together = ENCODER.encode([ENCODER.look(one) for one in observations])
     alone = np.stack([ENCODER(one) for one in observations])
-    assert together == pytest.approx(alone, abs=1e-5)
+    assert np.array_equal(together, alone)  # to the bit: a feature may be kept, or computed in other company
 
 
 def test_digest_tells_what_the_features_tell():
@@ -120,6 +123,17 @@ def test_function_sees_all_of_the_observation():
         {"text": "b", "image": IMAGE},
         {"text": "a", "image": IMAGE.reshape(-1)},
         {"text": "a", "other": IMAGE},
+        {"text": "a", "image": {"left": IMAGE, "right": changed}},
+        {"text": "a", "image": {"left": IMAGE, "right": IMAGE}},
+        {"text": "a", "image": [IMAGE, changed]},
+        {"text": "a", "image": [IMAGE]},
+        {"text": "a", "image": torch.from_numpy(IMAGE)},
+        {"text": "a", "image": torch.from_numpy(changed)},
+        {"text": "a", "image": 1},
+        {"text": "a", "image": "1"},
+        {"text": "a", "image": np.array(1)},
+        {"text": "a", "image": np.zeros((0, 3))},
+        {"text": "a", "image": np.array(["x", None], dtype=object)},
     ]
     assert len({encoder.look(one).digest for one in observations}) == len(observations)
     assert encoder.look(dict(observations[0])).digest == encoder.look(observations[0]).digest
@@ -134,7 +148,7 @@ def test_embedding_of_another_size():
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_embedding_that_is_not_finite(bad: float):
     encoder = make_encoder(lambda observation: np.full(768, bad))
-    with pytest.raises(RewardError, match=r"curiosity: the embedding .* NaN or infinity"):
+    with pytest.raises(RewardError, match=r"curiosity: .* finite, got NaN or infinity"):
         encoder.encode([encoder.look({"text": "a"})])
 
 
@@ -143,6 +157,51 @@ def test_pretrained_encoder_names_its_extra(name: str, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
     with pytest.raises(MissingDependencyError, match=r"pixelis\[text\]"):
         make_encoder(name)
+
+
+class Sentences:
+    """Stands in for the library's class: a text is the first unit vector, a picture the second."""
+
+    def __init__(self, model: str) -> None:
+        if model == "missing":
+            raise OSError("no such model")
+
+    def encode(self, part: Any, normalize_embeddings: bool) -> np.ndarray:
+        assert normalize_embeddings
+        row = np.zeros(768, np.float32)
+        row[0 if isinstance(part, str) else 1] = 1.0
+        return row
+
+
+@pytest.fixture
+def sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("sentence_transformers")
+    module.SentenceTransformer = Sentences  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("sentence-transformer", [768**0.5, 0]), ("clip", [768**0.5 / 2, 768**0.5 / 2])]
+)
+@pytest.mark.usefixtures("sentences")
+def test_pretrained_encoder_averages_what_it_can_embed(name: str, expected: list[float]):
+    encoder = make_encoder(name)
+    (features,) = encoder.encode([encoder.look({"text": "a", "image": IMAGE})])
+    assert features[:2] == pytest.approx(expected) and not features[2:].any()
+    assert encoder.name.startswith(f"{name}:")
+
+
+@pytest.mark.usefixtures("sentences")
+def test_pretrained_encoder_without_its_input():
+    encoder = make_encoder("sentence-transformer", component="novelty")
+    with pytest.raises(RewardError, match=r"novelty: expected an observation with text, .* \['image'\]"):
+        encoder.encode([encoder.look({"image": IMAGE})])
+
+
+@pytest.mark.usefixtures("sentences")
+def test_pretrained_model_that_is_not_there():
+    with pytest.raises(ModelLoadError, match="curiosity: the encoder 'missing' cannot be loaded: no such"):
+        make_encoder("clip:missing")
 
 
 @pytest.mark.parametrize("encoder", ["bert", "", 7, None, "hashed:1"])

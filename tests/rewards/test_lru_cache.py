@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError
-from pixelis.rewards.lru_cache import AgedCache
+from pixelis.rewards.lru_cache import AgedCache, LRUCache
 
 
 def test_hit_refreshes():
@@ -57,19 +58,51 @@ def test_rates():
 
 
 KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
+USES = st.lists(st.tuples(st.booleans(), KEYS, st.integers(0, 2)), max_size=60)
 
 
-@given(st.lists(st.tuples(st.booleans(), KEYS), max_size=40), st.integers(1, 4))
-def test_keeps_exactly_the_keys_used_last(uses: list[tuple[bool, bytes]], capacity: int):
-    cache, order = AgedCache(capacity), list[bytes]()
-    for is_put, key in uses:
+class Oracle:
+    """What the cache must do, on an ordered dict in the plainest way."""
+
+    def __init__(self, capacity: int, max_age: int) -> None:
+        self.capacity, self.max_age, self.version = capacity, max_age, 0
+        self.entries: OrderedDict[bytes, tuple[float, int]] = OrderedDict()
+        self.hits = self.misses = self.stale = 0
+
+    def get(self, key: bytes) -> float | None:
+        if key not in self.entries:
+            self.misses += 1
+            return None
+        value, version = self.entries.pop(key)
+        if self.version - version > self.max_age:
+            self.misses, self.stale = self.misses + 1, self.stale + 1
+            return None
+        self.entries[key] = (value, version)
+        self.hits += 1
+        return value
+
+    def put(self, key: bytes, value: float) -> None:
+        self.entries.pop(key, None)
+        self.entries[key] = (value, self.version)
+        while len(self.entries) > self.capacity:
+            del self.entries[next(iter(self.entries))]
+
+
+@given(USES, st.integers(1, 4), st.integers(0, 5))
+def test_does_what_an_ordered_dict_does(uses: list[tuple[bool, bytes, int]], capacity: int, max_age: int):
+    cache, oracle = AgedCache(capacity, max_age), Oracle(capacity, max_age)
+    for index, (is_put, key, steps) in enumerate(uses):
+        oracle.version += steps
         if is_put:
-            cache.put(key, 0.0, 0)
-        found = is_put or cache.get(key, 0) is not None
-        assert found == (is_put or key in order)
-        if found:
-            order = [*[other for other in order if other != key], key][-capacity:]
-    assert {key for key in (b"a", b"b", b"c", b"d", b"e") if key in cache} == set(order)
+            cache.put(key, float(index), oracle.version)
+            oracle.put(key, float(index))
+        else:
+            assert cache.get(key, oracle.version) == oracle.get(key)
+    assert cache.state() == {
+        "entries": [[key.hex(), *entry] for key, entry in oracle.entries.items()],
+        "counts": [oracle.hits, oracle.misses, oracle.stale],
+    }
+    assert len(cache) == len(oracle.entries) <= capacity
 
 
 def test_state_keeps_values_order_and_counts():
@@ -84,7 +117,29 @@ def test_state_keeps_values_order_and_counts():
     assert b"a" in other and b"\xff" not in other
 
 
-@pytest.mark.parametrize(("capacity", "age"), [(0, 1), (1, -1)])
-def test_sizes_that_make_no_sense(capacity: int, age: int):
-    with pytest.raises(ConfigError, match="capacity >= 1 and max_age >= 0"):
+@pytest.mark.parametrize(
+    ("capacity", "age", "message"), [(0, 1, "capacity .* got 0"), (1, -1, "age .* got -1")]
+)
+def test_sizes_that_make_no_sense(capacity: int, age: int, message: str):
+    with pytest.raises(ConfigError, match=message):
         AgedCache(capacity, age)
+
+
+def test_plain_cache_keeps_any_value():
+    cache: LRUCache[list[int]] = LRUCache(2)
+    cache.put(b"a", [])
+    cache.put(b"b", [1])
+    assert cache.get(b"a") == []  # an empty value counts as used, too
+    cache.put(b"c", [2])
+    assert cache.get(b"b") is None and cache.items() == [(b"a", []), (b"c", [2])]
+    cache.drop(b"a")
+    assert b"a" not in cache and len(cache) == 1
+
+
+def test_damaged_state_changes_nothing():
+    cache = AgedCache()
+    cache.put(b"a", 1.0, 0)
+    before = cache.state()
+    with pytest.raises(ValueError):
+        cache.restore({"entries": [["00", 1.0, 2], ["zz", 1.0, 2]], "counts": [0, 0, 0]})
+    assert cache.state() == before
