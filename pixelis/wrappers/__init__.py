@@ -1,6 +1,7 @@
-"""Gymnasium wrappers: they put the terms of `pixelis.rewards` on any environment, and record what happens in it.
+"""Gymnasium wrappers that put the terms of `pixelis.rewards` on any environment, and one that records it.
 
-Vector twins have the same names in ``pixelis.wrappers.vector``. Names are imported when they are used; ``import pixelis.wrappers`` stays light.
+Vector twins have the same names in ``pixelis.wrappers.vector``. Names are imported when they are used;
+``import pixelis.wrappers`` stays light.
 """
 
 from __future__ import annotations

@@ -79,6 +79,21 @@ def as_mapping(observation: Any) -> Mapping[str, Any]:
     return {"value": observation}
 
 
+def reported_terms(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return ``info["reward_terms"]``, empty where there is none.
+
+    Raises:
+        RewardError: it is no mapping.
+    """
+    reported = info.get(TERMS_KEY)
+    if reported is not None and not isinstance(reported, Mapping):
+        raise RewardError(
+            f"{TERMS_KEY}: expected info['{TERMS_KEY}'] to be a mapping of name to value, got {reported!r}; "
+            "the wrappers report there, let the env use another key"
+        )
+    return reported or {}
+
+
 @dataclass(frozen=True)
 class ReportedTransition(Transition):
     """A step with the values that wrappers and the env have put into ``info["reward_terms"]``."""
@@ -130,7 +145,7 @@ class Step:
             tuple(calls),
             self.terminated,
             self.truncated,
-            self.info.get(TERMS_KEY) or {},
+            reported_terms(self.info),
         )
 
 
@@ -157,7 +172,7 @@ class TermScorer:
     def score(self, steps: Sequence[Step]) -> list[Scored]:
         """Return reward + weight × value of each step, and the raw value for its ``info``."""
         for step in steps:
-            if self.name in (step.info.get(TERMS_KEY) or {}):
+            if self.name in reported_terms(step.info):
                 raise RewardError(
                     f"{self.name}: the env or a wrapper inside it already reports a term of this name; "
                     f"give this one another, for example name='{self.name}_2'"
@@ -191,7 +206,7 @@ class OrchestratorScorer:
             if TASK_KEY in step.info and not self.stack.terms:
                 raise WrapperOrderError(
                     "RewardOrchestrator: reward wrappers inside the environments report the terms "
-                    f"{sorted(step.info.get(TERMS_KEY) or {})}; name those to use, for example "
+                    f"{sorted(reported_terms(step.info))}; name those to use, for example "
                     "RewardOrchestrator(envs, weights={'coherence': 0.2})"
                 )
         tasks = [float(step.info.get(TASK_KEY, step.reward)) for step in steps]

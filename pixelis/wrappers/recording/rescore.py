@@ -95,8 +95,8 @@ def task_reward(step: Step, trajectory: Trajectory) -> float:
     value = decode(step.info[TASK_KEY])
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RecordingError(
-            f"{trajectory.path}, line {trajectory.line}: {TASK_KEY} must be a number, got {value!r}; the line "
-            "is damaged, record again"
+            f"{trajectory.path}, line {trajectory.line}: {TASK_KEY} must be a number, got {value!r}; "
+            "the line is damaged, record again"
         )
     return float(value)
 

@@ -156,7 +156,7 @@ def test_records_of_calls_are_decoded_when_they_are_looked_at(tmp_path):
     term = Term("at", lambda step: float(step.calls[0]["arguments"]["at"] == (1, 2)) / 4)
     (row,) = only(episodes, term)
     assert row.terms["at"] == 0.5
-    with pytest.raises(RecordingError, match="only the type of a value was recorded: a.Picture"):
+    with pytest.raises(RecordingError, match=r"only the type of a value was recorded: a\.Picture"):
         only(episodes, Term("data", lambda step: float(bool(step.calls[0]["data"]))))
 
 
@@ -191,10 +191,10 @@ def test_below_reward_wrappers_of_ours_the_tasks_part_counts(tmp_path):
 
 def test_numbers_that_are_not_finite_are_refused_by_name(tmp_path):
     episodes = record(tmp_path / "good")
-    with pytest.raises(RewardError, match="line 1, step 1: term: expected a finite number .*, got nan"):
+    with pytest.raises(RewardError, match=r"line 1, step 1: term: expected a finite number .*, got nan"):
         only(episodes, Term(value=lambda step: float("nan")))
     episodes = record(tmp_path / "bad", "Recorded/Walk-v0", pay=float("inf"))
-    with pytest.raises(RewardError, match="line 1, step 1: task: expected a finite number .*, got inf"):
+    with pytest.raises(RewardError, match=r"line 1, step 1: task: expected a finite number .*, got inf"):
         only(episodes, Term())
 
 

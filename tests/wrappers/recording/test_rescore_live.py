@@ -129,7 +129,7 @@ def test_actions_as_text_are_the_same_before_and_after_a_recording():
     assert as_text(np.array([1.0, 2.0], np.float32)) == "[1. 2.]"
 
 
-# ---------------------------------------------------------------------- the task's reward, wherever the recorder is
+# ---------------------------------------------------------------------- the task's reward, wherever
 
 
 @pytest.mark.parametrize(

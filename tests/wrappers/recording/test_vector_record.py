@@ -1,4 +1,4 @@
-"""The vector twin of ``RecordTrajectory`` writes what a recorder on each env would, in every autoreset mode."""
+"""The recorder of a whole vector writes what one on each env would, in every autoreset mode."""
 
 from __future__ import annotations
 
