@@ -38,7 +38,7 @@ def orchestrator_scorer(
         layer.term_name: default_weight(layer.term_key, True)
         if layer.given_weight is None
         else layer.given_weight
-        for layer in layers(env)
+        for layer in reversed(list(layers(env)))
         if is_term(layer)
     }
     orchestrator = Orchestrator({**inner, **(weights or {})}, orchestrator_settings(settings))

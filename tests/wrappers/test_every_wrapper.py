@@ -1,4 +1,4 @@
-"""Each wrapper by itself and in every order: direct, in a spec, by YAML, in and around both kinds of vector."""
+"""Each wrapper alone and in every order: direct, in a spec, by YAML, in and around both kinds of vector."""
 
 from __future__ import annotations
 

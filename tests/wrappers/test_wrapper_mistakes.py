@@ -64,7 +64,7 @@ class Spoilt(gym.Wrapper):
 @pytest.mark.parametrize("name", [*TERMS, "RewardOrchestrator"])
 def test_rewards_that_are_not_finite(name, home, paid):
     env = begin(put(name, home, CallingEnv(paid=paid)))
-    with pytest.raises(RewardError, match="^task: expected a finite number .* as reward, got"):
+    with pytest.raises(RewardError, match=r"^task: expected a finite number .* as reward, got"):
         act(env)
 
 
@@ -76,7 +76,7 @@ def test_a_recorder_keeps_them_and_rescoring_refuses_them_by_place(tmp_path):
     assert math.isnan(episode.steps[0].reward)
     with pytest.raises(RewardError, match=r"-0001\.jsonl, line 1, step 1: task: expected a finite number"):
         list(rescore([episode], build_stack({"penalty": {}})))
-    with Replayer() as replayer, pytest.raises(RecordingError, match="made without gymnasium.make"):
+    with Replayer() as replayer, pytest.raises(RecordingError, match=r"made without gymnasium\.make"):
         replayer.check(episode)
 
 
@@ -84,10 +84,10 @@ def test_a_recorder_keeps_them_and_rescoring_refuses_them_by_place(tmp_path):
 def test_rewards_and_infos_of_a_wrong_kind(name):
     for reward in ("much", [1.0, 2.0], 1j):
         env = begin(put(name, wrappers, Spoilt(CallingEnv(), reward=reward)))
-        with pytest.raises(RewardError, match="^task: expected a finite number as reward, got"):
+        with pytest.raises(RewardError, match=r"^task: expected a finite number as reward, got"):
             act(env)
     env = begin(put(name, wrappers, Spoilt(CallingEnv(), info={"reward_terms": [1.0]})))
-    with pytest.raises(RewardError, match="^reward_terms: expected .* to be a mapping"):
+    with pytest.raises(RewardError, match=r"^reward_terms: expected .* to be a mapping"):
         act(env)
     env = begin(put(name, wrappers, Spoilt(CallingEnv(), info={"tool_calls": [3]})))
     with pytest.raises(RewardError, match=f"^{TERMS.get(name, name)}: info.'tool_calls'. must be a list"):
@@ -98,7 +98,7 @@ def test_rewards_and_infos_of_a_wrong_kind(name):
 @pytest.mark.parametrize("value", [math.nan, math.inf, "fast"], ids=str)
 def test_a_component_of_the_env_that_is_no_number(home, value):
     env = put("RewardOrchestrator", home, CallingEnv(extra={"speed": value}), weights={"speed": 0.1})
-    with pytest.raises(RewardError, match="^speed: expected a finite number"):
+    with pytest.raises(RewardError, match=r"^speed: expected a finite number"):
         act(begin(env))
 
 
@@ -160,7 +160,7 @@ def test_weights_that_are_negative_or_no_numbers(home, weight):
     for component in ("speed", "task"):
         with pytest.raises(ConfigError, match=f"^weight of {component}: expected a"):
             put("RewardOrchestrator", home, weights={component: weight})
-    with pytest.raises(ConfigError, match="^weight of penalty: expected a"):
+    with pytest.raises(ConfigError, match=r"^weight of penalty: expected a"):
         wrap(CallingEnv(), {"penalty": {"weight": weight}})
     with pytest.raises(ConfigError, match="stage 'only': weight of task: expected a"):
         stages = {"only": {"weights": {"task": weight}}}
@@ -168,9 +168,9 @@ def test_weights_that_are_negative_or_no_numbers(home, weight):
 
 
 def test_weights_that_are_no_mapping_and_a_task_without_weight():
-    with pytest.raises(ConfigError, match="^weights: expected a mapping"):
+    with pytest.raises(ConfigError, match=r"^weights: expected a mapping"):
         put("RewardOrchestrator", wrappers, weights=[0.3])
-    with pytest.raises(ConfigError, match="^weight of task: expected a number above 0"):
+    with pytest.raises(ConfigError, match=r"^weight of task: expected a number above 0"):
         put("RewardOrchestrator", wrappers, weights={"task": 0})
 
 
@@ -181,9 +181,9 @@ def test_stages_that_wait_for_what_nobody_computes(home):
         return {"stages": {"first": {"weights": {}, "exits": exits}, "then": {"weights": {}}}}
 
     for metric in ("success/rate", "task/rate_ma100", "success/rate * task/raw"):
-        with pytest.raises(ConfigError, match="^stage 'first': nobody computes the metric '(succ|task/rate)"):
+        with pytest.raises(ConfigError, match=r"^stage 'first': nobody computes the metric '[st]"):
             put("RewardOrchestrator", home, curriculum=stage(metric))
-    with pytest.raises(ConfigError, match="'sucess/rate'. Did you mean 'success/rate'"):
+    with pytest.raises(ConfigError, match=r"'sucess/rate'\. Did you mean 'success/rate'"):
         put("RewardOrchestrator", home, curriculum=stage("sucess/rate"), available_metrics=["success/rate"])
     known = put(
         "RewardOrchestrator", home, curriculum=stage("success/rate"), available_metrics=["success/rate"]
@@ -199,11 +199,11 @@ def test_states_of_another_version(name, home):
     env = put(name, home)
     state = env.stack.state()
     env.stack.restore(state)
-    with pytest.raises(StateError, match="^reward stack: expected a state of version 1, got version 2"):
+    with pytest.raises(StateError, match=r"^reward stack: expected a state of version 1, got version 2"):
         env.stack.restore({**state, "version": 2})
-    with pytest.raises(StateError, match="^reward stack: expected a state of version 1, got version None"):
+    with pytest.raises(StateError, match=r"^reward stack: expected a state of version 1, got version None"):
         env.stack.restore([])
-    with pytest.raises(StateError, match="^reward stack: the state has no 'terms'"):
+    with pytest.raises(StateError, match=r"^reward stack: the state has no 'terms'"):
         env.stack.restore({"version": 1})
 
 
@@ -211,7 +211,7 @@ def test_a_part_of_another_version_is_named():
     env = put("CuriosityReward", wrappers)
     state = env.stack.state()
     state["terms"]["curiosity"]["version"] = 0
-    with pytest.raises(StateError, match="^curiosity: expected a state of version 1, got version 0"):
+    with pytest.raises(StateError, match=r"^curiosity: expected a state of version 1, got version 0"):
         env.stack.restore(state)
     env = wrap(CallingEnv(), {"penalty": {}, "curriculum": {"stages": {"only": {"weights": {}}}}})
     for part, name in (("orchestrator", "reward orchestrator"), ("curriculum", "curriculum")):
@@ -221,5 +221,5 @@ def test_a_part_of_another_version_is_named():
             env.stack.restore(state)
     state = env.stack.state()
     state["orchestrator"]["statistics"]["penalty"]["version"] = 7
-    with pytest.raises(StateError, match="^reward component penalty: .*got version 7"):
+    with pytest.raises(StateError, match=r"^reward component penalty: .*got version 7"):
         env.stack.restore(state)
