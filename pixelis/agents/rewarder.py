@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pixelis.agents.seat import Seat
 from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
-from pixelis.wrappers.scoring import Step
+from pixelis.wrappers.scoring import Step, term_that_needs_calls
 
 
 class Rewarder:
@@ -22,8 +22,7 @@ class Rewarder:
 
     def __init__(self, stack: RewardStack) -> None:
         self.stack = stack
-        needing = [name for name, term in stack.terms.items() if getattr(term, "needs_calls", False)]
-        self._needs_calls = needing[0] if needing else None
+        self._needs_calls = term_that_needs_calls(stack)
 
     def score(self, seats: Sequence[Seat]) -> None:
         """Pay the last step of each seat; those that failed are left out of it, as they are of training.
@@ -52,8 +51,9 @@ class Rewarder:
             )
             for seat, memory in playing
         ]
+        component, needed = self._needs_calls or "rewards", self._needs_calls is not None
         return self.stack.score(
-            [(step.memory, step.transition(self._needs_calls), step.reward) for step in steps]
+            [(step.memory, step.transition(component, needed), step.reward) for step in steps]
         )
 
 
