@@ -187,9 +187,19 @@ class RewardStack:
         """Go back to a state.
 
         Raises:
-            StateError: it is of another version or of other settings; the message names the component.
+            StateError: it is of another version or of other settings; the message names the component, and
+                nothing has changed.
         """
-        state = check_version(state, "reward stack", VERSION)
+        before = self.state()
+        try:
+            self._put(check_version(state, "reward stack", VERSION))
+        except StateError:
+            self._put(before)
+            raise
+
+    # ------------------------------------------------------------------ private
+
+    def _put(self, state: Mapping[str, Any]) -> None:
         parts = {
             name: state_item(state, "reward stack", name) for name in ("terms", "orchestrator", "curriculum")
         }
@@ -206,8 +216,6 @@ class RewardStack:
                 part.restore(parts[name])
         if self.orchestrator is None:
             self.set_weights(state_item(state, "reward stack", "weights"))
-
-    # ------------------------------------------------------------------ private
 
     def _check_orchestrator(self) -> None:
         if self.orchestrator is None:
