@@ -6,7 +6,7 @@ Imported by ``curiosity_study.py`` and by the tests.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium as gym
@@ -44,8 +44,10 @@ def play_zoom_read(seeds: Sequence[int], turns: int = 8) -> list[Sample]:
         for turn in range(turns):
             kind = str(rng.choice(KINDS[:-1])) if turn < turns - 1 else KINDS[-1]
             action = _action(kind, rng)
-            following = env.step(action)[0]
-            samples.append(Sample(kind, Transition(observation, action, following)))
+            following, _, terminated, truncated, info = env.step(action)
+            calls = tuple(info["tool_calls"])
+            step = Transition(observation, action, following, calls, terminated, truncated)
+            samples.append(Sample(kind, step))
             observation = following
     env.close()
     return samples
@@ -77,7 +79,7 @@ def with_tv(transition: Transition, rng: np.random.Generator, share: float, bloc
         {**observation, "image": tv_on(observation["image"], rng, share, block)}
         for observation in (transition.observation, transition.next_observation)
     )
-    return Transition(before, transition.action, after)
+    return replace(transition, observation=before, next_observation=after)
 
 
 def tv_on(image: np.ndarray, rng: np.random.Generator, share: float, block: int) -> np.ndarray:

@@ -45,6 +45,7 @@ class CuriosityModel:
                 {"params": list(self.inverse_model.parameters()), "weight_decay": _WEIGHT_DECAY},
             ],
             lr=settings.learning_rate,
+            fused=True,
         )
         self._scorer: Scorer | None = None  # of the model as it is
 

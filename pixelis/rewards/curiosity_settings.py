@@ -50,7 +50,7 @@ class CuriositySettings:
     gate_recovery: float = 0.005
     fresh_size: int = 16
     updates_per_batch: int = 4
-    batch_size: int = 64
+    batch_size: int = 32
     max_updates: int = 16
     memory_size: int = 1024
     cache_size: int = 1000
