@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 
@@ -27,7 +27,12 @@ Recorded = list[tuple[Transition, float]]
 class Clock:
     """The benchmark's clock: wall time, or the CPU's, which other work does not lengthen."""
 
-    now: Callable[[], float] = staticmethod(time.perf_counter)
+    cpu: ClassVar[bool] = False
+
+    @classmethod
+    def now(cls) -> float:
+        """Return its time in seconds."""
+        return time.process_time() if cls.cpu else time.perf_counter()
 
 
 class Stopwatch(gym.Wrapper[Any, Any, Any, Any]):
