@@ -23,7 +23,6 @@ import argparse
 import itertools
 import json
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -49,8 +50,10 @@ class TermRewards:
         """Let the terms learn from the step's episodes; return what they measure, and the weights."""
         if self.stack is None:
             return {}
+        start = time.perf_counter()
         weights = {f"{name}/weight": value for name, value in self.stack.weights.items()}
-        return {f"rewards/{name}": value for name, value in (self.stack.learn() | weights).items()}
+        row: Row = {f"rewards/{name}": value for name, value in (self.stack.learn() | weights).items()}
+        return row | {"time/reward_learning": time.perf_counter() - start}
 
     def observe(self, step: int, row: Row) -> Row:
         """Show the curriculum a step's metrics; return the number of the stage that was on."""
