@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from pixelis.envs.pixel.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
-from pixelis.envs.pixel.view import square_around
+from pixelis.envs.pixel.view import Box
 from pixelis.envs.policies import Policy
 
 if TYPE_CHECKING:
     from pixelis.envs.pixel.ask_image import AskImageEnv
     from pixelis.envs.tool_env import ToolEnv
 
-_MARGIN = 0.1  # of a region's longer side, shown around it
+_ROOM = 1.2  # side of the view around a region, in longer sides of the region
+_SMALLEST_LOOK = 0.1  # least side of that view, share of the scene: a recogniser does not read giant letters
 
 
 class OraclePolicy:
@@ -33,11 +34,17 @@ class OraclePolicy:
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return a look at the next region, or the answer."""
         if self._looks is None:
-            boxes = self._env.scene_regions()[: self._env.max_turns - 1]
-            self._looks = [call("ZOOM", box=_rounded(square_around(box, _MARGIN))) for box in boxes]
+            self._looks = [_look_at(box) for box in self._env.scene_regions()[: self._env.max_turns - 1]]
         if self._looks:
             return self._looks.pop(0) + call("READ_TEXT")
         return answer(self._env.scene_truth().truth)
+
+
+def _look_at(box: Box) -> str:
+    """Return the call that shows a box with some room around it, no closer than a reader wants letters."""
+    side = max(box[2] - box[0], box[3] - box[1], _SMALLEST_LOOK / _ROOM) * _ROOM
+    center = _rounded(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
+    return call("ZOOM", center=center, factor=max(1.0, round(1 / side, 2)))
 
 
 def _rounded(box: tuple[float, ...]) -> list[float]:
@@ -45,7 +52,10 @@ def _rounded(box: tuple[float, ...]) -> list[float]:
 
 
 class OverviewOnlyPolicy:
-    """Reads the first view without zooming, then answers with a line it read, or guesses by the type."""
+    """Reads the first view without zooming, then answers with what it read there, or guesses by the type.
+
+    For a place it takes a line that the question names, for a choice one of the lines that are choices.
+    """
 
     def __init__(self, env: ToolEnv[Any]) -> None:
         self._env = cast("AskImageEnv", env)
@@ -56,16 +66,23 @@ class OverviewOnlyPolicy:
         if self._rng is None:
             self._rng = np.random.default_rng(int(info["task"]["hash"], 16))
             return call("READ_TEXT")
+        task = self._env.task
+        assert task is not None  # a policy plays an episode that has begun
         lines = [line for result in info["tool_calls"] for line in result["data"].get("lines", [])]
-        truth = self._env.scene_truth()
-        if truth.kind == "choice":
-            return answer(truth.choices[self._rng.integers(len(truth.choices))])
-        if truth.kind in ("box", "point"):
-            box = lines[self._rng.integers(len(lines))]["box"] if lines else [0.25, 0.25, 0.75, 0.75]
-            middle = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2]
-            return answer(str(_rounded(tuple(box if truth.kind == "box" else middle))))
-        said = [line["text"] for line in lines] or [str(self._rng.integers(1000))]
-        return answer(said[self._rng.integers(len(said))])
+        if task.data["answer_type"] in ("box", "point"):
+            named = [line["box"] for line in lines if line["text"] in task.question]
+            box = self._any(named or [line["box"] for line in lines] or [[0.25, 0.25, 0.75, 0.75]])
+            middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+            return answer(str(_rounded(tuple(box) if task.data["answer_type"] == "box" else middle)))
+        read = [line["text"] for line in lines]
+        choices = task.data.get("choices", [])
+        return answer(
+            self._any([text for text in read if text in choices] or choices or read or [str(len(lines))])
+        )
+
+    def _any(self, items: Sequence[Any]) -> Any:
+        assert self._rng is not None  # act() has made it
+        return items[int(self._rng.integers(len(items)))]
 
 
 class AnswerEverythingPolicy:
