@@ -135,7 +135,7 @@ class AskImageEnv(PixelEnv):
     assert reward == 1.0
     ```
 
-    ## The file
+    ### The file
 
     | field | meaning |
     |---|---|
@@ -149,7 +149,8 @@ class AskImageEnv(PixelEnv):
     `truth` can read there; name all texts of an image if you use it, with `look` where they are beside the
     point.
 
-    Boxes and points in the file are in 0–1 of the upright image's own width and height, without the bars.
+    Boxes and points in the file are in 0–1 of the upright image's own width and height, without the bars. The
+    whole scene is a right answer to a box that fills the tolerance's share of it; ask about smaller things.
     Bad rows are reported together with their line numbers before anything is played. The same question in
     both splits is an error. The file is read row by row: in memory are 16 bytes a row.
 
