@@ -87,6 +87,11 @@ class AskImageEnv(PixelEnv):
     | `box` | `[x0, y0, x1, y1]` | a box that overlaps | least IoU, 0.5 |
     | `point` | `[x, y]` | a point close by | greatest distance in 0–1 of the scene, 0.05 |
 
+    Numbers are read as people write them: `1,204.50`, `1.204,50`, `1 204.5`, `(3.00)` for -3, `2.5 million`,
+    `12 %`. Where two readings are possible the English one counts: `1,204` is 1204. A unit may be left out; a
+    currency or `%` may be added; any other unit must be the truth's. Nothing is converted: `50%` is 50, not
+    0.5. NaN, infinity and `1e999` are no numbers.
+
     ## Starting state
 
     A row of the split, drawn from `reset(seed=…)` alone; its whole image is the view. `info["task"]["id"]`
@@ -212,7 +217,7 @@ class AskImageEnv(PixelEnv):
         known = [
             (photo.letterbox.box_to_scene(one["box"]), one["text"]) for one in row.regions if "text" in one
         ]
-        return Picture(photo.image, texts=partial(_texts_in_view, tuple(known)))
+        return Picture(photo.image, texts=partial(_texts_in_view, tuple(known)) if known else None)
 
     def scene_truth(self) -> TypedAnswer:
         """Return the truth of the current episode as the agent must give it: in scene coordinates."""
