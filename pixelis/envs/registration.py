@@ -26,7 +26,10 @@ class EnvEntry:
     entry_point: str
 
 
-ENVIRONMENTS = (EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),)
+ENVIRONMENTS = (
+    EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),
+    EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
+)
 
 
 def register_environments() -> None:

@@ -35,7 +35,7 @@ _FACTOR = {"type": "number", "minimum": 1, "maximum": MAX_FACTOR, "description":
 
 def pixel_toolset(open_workspace: Callable[[Task], PixelWorkspace]) -> Toolset[PixelWorkspace]:
     """Return the five tools over workspaces that ``open_workspace`` opens for a task."""
-    return Toolset([ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK], open_workspace)
+    return Toolset(PIXEL_TOOLS, open_workspace)
 
 
 def _one_of(arguments: Mapping[str, Any], *choices: str) -> str | None:
@@ -206,3 +206,6 @@ THINK: Tool[PixelWorkspace] = Tool(
     {"properties": {"thought": {"type": "string", "maxLength": 4000}}},
     _think,
 )
+
+
+PIXEL_TOOLS: tuple[Tool[PixelWorkspace], ...] = (ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK)
