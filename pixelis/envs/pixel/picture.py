@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from numpy.typing import NDArray
 from PIL import Image
 
+from pixelis.envs.pixel.labels import Labels
 from pixelis.envs.pixel.ocr_truth import TextItem
 from pixelis.envs.pixel.view import Box
 
 TextsOf = Callable[[Box, int], Sequence[TextItem]]
 """``(view box, view size) -> texts in pixels of that view``."""
 
-LabelsOf = Callable[[Box, int], NDArray]
-"""``(view box, view size) -> integers [V, V]``: 0 where no object is seen, else the object's number."""
+LabelsOf = Callable[[Box, int], Labels]
+"""``(view box, view size) -> which object every pixel shows``."""
+
+
+def no_texts(view_box: Box, view_size: int) -> Sequence[TextItem]:
+    """Say that nothing is written in a picture, which is not the same as not knowing."""
+    return ()
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from pixelis.envs.actions import BadCall, ToolCall
 from pixelis.envs.pixel.ocr import Reader, make_reader
 from pixelis.envs.pixel.ocr_truth import TruthReader
 from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.render import Window, render_episode
+from pixelis.envs.pixel.tool_scores import score_call
 from pixelis.envs.pixel.toolset import PIXEL_TOOLS
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import ToolEnv, Verifier
-from pixelis.envs.tools import Tool, Toolset
+from pixelis.envs.tools import Tool, ToolResult, Toolset
 from pixelis.errors import ConfigError
 
 VIEW_SIZES = range(64, 1025)
@@ -26,6 +29,8 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
     """A picture that is looked at through views of one size with tools that see nothing but the view.
 
     A subclass passes its task source and its verifier, and says with ``open_picture`` what a task shows.
+    Where the picture's ground truth is known, the records in ``info["tool_calls"]`` have ``scores`` of what
+    SEGMENT and READ_TEXT returned (see ``tool_scores``): for metrics, nothing of it is in the observation.
 
     Args:
         source: where tasks come from.
@@ -112,7 +117,13 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
 
     def _open_workspace(self, task: Task) -> PixelWorkspace:
         picture = self.open_picture(task)
-        return PixelWorkspace(picture.image, self.view_size, partial(self._reader_of, picture))
+        workspace = PixelWorkspace(picture.image, self.view_size, partial(self._reader_of, picture))
+        self._picture = picture
+        return workspace
+
+    def _run(self, call: ToolCall | BadCall) -> ToolResult:
+        result = super()._run(call)
+        return replace(result, scores=score_call(self._picture, self.workspace, result))
 
     def _reader_of(self, picture: Picture, view_box: Box) -> Reader:
         if isinstance(self._reader, TruthReader):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.pixel.ocr_truth import sign_texts
-from pixelis.envs.pixel.paint import paint
+from pixelis.envs.pixel.paint import paint, sign_labels
 from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.pixel_env import PixelEnv
 from pixelis.envs.pixel.scene import LEVELS, Scene, Sign, sample_scene
@@ -171,9 +171,9 @@ class ZoomReadEnv(PixelEnv):
         )
 
     def open_picture(self, task: Task) -> Picture:
-        """Return the street of a task, with the texts of its signs."""
+        """Return the street of a task, with its signs and their texts."""
         scene, _ = target_sign(task)
-        return Picture(paint(scene), texts=partial(sign_texts, scene))
+        return Picture(paint(scene), partial(sign_texts, scene), partial(sign_labels, scene))
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
