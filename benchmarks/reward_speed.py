@@ -200,7 +200,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="a JSON file for the numbers")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall")
     options = parser.parse_args()
-    Clock.kind = options.clock
+    Clock.cpu = options.clock == "cpu"
     cv2.setNumThreads(1)
     steps = distinct_steps([sample.transition for sample in play_zoom_read(range(40))])
     results: dict[str, dict[str, Any]] = {}

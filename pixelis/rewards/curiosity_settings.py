@@ -51,7 +51,7 @@ class CuriositySettings:
     fresh_size: int = 16
     updates_per_batch: int = 3
     batch_size: int = 32
-    max_updates: int = 15
+    max_updates: int = 9
     memory_size: int = 1024
     cache_size: int = 1000
     cache_max_age: int = 16
