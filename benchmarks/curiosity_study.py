@@ -221,7 +221,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     with_gates = [r["patch_gates"] for r in results["room_tv"] if r["share"] == 0.5 and r["gates"] == "with"]
     gates = np.mean(with_gates, axis=0)
     picture = axes[3].imshow(gates, vmin=0, vmax=1, cmap="viridis")
-    axes[3].set(title="gates by patch of the picture (TV top right)", xticks=[], yticks=[])
+    axes[3].set(title="gates by patch (TV top right)", xticks=[], yticks=[])
     figure.colorbar(picture, ax=axes[3])
     for axis in axes[:3]:
         axis.legend(fontsize=7)

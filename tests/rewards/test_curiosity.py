@@ -117,7 +117,8 @@ def test_no_step_no_value():
 def test_least_recently_used_leaves_first():
     term = CuriosityTerm(cache_size=2)
     a, b, c = (text_step(name, "x", name) for name in "abc")
-    score(term, a), score(term, b), score(term, a), score(term, c)
+    for step in (a, b, a, c):
+        score(term, step)
     assert term.cache.hits == 1
     score(term, a)
     assert term.cache.hits == 2
