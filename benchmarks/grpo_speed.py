@@ -40,6 +40,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 SIZES = {  # hidden, layers, heads, intermediate, vocabulary
     "tiny": (256, 6, 4, 688, 1024),
     "mid": (512, 12, 8, 1536, 8192),
+    "0.5b": (896, 24, 14, 4864, 151936),
 }
 CONTENDERS = ("trl", "trl-bf16", "pixelis", "pixelis-bf16")
 WARM_UP = 2
@@ -72,9 +73,9 @@ def build_model(folder: Path, size: str, context: int) -> None:
         intermediate_size=intermediate,
         num_hidden_layers=layers,
         num_attention_heads=heads,
-        num_key_value_heads=heads,
+        num_key_value_heads=2 if size == "0.5b" else heads,
         max_position_embeddings=context,
-        tie_word_embeddings=False,
+        tie_word_embeddings=size == "0.5b",  # then it is Qwen2-0.5B but for its tokenizer
         pad_token_id=0,
         eos_token_id=1,
         bos_token_id=None,
@@ -150,8 +151,8 @@ def trl_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
         yield
 
 
-def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
-    """Train with Pixelis; yields after each step."""
+def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[Any]:
+    """Train with Pixelis; yields each step's metrics."""
     import gymnasium as gym
 
     from pixelis.agents.grpo.config import TrainConfig
@@ -192,8 +193,7 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
     )
     with TrainingRun.start(config) as run:
         while True:
-            run.trainer.step()
-            yield
+            yield run.trainer.timed_step()
 
 
 def serve(arguments: argparse.Namespace) -> None:
@@ -202,7 +202,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
     torch.set_num_threads(arguments.threads)
     name, _, half = arguments.worker.partition("-")
-    steps: Callable[..., Iterator[None]] = trl_steps if name == "trl" else pixelis_steps
+    steps: Callable[..., Iterator[Any]] = trl_steps if name == "trl" else pixelis_steps
     out, sys.stdout = sys.stdout, sys.stderr  # libraries print too
     taken = steps(arguments, "bfloat16" if half else "float32")
     for _ in sys.stdin:

@@ -1,8 +1,9 @@
 """Checkpoints that are either whole or not there.
 
-A checkpoint is a folder ``step-00000040``. It is written under another name, its files are flushed to the
-disk, a manifest with their digests is added, and only then is it renamed. A process that is killed, or a disk
-that is full, at any moment leaves the previous checkpoints as they were.
+A checkpoint is a folder ``step-00000040``, or one with a name of its own such as ``stage-full``, which is
+kept until a run goes back to before it. It is written under another name, its files are flushed to the disk,
+a manifest with their digests is added, and only then is it renamed. A process that is killed, or a disk that
+is full, at any moment leaves the previous checkpoints as they were.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pixelis.errors import CheckpointError, OutputError
 
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"step-(\d{8})")
+_NAMED = "stage-"
 _UNFINISHED, _DOOMED = ".unfinished-", ".deleting-"
 # What the writers below raise when a disk is full or a folder is not writable, each library in its own way.
 _WRITE_ERRORS = (OSError, SafetensorError)
@@ -39,15 +41,21 @@ def list_checkpoints(folder: Path) -> list[Path]:
 
 
 def step_of(checkpoint: Path) -> int:
-    """Return the step in a checkpoint's name.
+    """Return the step in a checkpoint's name, or in the manifest of one that has a name of its own.
 
     Raises:
-        CheckpointError: it is not a checkpoint's name.
+        CheckpointError: it is not a checkpoint's name, or its manifest is damaged.
     """
-    match = _NAME.fullmatch(checkpoint.name)
-    if match is None:
-        raise CheckpointError(f"expected a checkpoint folder named step-NNNNNNNN, got {str(checkpoint)!r}")
-    return int(match[1])
+    if match := _NAME.fullmatch(checkpoint.name):
+        return int(match[1])
+    if not checkpoint.name.startswith(_NAMED):
+        raise CheckpointError(
+            f"expected a checkpoint folder named step-NNNNNNNN or {_NAMED}NAME, got {str(checkpoint)!r}"
+        )
+    step = read_json(checkpoint / MANIFEST).get("step")
+    if not isinstance(step, int):
+        raise CheckpointError(f"{str(checkpoint / MANIFEST)!r} is corrupt: it has no step")
+    return step
 
 
 def save_checkpoint(folder: Path, step: int, write: Callable[[Path], None], *, keep: int) -> Path:
@@ -65,30 +73,47 @@ def save_checkpoint(folder: Path, step: int, write: Callable[[Path], None], *, k
     Raises:
         OutputError: it could not be written; every older checkpoint is still there.
     """
-    final, unfinished = folder / checkpoint_name(step), folder / f"{_UNFINISHED}{step:08d}"
-    if _is_intact(final):
-        return final
+    final = folder / checkpoint_name(step)
+    if not _is_intact(final):
+        _write(folder, final, step, write)
+    for old in list_checkpoints(folder)[:-keep]:
+        _delete(old)
+    return final
+
+
+def save_named(folder: Path, name: str, step: int, write: Callable[[Path], None]) -> Path:
+    """Write a checkpoint ``stage-<name>`` in the place of an earlier one of that name; see `save_checkpoint`.
+
+    Characters that file systems may not take become ``_``.
+
+    Raises:
+        OutputError: it could not be written; the one before is still there.
+    """
+    final = folder / (_NAMED + re.sub(r"[^\w.-]", "_", name))
+    _write(folder, final, step, write)
+    return final
+
+
+def _write(folder: Path, final: Path, step: int, write: Callable[[Path], None]) -> None:
+    unfinished = folder / f"{_UNFINISHED}{final.name}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
         unfinished.mkdir()
         write(unfinished)
         _seal(unfinished, step)
-        if final.exists():  # a corrupt one
+        if final.exists():  # a corrupt one, or an earlier one of that name
             _delete(final)
         os.rename(unfinished, final)
         _flush(folder)
     except _WRITE_ERRORS as error:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise OutputError(_cannot_save(folder, step, error)) from error
-    for old in list_checkpoints(folder)[:-keep]:
-        _delete(old)
-    return final
 
 
 def discard_after(folder: Path, step: int) -> None:
     """Delete the checkpoints of later steps, so that a run that went back to ``step`` has one history."""
-    for checkpoint in list_checkpoints(folder):
+    for checkpoint in [*list_checkpoints(folder), *folder.glob(f"{_NAMED}*")]:
         if step_of(checkpoint) > step:
             _delete(checkpoint)
 

@@ -104,7 +104,7 @@ class Episode:
         group: which group of the batch it belongs to.
         member: its index inside the group, from 0.
         segments: the tokens in order, see `Segment`.
-        reward: sum of the step rewards.
+        reward: sum of ``turn_rewards``.
         turn_rewards: the reward of each env step, in order; the step answers the written segment of the same
             index.
         success: ``info["success"]`` at the end, None when the env does not say.
@@ -112,6 +112,8 @@ class Episode:
         truncated: the turn limit or the model's context ended it.
         turns: number of env steps taken.
         reward_terms: named reward terms, summed over the steps.
+        reward_parts: where reward terms are added (see `pixelis.agents.rewarder`): the task's name and each
+            term's → its sum over the episode ``raw``, ``normalised``, and ``weighted`` as it was paid.
         tool_calls: the results the env reported, in order.
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.
@@ -134,6 +136,7 @@ class Episode:
     valid_for_training: bool = True
     failure_reason: str | None = None
     turn_rewards: list[float] = field(default_factory=list)
+    reward_parts: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def tokens(self) -> np.ndarray:

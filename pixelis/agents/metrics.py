@@ -27,6 +27,19 @@ from pixelis.agents.behaviour import (
 from pixelis.agents.episode import Episode
 from pixelis.agents.run_folder import write_atomically, writing
 
+EVERY_STEP = (
+    "success/rate",
+    "reward/mean",
+    "reward/std",
+    "episodes/truncated",
+    "completion/mean",
+    "turns/mean",
+    "actions/entropy",
+    "loops/episodes",
+    "tools/per_episode",
+)
+"""Metrics of every training step by which a curriculum may go, besides those of its reward terms."""
+
 
 def episode_metrics(episodes: Sequence[Episode]) -> Row:
     """Return what a step's episodes say about the policy; a mean over nothing is None.
@@ -45,7 +58,7 @@ def episode_metrics(episodes: Sequence[Episode]) -> Row:
         "tokens/sampled": sum(episode.completion_length for episode in episodes),
     }
     row |= length_metrics(valid) | group_metrics(valid) | behaviour_metrics(valid)
-    return row | _reward_terms(valid) | tool_metrics(valid)
+    return row | _reward_terms(valid) | _reward_parts(valid) | tool_metrics(valid)
 
 
 def success_rate(episodes: Sequence[Episode]) -> float | None:
@@ -70,6 +83,16 @@ def _reward_terms(episodes: Sequence[Episode]) -> Row:
     return {
         f"reward_terms/{name}": _mean([episode.reward_terms.get(name, 0.0) for episode in episodes])
         for name in names
+    }
+
+
+def _reward_parts(episodes: Sequence[Episode]) -> Row:
+    """Return the mean of each component's raw, normalised and weighted value; none without reward terms."""
+    tables = [episode.reward_parts for episode in episodes if episode.reward_parts]
+    return {
+        f"reward_parts/{name}/{what}": _mean([table[name][what] for table in tables])
+        for name in (tables[0] if tables else ())
+        for what in tables[0][name]
     }
 
 

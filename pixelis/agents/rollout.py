@@ -15,6 +15,7 @@ import numpy as np
 from pixelis.agents.decoding import Decoder
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.policy import Policy
+from pixelis.agents.rewarder import Rewarder
 from pixelis.agents.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.seat import EpisodeRequest, Seat
 from pixelis.errors import ConfigError, PixelisError, TrainingError
@@ -34,17 +35,21 @@ class Collector:
             time.
         env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no
             state.
+        rewarder: pays the episodes in the env's place; None: what the env gives is their reward.
 
     Attributes:
         stats: counters of the last call of `collect`.
     """
 
-    def __init__(self, env: str | EnvFactory, *, env_threads: int = 1) -> None:
+    def __init__(
+        self, env: str | EnvFactory, *, env_threads: int = 1, rewarder: Rewarder | None = None
+    ) -> None:
         if env_threads < 1:
             raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
         self._factory: EnvFactory = (lambda: gym.make(env)) if isinstance(env, str) else env
         self._idle: list[gym.Env[Any, Any]] = []
         self._has_made = False
+        self._rewarder = rewarder
         self._threads = ThreadPoolExecutor(env_threads) if env_threads > 1 else None
         self.stats = RolloutStats()
 
@@ -122,8 +127,10 @@ class Collector:
             self._timed_envs(
                 lambda seat: seat.step(policy.chat.action(seat.episode.segments[-1].tokens)), seats
             )
+            stepped = seats
             with _Clock(self.stats):
                 seats = self._read(policy, decoder, seats)
+            self._reward(stepped)  # only now is it known which episodes a full context has ended
 
     def _open(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
         """Read the prompts, one for the members of a group that start alike; return the seats that play."""
@@ -175,6 +182,12 @@ class Collector:
             decoder.keep([row for row, _, _ in going])
             decoder.read([segment for _, _, segment in going], [turn for _, turn, _ in going])
         return [seats[row] for row, _, _ in going]
+
+    def _reward(self, seats: list[Seat]) -> None:
+        if self._rewarder is not None:
+            start = time.perf_counter()
+            self._rewarder.score(seats)
+            self.stats.reward_seconds += time.perf_counter() - start
 
     # ------------------------------------------------------------------ envs
 

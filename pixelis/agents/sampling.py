@@ -59,6 +59,7 @@ class RolloutStats:
         forks: observations appended although the chat template would have rewritten what came before.
         generation_seconds: wall time in the model, tokenising included.
         env_seconds: wall time in env resets and steps.
+        reward_seconds: wall time in reward terms.
     """
 
     episodes: int = 0
@@ -70,6 +71,7 @@ class RolloutStats:
     forks: int = 0
     generation_seconds: float = 0.0
     env_seconds: float = 0.0
+    reward_seconds: float = 0.0
 
 
 def draw(

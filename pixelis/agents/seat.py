@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from pixelis.agents.episode import Episode
 from pixelis.agents.timed_env import EnvTimeoutError
 from pixelis.errors import ConfigError, PixelisError
+from pixelis.rewards.stack import EpisodeMemory, StepReward
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
 
@@ -43,6 +45,9 @@ class Seat:
     Attributes:
         episode: the record so far; its segments are left to the holder.
         observation: the last one.
+        before: the one to which the last action answered.
+        action: the last action.
+        memory: what reward terms keep of this episode, see `pixelis.agents.rewarder`; None without any.
         info: the env's last info, whole.
         done: nothing more to play.
         timed_out: a call of the env did not return in time.
@@ -53,6 +58,9 @@ class Seat:
         env_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
         self.episode = Episode(env_id, request.seed, request.group, request.member)
         self.observation: Any = None
+        self.before: Any = None
+        self.action = ""
+        self.memory: EpisodeMemory | None = None
         self.info: dict[str, Any] = {}
         self.done = self.timed_out = False
 
@@ -75,17 +83,26 @@ class Seat:
     def step(self, action: str) -> None:
         """Play one turn; if the env raises or is late, the episode is over and not valid for training."""
         episode = self.episode
+        self.before, self.action = self.observation, action
         try:
-            self.observation, reward, terminated, truncated, self.info = self.env.step(action)
+            self.observation, given, terminated, truncated, self.info = self.env.step(action)
+            reward = float(given)
         except Exception as error:  # whatever an env does wrong, the other episodes go on
             self._blame("step", error)
             return
         episode.turns += 1
-        episode.reward += float(reward)
-        episode.turn_rewards.append(float(reward))
+        self._add(reward if math.isfinite(reward) else 0.0)
         episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         self.done = episode.terminated or episode.truncated
         self._note()
+        if not math.isfinite(reward):
+            self.fail(f"task: step returned the reward {reward}, expected a finite number")
+
+    def pay(self, scored: StepReward) -> None:
+        """Put a reward in the place of the one that the env gave for the last step."""
+        self.episode.turn_rewards.pop()
+        self._add(scored.reward)
+        self.episode.reward_parts = {name: part.to_json() for name, part in scored.parts.items()}
 
     def fail(self, reason: str) -> None:
         """End the episode as one that a trainer must leave out."""
@@ -118,6 +135,10 @@ class Seat:
         """Return the env's tools as OpenAI function schemas; none if it is no ``ToolEnv``."""
         toolset = getattr(self.env.unwrapped, "toolset", None)
         return toolset.schemas() if toolset is not None else ()
+
+    def _add(self, reward: float) -> None:
+        self.episode.turn_rewards.append(reward)
+        self.episode.reward = math.fsum(self.episode.turn_rewards)
 
     def _blame(self, call: str, error: Exception) -> None:
         self.timed_out = isinstance(error, EnvTimeoutError)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pixelis.agents.checkpoint import discard_after, save_checkpoint, step_of
+from pixelis.agents.checkpoint import discard_after, save_checkpoint, save_named, step_of
 from pixelis.agents.metrics import MetricsLog, Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
@@ -132,6 +132,10 @@ class Stepper(ABC, Generic[C]):
         return save_checkpoint(
             self.run.checkpoints, self.finished_steps, self._write, keep=self.config.keep_checkpoints
         )
+
+    def save_named(self, name: str) -> Path:
+        """Write a checkpoint of the finished steps that is kept under a name; raises like `save`."""
+        return save_named(self.run.checkpoints, name, self.finished_steps, self._write)
 
     def restore(self, checkpoint: Path) -> None:
         """Go on from a verified checkpoint, whose adapter the policy has; drop what came after it.

@@ -24,6 +24,7 @@ from pixelis.errors import ConfigError, RecordingError, RecordingWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from pixelis.rewards.stack import RewardStack
     from pixelis.wrappers.recording.rescore import Rescored
 
 PROGRAM = "replay.py"
@@ -38,8 +39,9 @@ examples:
   replay.py recordings --env my_package.envs:My/Env-v0
   replay.py recordings --rescore rewards.yaml --output rescored.json
 
-rewards.yaml holds reward terms, each with its weight and settings:
-  orchestrate: false
+rewards.yaml holds what pixelis.wrappers.wrap takes, for example:
+  curiosity: {weight: 0.3}
+  coherence: {weight: 0.2}
   my_package.rewards:Brevity: {weight: 0.1}"""
 
 
@@ -115,12 +117,11 @@ def _rescore(recording: str, settings: ReplaySettings) -> int:
     from pixelis.wrappers.recording.files import read_trajectories
     from pixelis.wrappers.recording.replay import Replayer
     from pixelis.wrappers.recording.rescore import rescore
-    from pixelis.wrappers.recording.scorer import build_scorer
 
     rewards = _load_yaml(str(settings.rescore))
-    scorer = build_scorer(rewards)
+    stack = _make_stack(rewards)
     replayer = Replayer(partial(make_env, env_id=settings.env))
-    rows = list(rescore(read_trajectories(recording), scorer, replayer))
+    rows = list(rescore(read_trajectories(recording), stack, replayer))
     if not rows:
         raise RecordingError(f"{recording!r} holds no episode; record some first")
     summary = summarise(rows)
@@ -190,6 +191,22 @@ def _load_yaml(path: str) -> Any:
         raise ConfigError(f"--rescore must be a YAML file of rewards, there is none at {path!r}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"rewards file {path!r} is not YAML: {error}") from error
+
+
+def _make_stack(rewards: Any) -> RewardStack:
+    """Return the rewards of a file.
+
+    Raises:
+        ConfigError: they cannot be made, or have a curriculum.
+    """
+    from pixelis.rewards.stack import build_stack
+
+    if isinstance(rewards, Mapping) and rewards.get("curriculum") is not None:
+        raise ConfigError(
+            "rewards: a recording has no training steps to change the weights by; leave out curriculum and "
+            "give the weights of the stage you mean"
+        )
+    return build_stack(rewards)
 
 
 def _save(

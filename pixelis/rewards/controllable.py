@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from pixelis.rewards.features import STATE_DIMS
+from pixelis.rewards.state_encoder import STATE_DIMS
 
 CLOSED = -5.0
 """Least log-gate: a dimension that counts e⁻⁵."""

@@ -14,13 +14,25 @@ import torch
 from pixelis.errors import RewardError, StateError
 from pixelis.rewards.curiosity_model import CuriosityModel
 from pixelis.rewards.curiosity_settings import CuriositySettings
-from pixelis.rewards.experience import ROW_DIMS, Rows
-from pixelis.rewards.features import ACTION_DIMS, Embed, Look, StateEncoder, make_encoder
-from pixelis.rewards.lru_cache import AgedCache
+from pixelis.rewards.dynamics import InverseModel, LoRADynamicsModel
+from pixelis.rewards.experience import ROW_DIMS, Rows, check_packed
+from pixelis.rewards.features import make_encoder
+from pixelis.rewards.function_encoder import Embed
+from pixelis.rewards.lru_cache import AgedCache, LRUCache
 from pixelis.rewards.registry import make_settings
 from pixelis.rewards.state import check_version, state_item
+from pixelis.rewards.state_encoder import ACTION_DIMS, STATE_DIMS, Look, StateEncoder, check_features
 from pixelis.rewards.term import Transition
 from pixelis.rewards.text_features import action_text, hash_texts
+
+__all__ = [
+    "CuriosityMemory",
+    "CuriosityModel",
+    "CuriositySettings",
+    "CuriosityTerm",
+    "InverseModel",
+    "LoRADynamicsModel",
+]
 
 VERSION = 1
 _LEAVES = ("text", "image", "value")
@@ -75,6 +87,8 @@ class CuriosityTerm:
         self.encoder = make_encoder(encoder, self.settings.seed, name)
         self.model = CuriosityModel(self.settings)
         self.cache = AgedCache(self.settings.cache_size, self.settings.cache_max_age)
+        # Of two states for each cached reward: a hit must not have to be encoded to be learnt from.
+        self._features: LRUCache[np.ndarray] = LRUCache(2 * self.settings.cache_size)
         self._scored: list[Seen] = []
         self._restored = torch.zeros(0, ROW_DIMS, dtype=torch.float16)  # scored before the state was saved
 
@@ -107,6 +121,14 @@ class CuriosityTerm:
         self._scored += seen
         return [known[key] for key in keys]
 
+    def measure(self, transitions: Sequence[Transition]) -> list[float]:
+        """Return what transitions are worth to the model as it is: not cached, and nothing to learn from."""
+        seen = [
+            (self._look(step.observation), action_text(step.action), self._look(step.next_observation))
+            for step in transitions
+        ]
+        return self._score_new(seen) if seen else []
+
     def learn(self) -> dict[str, float]:
         """Train on what was scored since the last call, in bounded time; return metrics.
 
@@ -136,7 +158,7 @@ class CuriosityTerm:
         """Put a state back.
 
         Raises:
-            StateError: it is of another version or other settings, or incomplete.
+            StateError: it is of another version or other settings, or incomplete; the term is as it was.
         """
         state = check_version(state, self.name, VERSION)
         saved, own = dict(state_item(state, self.name, "settings")), self._identity()
@@ -147,12 +169,14 @@ class CuriosityTerm:
                     f"{own.get(key)!r}; make the term with the same settings, or start afresh"
                 )
         parts = [state_item(state, self.name, key) for key in ("model", "cache", "scored")]
+        model, cache = CuriosityModel(self.settings), AgedCache(self.settings.cache_size, self.cache.max_age)
         try:
-            self.model.restore(parts[0])
-            self.cache.restore(parts[1])
-            self._restored, self._scored = parts[2].clone(), []
+            model.restore(parts[0])
+            cache.restore(parts[1])
+            scored = check_packed(parts[2])
         except (KeyError, ValueError, TypeError, RuntimeError, AttributeError) as error:
             raise StateError(f"{self.name}: the state is incomplete or damaged: {error}") from error
+        self.model, self.cache, self._restored, self._scored = model, cache, scored, []
 
     # ------------------------------------------------------------------ private
 
@@ -160,10 +184,16 @@ class CuriosityTerm:
         return {**asdict(self.settings), "encoder": self.encoder.name}
 
     def _see(self, memory: CuriosityMemory, step: Transition) -> Seen:
-        before = memory.recall(step.observation) or self.encoder.look(step.observation)
-        after = self.encoder.look(step.next_observation)
+        before = memory.recall(step.observation) or self._look(step.observation)
+        after = self._look(step.next_observation)
         memory.observation, memory.look = step.next_observation, after
         return before, action_text(step.action), after
+
+    def _look(self, observation: Mapping[str, Any]) -> Look:
+        look = self.encoder.look(observation)
+        if look.features is None:
+            look.features = self._features.get(look.digest)
+        return look
 
     def _score_new(self, seen: Sequence[Seen]) -> list[float]:
         values = self.model.rewards(self._rows(seen)).tolist()
@@ -182,19 +212,27 @@ class CuriosityTerm:
 
     def _rows(self, seen: Sequence[Seen]) -> Rows:
         """Return the encoded transitions; equal looks are encoded once."""
-        befores, afters = [before for before, _, _ in seen], [after for _, _, after in seen]
-        looks = [*befores, *afters]
-        known = {look.digest: look.features for look in looks if look.features is not None}
-        new = {look.digest: look for look in looks if look.digest not in known}
-        if new:
-            known |= zip(new, self.encoder.encode(list(new.values())), strict=True)
-        for look in looks:
-            look.features = known[look.digest]
+        features = self._encoded([before for before, _, _ in seen] + [after for _, _, after in seen])
         states, nexts = (
-            torch.from_numpy(np.stack([known[look.digest] for look in side])) for side in (befores, afters)
+            torch.from_numpy(np.stack(side)) for side in (features[: len(seen)], features[len(seen) :])
         )
         actions = hash_texts([action for _, action, _ in seen], ACTION_DIMS, self.settings.seed)
         return Rows(states, torch.from_numpy(actions), nexts)
+
+    def _encoded(self, looks: Sequence[Look]) -> list[np.ndarray]:
+        """Return the features of looks, and note them there; what was seen is then let go."""
+        new = {look.digest: look for look in looks if look.features is None}
+        known: dict[bytes, np.ndarray] = {}
+        if new:
+            rows = self.encoder.encode(list(new.values()))
+            rows = check_features(rows, (len(new), STATE_DIMS), self.encoder.name, self.name)
+            known = {digest: row.copy() for digest, row in zip(new, rows, strict=True)}  # none keeps them all
+        for digest, row in known.items():
+            self._features.put(digest, row)
+        for look in looks:
+            if look.features is None:
+                look.features, look.seen = known[look.digest], None
+        return [look.features for look in looks if look.features is not None]
 
 
 def _key(before: Look, action: str, after: Look) -> bytes:

@@ -11,8 +11,9 @@ from torch.nn import functional
 from pixelis.errors import RewardError
 from pixelis.rewards.controllable import ControllableFeatures
 from pixelis.rewards.curiosity_settings import CuriositySettings
-from pixelis.rewards.dynamics import InverseModel, LoRADynamicsModel, predict
-from pixelis.rewards.experience import ROW_DIMS, Experience, Rows
+from pixelis.rewards.dynamics import InverseModel, LoRADynamicsModel
+from pixelis.rewards.experience import ROW_DIMS, Experience, Rows, check_packed
+from pixelis.rewards.state_encoder import STATE_DIMS
 
 _WEIGHT_DECAY = 0.01  # of the inverse model only; the forward model's adapters may stay where they are
 
@@ -44,16 +45,14 @@ class CuriosityModel:
                 {"params": list(self.inverse_model.parameters()), "weight_decay": _WEIGHT_DECAY},
             ],
             lr=settings.learning_rate,
+            fused=True,
         )
-        self._folded: list[tuple[torch.Tensor, torch.Tensor]] | None = None
+        self._scorer: Scorer | None = None  # of the model as it is
 
     def rewards(self, rows: Rows) -> torch.Tensor:
         """Return the intrinsic rewards, float32 [n] and at least 0, of transitions."""
-        self._folded = self._folded or self.forward_model.folded()
-        with torch.no_grad():
-            predicted = predict(self._folded, self.features(rows.states), rows.actions)
-            errors = predicted.sub_(self.features(rows.next_states)).square_().mean(1)
-        return errors.mul_(0.5 * self.settings.eta)
+        self._scorer = self._scorer or Scorer(self.forward_model, self.features)
+        return self._scorer.squared_errors(rows).mul_(0.5 * self.settings.eta)
 
     def learn(self, packed: torch.Tensor) -> dict[str, float]:
         """Train on new transitions and on remembered ones; return losses and counts.
@@ -92,7 +91,7 @@ class CuriosityModel:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned, of equal settings."""
+        """Put back what `state` returned, of equal settings; after an error the model is good for nothing."""
         self.forward_model.load_state_dict(state["forward"])
         self.inverse_model.load_state_dict(state["inverse"])
         moments = {int(index): _copies(values) for index, values in state["optimiser"].items()}
@@ -100,9 +99,9 @@ class CuriosityModel:
         self._optimiser.load_state_dict({"state": moments, "param_groups": groups})
         self.features.restore(state["features"])
         self._experience.restore(state["experience"])
-        self._waiting = state["waiting"].clone()
+        self._waiting = check_packed(state["waiting"])
         self._generator.set_state(state["generator"])
-        self.updates, self._folded = int(state["updates"]), None
+        self.updates, self._scorer = int(state["updates"]), None
 
     # ------------------------------------------------------------------ private
 
@@ -112,7 +111,7 @@ class CuriosityModel:
             self._step_gates(rows)
         self.features.count(rows.next_states)
         self._experience.add(fresh)
-        self._folded = None
+        self._scorer = None
         return [self._step_models() for _ in range(updates)]
 
     def _step_gates(self, rows: Rows) -> None:
@@ -147,6 +146,30 @@ class CuriosityModel:
             )
         gates = self.features.gates.mean().item()
         return {"forward_loss": forward, "inverse_loss": inverse, "gates_mean": gates}
+
+
+class Scorer:
+    """The forward model as three plain layers, with adapters, centring and gates folded into them.
+
+    Half as many products, and no copy of the rows: with g the gates and m the mean, W g (s − m) is a product
+    with s, and φ̂ − g (s' − m) is (φ̂ + g m) − g s'.
+    """
+
+    def __init__(self, model: LoRADynamicsModel, features: ControllableFeatures) -> None:
+        (weight, bias), self._middle, (last, last_bias) = model.folded()
+        self._gates = features.gates
+        states = weight[:, :STATE_DIMS] * self._gates
+        self._actions, self._states = weight[:, STATE_DIMS:].t(), states.t()
+        self._bias = bias.detach() - states @ features.mean
+        self._last = (last, last_bias.detach() + self._gates * features.mean)
+
+    def squared_errors(self, rows: Rows) -> torch.Tensor:
+        """Return the mean over dimensions of (φ̂(s') − φ(s'))², float32 [n]."""
+        with torch.no_grad():
+            x = torch.addmm(self._bias, rows.states, self._states).addmm_(rows.actions, self._actions).relu_()
+            x = functional.linear(x, *self._middle).relu_()
+            errors = functional.linear(x, *self._last).addcmul_(rows.next_states, self._gates, value=-1)
+            return torch.linalg.vector_norm(errors, dim=1).square_().div_(STATE_DIMS)
 
 
 def _copies(tensors: Mapping[str, Any]) -> dict[str, Any]:

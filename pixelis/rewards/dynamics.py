@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from pixelis.rewards.features import ACTION_DIMS, STATE_DIMS
+from pixelis.rewards.state_encoder import ACTION_DIMS, STATE_DIMS
 
 HIDDEN_DIMS = 256
 LORA_SCALE = 2.0
@@ -86,18 +86,8 @@ class LoRADynamicsModel(nn.Module):
         return self.layers[-1](x)
 
     def folded(self) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Return weights and biases with the adapters added in, for `predict`."""
+        """Return weights and biases with the adapters added in of each layer."""
         return [layer.folded() for layer in self.layers if isinstance(layer, LoRALinear)]
-
-
-def predict(
-    folded: list[tuple[torch.Tensor, torch.Tensor]], states: torch.Tensor, actions: torch.Tensor
-) -> torch.Tensor:
-    """Return what `LoRADynamicsModel` predicts, without gradients and with half as many products."""
-    x = torch.cat([states, actions], 1)
-    for weight, bias in folded[:-1]:
-        x = functional.linear(x, weight, bias).relu_()
-    return functional.linear(x, *folded[-1])
 
 
 class InverseModel(nn.Module):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from pixelis.rewards.features import ACTION_DIMS, STATE_DIMS
+from pixelis.rewards.state_encoder import ACTION_DIMS, STATE_DIMS
 
 ROW_DIMS = 2 * STATE_DIMS + ACTION_DIMS
 
@@ -27,6 +27,19 @@ class Rows(NamedTuple):
     def unpacked(cls, packed: torch.Tensor) -> Rows:
         """Return the rows of what `packed` returned."""
         return cls(*packed.float().split([STATE_DIMS, ACTION_DIMS, STATE_DIMS], 1))
+
+
+def check_packed(rows: Any) -> torch.Tensor:
+    """Return a copy of packed rows, [n, 1664], that were saved.
+
+    Raises:
+        ValueError: they are none.
+    """
+    good = isinstance(rows, torch.Tensor) and rows.dtype == torch.float16
+    if not good or rows.ndim != 2 or rows.shape[1] != ROW_DIMS or not torch.isfinite(rows).all():
+        found = f"{rows.dtype} {list(rows.shape)}" if isinstance(rows, torch.Tensor) else type(rows).__name__
+        raise ValueError(f"expected finite float16 rows [n, {ROW_DIMS}], got {found}")
+    return rows.clone()
 
 
 class Experience:
@@ -61,5 +74,8 @@ class Experience:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` returned."""
+        rows = check_packed(state["rows"])
         self._added = int(state["added"])
-        self._rows[: len(self)] = state["rows"]
+        if len(rows) != len(self):
+            raise ValueError(f"expected {len(self)} remembered rows, got {len(rows)}")
+        self._rows[: len(self)] = rows

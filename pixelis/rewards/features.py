@@ -1,56 +1,21 @@
-"""States as vectors of 768 numbers: the default encoder, one's own, and pretrained ones by keyword."""
+"""States as vectors of 768 numbers: the default encoder, and encoders by keyword."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from pixelis.errors import ConfigError, MissingDependencyError, RewardError
+from pixelis.errors import ConfigError, RewardError
+from pixelis.rewards.function_encoder import FunctionEncoder, PretrainedEmbedding
 from pixelis.rewards.image_features import PatchProjection, is_image, thumbnail
+from pixelis.rewards.state_encoder import STATE_DIMS, Look, StateEncoder
 from pixelis.rewards.text_features import hash_texts
 
-STATE_DIMS, ACTION_DIMS = 768, 128
 _HALF = STATE_DIMS // 2
 _PRETRAINED = {"sentence-transformer": "all-mpnet-base-v2", "clip": "clip-ViT-L-14"}
-
-Embed = Callable[[Mapping[str, Any]], Any]
-"""From an observation to its embedding: 768 numbers."""
-
-
-@dataclass(slots=True)
-class Look:
-    """What an encoder sees of an observation.
-
-    Attributes:
-        digest: 16 bytes; equal for observations that the encoder cannot tell apart.
-        seen: what it will encode.
-        features: float32 [768] once it has.
-    """
-
-    digest: bytes
-    seen: Any
-    features: np.ndarray | None = None
-
-
-class StateEncoder(Protocol):
-    """Turns observations into features in two steps: a quick look, and the features of many at once."""
-
-    @property
-    def name(self) -> str:
-        """What tells its features from those of another encoder."""
-        ...
-
-    def look(self, observation: Mapping[str, Any]) -> Look:
-        """Return what is seen of an observation."""
-        ...
-
-    def encode(self, looks: Sequence[Look]) -> np.ndarray:
-        """Return the features, float32 [n, 768]."""
-        ...
 
 
 class HashedEncoder:
@@ -58,8 +23,7 @@ class HashedEncoder:
 
     Dimensions 0–383 are the text's hashed words and trigrams, 384–767 the picture's thumbnail (or, where
     there is no picture, numbers under ``value``) through a fixed random projection of each of 16 patches.
-    What an observation does not have is zero. Called with an observation it returns its features, float32
-    [768].
+    What an observation does not have is zero. Called with an observation it returns float32 [768].
 
     Args:
         seed: of the hashes and projections.
@@ -127,7 +91,7 @@ class HashedEncoder:
             return thumbnail(value)
         try:
             numbers = np.asarray(value, dtype=np.float64).reshape(-1)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: a tensor with a gradient
             raise RewardError(
                 f"{self._component}: expected a uint8 picture or numbers in the observation, got "
                 f"{type(value).__name__}; give encoder= a function of such observations"
@@ -135,87 +99,6 @@ class HashedEncoder:
         if not np.isfinite(numbers).all():
             raise RewardError(f"{self._component}: the observation holds NaN or infinity; the env must not")
         return numbers
-
-
-class FunctionEncoder:
-    """Encodes with a function of one's own, called once for each observation that is not in the cache.
-
-    Args:
-        function: ``(observation) -> 768 numbers``, always the same for the same observation.
-        name: what tells it from another; None: its module and name.
-        component: whose errors these are.
-    """
-
-    def __init__(self, function: Embed, name: str | None = None, component: str = "curiosity") -> None:
-        kind = function if hasattr(function, "__qualname__") else type(function)
-        self.name = name or f"{kind.__module__}:{kind.__qualname__}"
-        self._function, self._component = function, component
-
-    def look(self, observation: Mapping[str, Any]) -> Look:
-        """Return the observation with a digest of all that it holds."""
-        digest = blake2b(digest_size=16)
-        for key in sorted(observation):
-            value = observation[key]
-            digest.update(f"\x00{key}\x00{type(value).__name__}\x00".encode("utf-8", "surrogatepass"))
-            if isinstance(value, np.ndarray):
-                digest.update(f"{value.dtype.str}{value.shape}".encode())
-                digest.update(np.ascontiguousarray(value).data)
-            else:
-                digest.update(str(value).encode("utf-8", "surrogatepass"))
-        return Look(digest.digest(), observation)
-
-    def encode(self, looks: Sequence[Look]) -> np.ndarray:
-        """Return the features, float32 [n, 768].
-
-        Raises:
-            RewardError: the function returned something else than 768 finite numbers.
-        """
-        return np.stack([self._embedding(look.seen) for look in looks])
-
-    def _embedding(self, observation: Mapping[str, Any]) -> np.ndarray:
-        embedding = np.asarray(self._function(observation), dtype=np.float32)
-        if embedding.shape != (STATE_DIMS,):
-            raise RewardError(
-                f"{self._component}: expected an embedding of the shape ({STATE_DIMS},), got "
-                f"{embedding.shape}; take an encoder of that size, or project its output"
-            )
-        if not np.isfinite(embedding).all():
-            raise RewardError(f"{self._component}: the embedding of {self.name} holds NaN or infinity")
-        return embedding
-
-
-class PretrainedEmbedding:
-    """Embeds with a sentence-transformers model: its text, and its picture where the model takes pictures.
-
-    Args:
-        model: for example ``all-mpnet-base-v2`` (texts) or ``clip-ViT-L-14`` (texts and pictures); its
-            embeddings must have 768 numbers.
-        pictures: whether the model takes pictures.
-
-    Raises:
-        MissingDependencyError: sentence-transformers is not installed.
-    """
-
-    def __init__(self, model: str, *, pictures: bool) -> None:
-        try:
-            from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"the encoder {model!r} needs sentence-transformers: pip install 'pixelis[text]'"
-            ) from error
-        self._model, self._pictures = SentenceTransformer(model), pictures
-
-    def __call__(self, observation: Mapping[str, Any]) -> np.ndarray:
-        """Return the mean of the unit embeddings of text and picture, scaled to a mean square of about 1."""
-        from PIL import Image
-
-        parts: list[Any] = [str(observation["text"])] if "text" in observation else []
-        if self._pictures and "image" in observation:
-            parts.append(Image.fromarray(observation["image"]))
-        if not parts:
-            raise RewardError(f"the encoder found nothing to embed in the keys {sorted(observation)}")
-        embeddings = [self._model.encode(part, normalize_embeddings=True) for part in parts]
-        return np.mean(embeddings, axis=0) * np.sqrt(STATE_DIMS)
 
 
 def make_encoder(encoder: Any, seed: int = 0, component: str = "curiosity") -> StateEncoder:
@@ -230,6 +113,7 @@ def make_encoder(encoder: Any, seed: int = 0, component: str = "curiosity") -> S
     Raises:
         ConfigError: it is none of these.
         MissingDependencyError: a package is needed that is not installed; the message names the extra.
+        ModelLoadError: a pretrained model cannot be loaded.
     """
     if callable(getattr(encoder, "look", None)) and callable(getattr(encoder, "encode", None)):
         return encoder
@@ -240,7 +124,7 @@ def make_encoder(encoder: Any, seed: int = 0, component: str = "curiosity") -> S
         return HashedEncoder(seed, component)
     if isinstance(encoder, str) and kind in _PRETRAINED:
         model = model or _PRETRAINED[kind]
-        embedding = PretrainedEmbedding(model, pictures=kind == "clip")
+        embedding = PretrainedEmbedding(model, pictures=kind == "clip", component=component)
         return FunctionEncoder(embedding, f"{kind}:{model}", component)
     raise ConfigError(
         f"{component}: unknown encoder {encoder!r}; take 'hashed', 'sentence-transformer[:model]', "

@@ -40,6 +40,9 @@ def thumbnail(image: np.ndarray) -> np.ndarray:
     rows = image[:: max(1, image.shape[0] // _SAMPLED_ROWS)]
     if rows.strides[1:] != (3, 1):
         rows = np.ascontiguousarray(rows)
+    height, width = rows.shape[:2]
+    if height == _SAMPLED_ROWS and width % 2 == 0:  # halving first is a quarter faster
+        rows = cv2.resize(rows, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
     return cv2.resize(rows, (SIDE, SIDE), interpolation=cv2.INTER_AREA)
 
 
@@ -66,7 +69,8 @@ class PatchProjection:
         """Return the features, float32 [n, dims], of thumbnails, uint8 [n, 16, 16, 3]."""
         n, side = len(thumbnails), _PATCH_SIDE
         grid = (thumbnails.astype(np.float32) - 127.5).reshape(n, 4, side, 4, side, 3)
-        patches = grid.transpose(0, 1, 3, 2, 4, 5).reshape(n * PATCHES, -1)
+        patches = grid.transpose(0, 1, 3, 2, 4, 5).reshape(n, PATCHES, -1)
+        # One product a picture: one for all would round differently for different n.
         return (patches @ self._image).reshape(n, self.dims)
 
     def numbers(self, values: np.ndarray) -> np.ndarray:

@@ -187,9 +187,19 @@ class RewardStack:
         """Go back to a state.
 
         Raises:
-            StateError: it is of another version or of other settings; the message names the component.
+            StateError: it is of another version or of other settings; the message names the component, and
+                nothing has changed.
         """
-        state = check_version(state, "reward stack", VERSION)
+        before = self.state()
+        try:
+            self._put(check_version(state, "reward stack", VERSION))
+        except StateError:
+            self._put(before)
+            raise
+
+    # ------------------------------------------------------------------ private
+
+    def _put(self, state: Mapping[str, Any]) -> None:
         parts = {
             name: state_item(state, "reward stack", name) for name in ("terms", "orchestrator", "curriculum")
         }
@@ -206,8 +216,6 @@ class RewardStack:
                 part.restore(parts[name])
         if self.orchestrator is None:
             self.set_weights(state_item(state, "reward stack", "weights"))
-
-    # ------------------------------------------------------------------ private
 
     def _check_orchestrator(self) -> None:
         if self.orchestrator is None:
@@ -258,7 +266,10 @@ class RewardStack:
                 for name in row
             }
             parts[TASK] = Part(after[TASK], after[TASK], after[TASK])
-        return StepReward(float(task) + sum(moved.values()), row, parts)
+        reward = float(task)
+        for value in moved.values():  # one after the other, as wrappers around wrappers do: the same bits
+            reward += value
+        return StepReward(reward, row, parts)
 
 
 def _other_parts(name: str, extra: bool) -> StateError:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 WORD_WEIGHT, TRIGRAM_WEIGHT = 1.0, 0.5
-_PLACES = 64  # letters of a word that count by their place; later ones share places
-_WORD_BYTES = np.array([chr(byte).isalnum() or byte == 0x5F or byte >= 0x80 for byte in range(256)])
-_MIX = tuple(np.uint64(value) for value in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F))
-_SHIFTS = tuple(np.uint64(value) for value in (31, 29, 32))
+_FACTORS = (np.uint32(0x9E3779B1), np.uint32(0x85EBCA77))
+_HALF_BITS, _SHIFT = np.uint32(16), np.uint32(15)
+_BEGIN, _END = b"\x02\x02", b"\x03"
 _TAGGED = re.compile(r"<(tool_call|answer)>.*?</\1>", re.DOTALL)
 
 
@@ -27,9 +26,8 @@ def action_text(turn: str) -> str:
 def hash_texts(texts: Sequence[str], dims: int, seed: int = 0) -> np.ndarray:
     """Return the features of texts, float32 [n, dims], each row of norm √dims.
 
-    Signed feature hashing (Weinberger et al. 2009, arXiv:0902.2206) of a text's words and byte trigrams,
-    where
-    marks for its beginning and end give the empty text features too. The same on every machine and in every
+    Signed feature hashing (Weinberger et al. 2009, arXiv:0902.2206) of a text's words and byte trigrams;
+    marks of its beginning and end give the empty text features too. The same on every machine and in every
     process.
 
     Args:
@@ -39,47 +37,58 @@ def hash_texts(texts: Sequence[str], dims: int, seed: int = 0) -> np.ndarray:
     """
     if not texts:
         return np.zeros((0, dims), np.float32)
-    marked = [b"\x02\x02" + text.encode("utf-8", "surrogatepass") + b"\x03" for text in texts]
-    data = np.frombuffer(b"".join(marked), np.uint8)
-    rows = np.repeat(np.arange(len(marked)), [len(part) for part in marked])
-    salt = _mixed(np.array([2 * seed + 1, 2 * seed + 2], np.uint64))
-    parts = [(*_trigrams(data, rows), TRIGRAM_WEIGHT), (*_words(data, rows), WORD_WEIGHT)]
-    sums = np.zeros(len(texts) * dims)
-    for (codes, owners, weight), key in zip(parts, salt, strict=True):
-        hashes = _mixed(codes ^ key)
-        signs = np.where(hashes >> np.uint64(63), weight, -weight)
-        places = owners * dims + (hashes % np.uint64(dims)).astype(np.int64)
-        sums += np.bincount(places, signs, len(sums))
-    features = sums.reshape(len(texts), dims)
+    parts = [_BEGIN + text.encode("utf-8", "surrogatepass") + _END for text in texts]
+    data = b"".join(parts)
+    bins = 2 * dims  # of each dimension one for what counts up, and one for what counts down
+    rows = np.repeat(np.arange(0, len(parts) * bins, bins), [len(part) for part in parts])
+    words, starts = _words(data)
+    features = np.zeros((len(parts), dims))
+    for codes, owners, weight in (
+        (_trigrams(data), rows, TRIGRAM_WEIGHT),
+        (words, rows[starts], WORD_WEIGHT),
+    ):
+        places = (_mixed(codes + np.uint32(seed)) >> _HALF_BITS) * np.uint32(bins) >> _HALF_BITS
+        counts = np.bincount(owners + places, minlength=len(parts) * bins).reshape(-1, 2, dims)
+        features += weight * (counts[:, 0] - counts[:, 1])
     norms = np.sqrt(np.einsum("nd,nd->n", features, features))
     features *= (np.sqrt(dims) / np.where(norms > 0, norms, 1.0))[:, None]
     return features.astype(np.float32)
 
 
 def _mixed(codes: np.ndarray) -> np.ndarray:
-    """Return well-spread 64-bit hashes of 64-bit codes (multiply and shift, after splitmix64)."""
-    for factor, shift in zip(_MIX, _SHIFTS, strict=False):
-        codes = (codes ^ (codes >> shift)) * factor
-    return codes ^ (codes >> _SHIFTS[2])
+    """Return well-spread hashes, uint32, of codes, uint32 (multiply, shift, multiply)."""
+    hashes = codes * _FACTORS[0]
+    hashes ^= hashes >> _SHIFT
+    hashes *= _FACTORS[1]
+    return hashes
 
 
-def _trigrams(data: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the code and the text of every run of three bytes inside one text."""
-    wide = data.astype(np.uint64)
-    codes = wide[:-2] | wide[1:-1] << np.uint64(8) | wide[2:] << np.uint64(16)
-    inside = rows[:-2] == rows[2:]
-    return codes[inside], rows[:-2][inside]
+def _trigrams(data: bytes) -> np.ndarray:
+    """Return the three bytes from each place on, uint32 [len(data)].
+
+    After the last text comes the mark of a beginning, so that every text has the same runs across its end.
+    """
+    padded = data + _BEGIN + b"\x00"
+    return np.ndarray(len(data), "<u4", padded, strides=(1,)) & np.uint32(0xFFFFFF)
 
 
-def _words(data: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the code and the text of every word: the sum of its bytes' hashes, each with its place."""
-    is_word = _WORD_BYTES[data]
-    starts = np.flatnonzero(is_word[1:] & ~is_word[:-1]) + 1  # a text begins with a mark, never with a word
+def _words(data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """Return a code of each word, uint32 (the sum of its pairs' hashes), and where it begins."""
+    letters = _LETTERS[np.frombuffer(data, np.uint8)].tobytes()
+    pairs = np.ndarray(len(data) - 1, "<u2", letters, strides=(1,))
+    starts = np.flatnonzero(_STARTS[pairs])
     if not len(starts):
-        return np.zeros(0, np.uint64), np.zeros(0, np.int64)
-    places = np.arange(len(data)) - starts[np.cumsum(np.bincount(starts, minlength=len(data))) - 1]
-    values = _BYTE_HASHES[places % _PLACES, data] * is_word
-    return np.add.reduceat(values, starts), rows[starts]
+        return np.zeros(0, np.uint32), starts
+    return np.add.reduceat(_PAIR_HASHES[pairs], starts, dtype=np.uint32), starts
 
 
-_BYTE_HASHES = _mixed(np.arange(1, 1 + _PLACES * 256, dtype=np.uint64) << np.uint64(7)).reshape(_PLACES, 256)
+def _pair_tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tables: byte → itself inside words, else 0; two of those → begins a word, and → hash."""
+    letters = np.array([byte * (chr(byte).isalnum() or byte in b"_" or byte >= 0x80) for byte in range(256)])
+    pairs = np.arange(2**16, dtype=np.uint32)
+    second = pairs >> np.uint32(8)  # the later byte of two, in little-endian order
+    hashes = np.where(second > 0, _mixed(pairs), 0)
+    return letters.astype(np.uint8), (second > 0) & (pairs & np.uint32(255) == 0), hashes.astype(np.uint32)
+
+
+_LETTERS, _STARTS, _PAIR_HASHES = _pair_tables()

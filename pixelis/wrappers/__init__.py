@@ -1,6 +1,7 @@
-"""Gymnasium wrappers: they put the terms of `pixelis.rewards` on any environment and know none by name.
+"""Gymnasium wrappers that put the terms of `pixelis.rewards` on any environment, and one that records it.
 
-Names are imported when they are used; ``import pixelis.wrappers`` stays light.
+Vector twins have the same names in ``pixelis.wrappers.vector``. Names are imported when they are used;
+``import pixelis.wrappers`` stays light.
 """
 
 from __future__ import annotations
@@ -10,17 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pixelis.wrappers.orchestrator import RewardOrchestrator
+    from pixelis.wrappers.record import RecordTrajectory
+    from pixelis.wrappers.recording.files import read_trajectories
+    from pixelis.wrappers.recording.replay import Replayer
+    from pixelis.wrappers.recording.rescore import rescore
     from pixelis.wrappers.stacking import wrap
     from pixelis.wrappers.term_reward import CoherenceReward, CuriosityReward, TermReward, ToolPenalty
 
-__all__ = ["CoherenceReward", "CuriosityReward", "RewardOrchestrator", "TermReward", "ToolPenalty", "wrap"]
+__all__ = [
+    "CoherenceReward",
+    "CuriosityReward",
+    "RecordTrajectory",
+    "Replayer",
+    "RewardOrchestrator",
+    "TermReward",
+    "ToolPenalty",
+    "read_trajectories",
+    "rescore",
+    "wrap",
+]
 
 _HOMES = {
     "CoherenceReward": "term_reward",
     "CuriosityReward": "term_reward",
+    "RecordTrajectory": "record",
+    "Replayer": "recording.replay",
     "RewardOrchestrator": "orchestrator",
     "TermReward": "term_reward",
     "ToolPenalty": "term_reward",
+    "read_trajectories": "recording.files",
+    "rescore": "recording.rescore",
     "wrap": "stacking",
 }
 

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 import gymnasium as gym
 
 from pixelis.rewards.stack import EpisodeMemory, RewardStack
-from pixelis.wrappers.scoring import LEARN_EVERY, TERMS_KEY, Scored, Step
+from pixelis.rewards.weights import TASK, check_number
+from pixelis.wrappers.order import is_orchestrator, is_term, layers
+from pixelis.wrappers.scoring import TASK_KEY, TERMS_KEY, Lessons, Scored, Step, as_text
 
 
 class Scorer(Protocol):
@@ -36,7 +38,8 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         self._scorer = scorer
         self._memory: EpisodeMemory | None = None
         self._observation: Any = None
-        self._unlearnt = 0
+        self._innermost = not any(is_term(layer) or is_orchestrator(layer) for layer in layers(env))
+        self._lessons = Lessons(scorer.stack)
 
     @property
     def stack(self) -> RewardStack:
@@ -58,18 +61,17 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
             RewardError: the env's reward or a term is not finite; the message names the component.
             gymnasium.error.ResetNeeded: there is no episode, or it has ended.
         """
+        said = as_text(action)  # before the env can change it
         observation, reward, terminated, truncated, info = self.env.step(action)
         if self._memory is None:
             raise gym.error.ResetNeeded("the episode has not begun or has ended; call reset() first")
-        step = Step(
-            self._memory, self._observation, action, observation, float(reward), terminated, truncated, info
-        )
+        if self._innermost and TASK_KEY in info:  # the env's own, which is not what this key means
+            info = {key: value for key, value in info.items() if key != TASK_KEY}
+        paid = check_number(reward, TASK)
+        step = Step(self._memory, self._observation, said, observation, paid, terminated, truncated, info)
         (scored,) = self._scorer.score([step])
         self._observation = observation
-        self._unlearnt += 1
-        if step.ended or self._unlearnt >= LEARN_EVERY:
-            self.stack.learn()
-            self._unlearnt = 0
+        self._lessons.count(1, step.ended)
         if step.ended:
             self._memory = None
         return observation, scored.reward, terminated, truncated, _merged(info, scored.info)

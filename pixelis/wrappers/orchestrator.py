@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
+from pixelis.errors import ConfigError
 from pixelis.rewards.curriculum import StageChange, read_curriculum
 from pixelis.rewards.orchestrator import Orchestrator
 from pixelis.rewards.reward_config import check_orchestrator_keys, default_weight, orchestrator_settings
@@ -31,11 +32,13 @@ def orchestrator_scorer(
         ConfigError: a weight, a setting or the curriculum is wrong.
     """
     check_orchestrator_keys(settings)
+    if weights is not None and not isinstance(weights, Mapping):
+        raise ConfigError(f"weights: expected a mapping such as {{'coherence': 0.2}}, got {weights!r}")
     inner = {
         layer.term_name: default_weight(layer.term_key, True)
         if layer.given_weight is None
         else layer.given_weight
-        for layer in layers(env)
+        for layer in reversed(list(layers(env)))
         if is_term(layer)
     }
     orchestrator = Orchestrator({**inner, **(weights or {})}, orchestrator_settings(settings))

@@ -11,7 +11,6 @@ from gymnasium.vector import VectorWrapper
 from pixelis.errors import WrapperOrderError
 
 RIGHT_ORDER = "RecordTrajectory(RewardOrchestrator(ToolPenalty(CoherenceReward(CuriosityReward(env)))))"
-RECORDERS = ("RecordTrajectory", "VectorRecordTrajectory")
 
 
 def layers(env: Any) -> Iterator[Any]:
@@ -29,6 +28,11 @@ def is_term(layer: Any) -> bool:
 def is_orchestrator(layer: Any) -> bool:
     """Return whether a wrapper is one of ours that replaces the reward by a total."""
     return getattr(layer, "reward_role", None) == "orchestrator"
+
+
+def is_recorder(layer: Any) -> bool:
+    """Return whether a wrapper is one of ours that records episodes."""
+    return getattr(layer, "reward_role", None) == "recorder"
 
 
 def check_term_order(env: Any, wrapper: str, name: str) -> None:
@@ -60,7 +64,7 @@ def check_orchestrator_order(env: Any, wrapper: str) -> None:
 def _check_recorders(below: list[Any], wrapper: str) -> None:
     """Refuse a recorder between reward wrappers: it would record neither the task's nor the final reward."""
     for place, layer in enumerate(below):
-        if type(layer).__name__ in RECORDERS and any(map(is_term, below[place:])):
+        if is_recorder(layer) and any(map(is_term, below[place:])):
             _refuse(
                 f"{type(layer).__name__} is between the reward wrappers, inside {wrapper}; put it outside "
                 "all of them to record the final reward, or inside all of them to record the task's"

@@ -45,6 +45,8 @@ class RecordTrajectory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             are intact, the episode is not recorded, and the next one is tried again.
     """
 
+    reward_role = "recorder"
+
     def __init__(
         self,
         env: gym.Env[Any, Any],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import RewardError, WrapperOrderError
-from pixelis.rewards.stack import EpisodeMemory, RewardStack
+from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
 from pixelis.rewards.term import Transition
 from pixelis.rewards.weights import TASK
 
@@ -20,6 +20,48 @@ READ_KEYS = (TASK_KEY, TERMS_KEY, CALLS_KEY)
 
 LEARN_EVERY = 256
 """Steps after which terms learn though no episode has ended, so that endless ones pile nothing up."""
+
+
+class Lessons:
+    """Lets a stack learn: at an episode's end, and after ``LEARN_EVERY`` steps in which none has ended.
+
+    Args:
+        stack: what learns.
+    """
+
+    def __init__(self, stack: RewardStack) -> None:
+        self._stack, self._steps = stack, 0
+
+    def count(self, steps: int, ended: bool) -> None:
+        """Count scored steps, and learn when it is time; ``ended`` tells whether an episode has."""
+        self._steps += steps
+        if ended or self._steps >= LEARN_EVERY:
+            self._stack.learn()
+            self._steps = 0
+
+
+def term_that_needs_calls(stack: RewardStack) -> str | None:
+    """Return the name of the first term that cannot do without tool calls, or None."""
+    return next((name for name, term in stack.terms.items() if getattr(term, "needs_calls", False)), None)
+
+
+def as_text(action: Any) -> str:
+    """Return an action as terms take it.
+
+    Text stays as it is. Of anything else it is what ``str`` makes of it with NumPy's scalars as Python's
+    numbers, so that an action gives the same text before and after it was recorded.
+    """
+    return action if isinstance(action, str) else str(_plain(action))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return (list if isinstance(value, list) else tuple)(_plain(each) for each in value)
+    return value
 
 
 def as_mapping(observation: Any) -> Mapping[str, Any]:
@@ -35,6 +77,21 @@ def as_mapping(observation: Any) -> Mapping[str, Any]:
     if isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim == 3:
         return {"image": observation}
     return {"value": observation}
+
+
+def reported_terms(info: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return ``info["reward_terms"]``, empty where there is none.
+
+    Raises:
+        RewardError: it is no mapping.
+    """
+    reported = info.get(TERMS_KEY)
+    if reported is not None and not isinstance(reported, Mapping):
+        raise RewardError(
+            f"{TERMS_KEY}: expected info['{TERMS_KEY}'] to be a mapping of name to value, got {reported!r}; "
+            "the wrappers report there, let the env use another key"
+        )
+    return reported or {}
 
 
 @dataclass(frozen=True)
@@ -62,32 +119,33 @@ class Step:
         """Whether this was the episode's last step."""
         return self.terminated or self.truncated
 
-    def transition(self, needs_calls: str | None) -> ReportedTransition:
+    def transition(self, component: str, needs_calls: bool) -> ReportedTransition:
         """Return the step as terms take it.
 
         Args:
-            needs_calls: name of a term that cannot do without tool calls, or None.
+            component: whose errors these are.
+            needs_calls: whether it cannot do without tool calls.
 
         Raises:
             RewardError: ``info`` has no tool calls but a term needs them, or they are no list of records.
         """
         calls = self.info.get(CALLS_KEY)
-        if calls is None and needs_calls is not None:
+        if calls is None and needs_calls:
             raise RewardError(
-                f"{needs_calls}: info has no 'tool_calls'; this term needs an env that puts the records of "
+                f"{component}: info has no 'tool_calls'; this term needs an env that puts the records of "
                 "each step's calls there (an empty list for none), see pixelis.rewards.term.Transition"
             )
         calls = () if calls is None else calls
         if not isinstance(calls, Sequence) or not all(isinstance(call, Mapping) for call in calls):
-            raise RewardError(f"{needs_calls}: info['tool_calls'] must be a list of records, got {calls!r}")
+            raise RewardError(f"{component}: info['tool_calls'] must be a list of records, got {calls!r}")
         return ReportedTransition(
             as_mapping(self.observation),
-            self.action if isinstance(self.action, str) else str(self.action),
+            as_text(self.action),
             as_mapping(self.next_observation),
             tuple(calls),
             self.terminated,
             self.truncated,
-            self.info.get(TERMS_KEY) or {},
+            reported_terms(self.info),
         )
 
 
@@ -108,18 +166,18 @@ class TermScorer:
 
     def __init__(self, stack: RewardStack) -> None:
         self.stack = stack
-        ((self.name, term),) = stack.terms.items()
-        self._needs_calls = self.name if getattr(term, "needs_calls", False) else None
+        (self.name,) = stack.terms
+        self._needs_calls = term_that_needs_calls(stack) is not None
 
     def score(self, steps: Sequence[Step]) -> list[Scored]:
         """Return reward + weight × value of each step, and the raw value for its ``info``."""
         for step in steps:
-            if self.name in (step.info.get(TERMS_KEY) or {}):
+            if self.name in reported_terms(step.info):
                 raise RewardError(
                     f"{self.name}: the env or a wrapper inside it already reports a term of this name; "
                     f"give this one another, for example name='{self.name}_2'"
                 )
-        batch = [(step.memory, step.transition(self._needs_calls), step.reward) for step in steps]
+        batch = [(step.memory, step.transition(self.name, self._needs_calls), step.reward) for step in steps]
         return [
             Scored(
                 scored.reward,
@@ -148,22 +206,23 @@ class OrchestratorScorer:
             if TASK_KEY in step.info and not self.stack.terms:
                 raise WrapperOrderError(
                     "RewardOrchestrator: reward wrappers inside the environments report the terms "
-                    f"{sorted(step.info.get(TERMS_KEY) or {})}; name those to use, for example "
+                    f"{sorted(reported_terms(step.info))}; name those to use, for example "
                     "RewardOrchestrator(envs, weights={'coherence': 0.2})"
                 )
+        tasks = [float(step.info.get(TASK_KEY, step.reward)) for step in steps]
         batch = [
-            (step.memory, step.transition(None), float(step.info.get(TASK_KEY, step.reward)))
-            for step in steps
+            (step.memory, step.transition("RewardOrchestrator", False), task)
+            for step, task in zip(steps, tasks, strict=True)
         ]
         return [
-            Scored(
-                scored.reward,
-                {PARTS_KEY: {name: part.to_json() for name, part in scored.parts.items()}}
-                if scored.parts
-                else {},
-            )
-            for scored in self.stack.score(batch)
+            Scored(scored.reward, {TASK_KEY: task, **_parts_info(scored)})
+            for task, scored in zip(tasks, self.stack.score(batch), strict=True)
         ]
+
+
+def _parts_info(scored: StepReward) -> dict[str, Any]:
+    parts = {name: part.to_json() for name, part in scored.parts.items()}
+    return {PARTS_KEY: parts} if parts else {}
 
 
 class ReportedTerm:

@@ -7,12 +7,16 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
+from pixelis.errors import ConfigError, suggest
 from pixelis.rewards.reward_config import RewardConfig, TermEntry, read_rewards
 from pixelis.rewards.weights import TASK
-from pixelis.wrappers import orchestrator, term_reward
+from pixelis.wrappers import orchestrator, record, term_reward
 from pixelis.wrappers.vector import orchestrator as vector_orchestrator
+from pixelis.wrappers.vector import record as vector_record
 from pixelis.wrappers.vector import term_reward as vector_term_reward
 
+RECORD = "record"
+_RECORD_SETTINGS = ("folder", "images", "every", "max_bytes")
 _CLASSES = {"curiosity": "CuriosityReward", "coherence": "CoherenceReward", "penalty": "ToolPenalty"}
 
 
@@ -25,25 +29,44 @@ def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str]
 
     Args:
         env: a Gymnasium environment, or a vector environment, which gets the vector twins.
-        values: see ``pixelis.rewards.reward_config.read_rewards``.
+        values: see ``pixelis.rewards.reward_config.read_rewards``. Here it may also have ``record``, the
+            keywords of ``RecordTrajectory``, which then records what all the others pay.
         available_metrics: what ``observe`` will be given, where there is a curriculum.
 
     Raises:
         ConfigError: a name or a setting is unknown or out of range; the message names it.
     """
-    config = read_rewards(values)
-    terms, top = (term_reward, orchestrator)
+    recording = _recording(values)
+    config = read_rewards(
+        {key: values[key] for key in values if key != RECORD} if isinstance(values, Mapping) else values
+    )
+    terms, top, recorder = term_reward, orchestrator, record
     if isinstance(env, VectorEnv):
-        terms, top = (vector_term_reward, vector_orchestrator)
+        terms, top, recorder = vector_term_reward, vector_orchestrator, vector_record
     for entry in config.terms:
         env = _add(terms, env, entry)
-    return env if config.orchestrator is None else _orchestrate(top, env, config, available_metrics)
+    if config.orchestrator is not None:
+        env = _orchestrate(top, env, config, available_metrics)
+    return env if recording is None else recorder.RecordTrajectory(env, **recording)
 
 
 def _add(module: Any, env: Any, entry: TermEntry) -> Any:
     if entry.name in _CLASSES:
         return getattr(module, _CLASSES[entry.name])(env, weight=entry.weight, **entry.settings)
     return module.TermReward(env, entry.name, weight=entry.weight, **entry.settings)
+
+
+def _recording(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the recorder's keywords, or None where nothing is to be recorded."""
+    given = values.get(RECORD) if isinstance(values, Mapping) else None
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or "folder" not in given:
+        raise ConfigError(f"rewards: record takes a mapping such as {{folder: recordings}}, got {given!r}")
+    for key in given:
+        if key not in _RECORD_SETTINGS:
+            raise ConfigError(f"rewards: record has no setting {key!r}.{suggest(str(key), _RECORD_SETTINGS)}")
+    return dict(given)
 
 
 def _orchestrate(module: Any, env: Any, config: RewardConfig, available_metrics: Collection[str]) -> Any:

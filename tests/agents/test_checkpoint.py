@@ -16,6 +16,7 @@ from pixelis.agents.checkpoint import (
     latest_checkpoint,
     list_checkpoints,
     save_checkpoint,
+    save_named,
     step_of,
     verify_checkpoint,
 )
@@ -91,6 +92,35 @@ def test_damage_is_found_and_told_in_one_line(tmp_path, damage, message):
         latest_checkpoint(tmp_path)
     assert f"go on from {older.name}" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_one_with_a_name_is_kept_until_a_run_goes_back_to_before_it(tmp_path):
+    save_checkpoint(tmp_path, 3, writer(b"abc"), keep=1)
+    assert save_named(tmp_path, "a/b c", 3, writer(b"old")).name == "stage-a_b_c"
+    named = save_named(tmp_path, "a/b c", 5, writer(b"new"))  # a later one takes its place
+    save_checkpoint(tmp_path, 6, writer(b"abc"), keep=1)
+    assert names(tmp_path) == ["stage-a_b_c", "step-00000006"]
+    verify_checkpoint(named)
+    assert step_of(named) == 5 and latest_checkpoint(tmp_path).name == "step-00000006"
+    discard_after(tmp_path, 5)
+    assert names(tmp_path) == ["stage-a_b_c"]
+    discard_after(tmp_path, 4)
+    assert names(tmp_path) == []
+
+
+def test_one_with_a_name_survives_a_writer_that_fails(tmp_path):
+    named = save_named(tmp_path, "full", 2, writer(b"old"))
+
+    def broken(folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OutputError, match="No space left on device"):
+        save_named(tmp_path, "full", 4, broken)
+    verify_checkpoint(named)
+    assert step_of(named) == 2
+    (named / "manifest.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="has no step"):
+        step_of(named)
 
 
 def test_no_checkpoint(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pixelis.agents.grpo.term_rewards import build_rewards
 from pixelis.cli.train import read_settings
 from pixelis.envs.registration import check_env_id
 
@@ -21,3 +22,4 @@ def test_it_is_accepted(path):
     config, resume = read_settings(["--config", str(path)])
     assert resume is None
     assert check_env_id(config.env) == config.env
+    assert (build_rewards(config.rewards) is not None) == ("rewards:" in path.read_text())

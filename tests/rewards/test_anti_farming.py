@@ -1,7 +1,8 @@
 """No shipped weights pay for farming: on ZoomRead, no failure outscores a success, and no exploit the oracle.
 
 Every policy plays the real environment once; the recorded steps are then scored under every weight set that
-is shipped. Novelty is a term that never gets bored within an episode, so worse than any trained curiosity.
+is shipped: with curiosity itself, and with a novelty that no other episode makes less, so worse than any
+curiosity that learns.
 """
 
 from __future__ import annotations
@@ -132,8 +133,11 @@ def weight_sets():
     return sets
 
 
-def terms():
-    return [Novelty(), make_term("coherence"), make_term("penalty")]
+NOVELTIES = {"greedy": Novelty, "learnt": lambda: make_term("curiosity")}
+
+
+def terms(novelty):
+    return [NOVELTIES[novelty](), make_term("coherence"), make_term("penalty")]
 
 
 def check(returns, episodes):
@@ -165,9 +169,10 @@ def test_the_policies_do_what_they_are_for(played):
 @pytest.mark.parametrize("name", weight_sets())
 @pytest.mark.parametrize("normalise_task", [False, True])
 @pytest.mark.parametrize("warm", [False, True])
-def test_under_an_orchestrator(played, name, normalise_task, warm):
+@pytest.mark.parametrize("novelty", NOVELTIES)
+def test_under_an_orchestrator(played, name, normalise_task, warm, novelty):
     settings = OrchestratorSettings(normalise_task=normalise_task)
-    stack = RewardStack(terms(), Orchestrator(weight_sets()[name], settings))
+    stack = RewardStack(terms(novelty), Orchestrator(weight_sets()[name], settings))
     if warm:
         scored(stack, played)
         stack.learn()
@@ -178,11 +183,22 @@ SUBSETS = [names for size in (1, 2, 3) for names in itertools.combinations(ALONE
 
 
 @pytest.mark.parametrize("names", SUBSETS, ids="+".join)
-def test_without_an_orchestrator(played, names):
-    stack = RewardStack(
-        [term for term in terms() if term.name in names], None, {name: ALONE_WEIGHTS[name] for name in names}
-    )
+@pytest.mark.parametrize("novelty", NOVELTIES)
+def test_without_an_orchestrator(played, names, novelty):
+    chosen = [term for term in terms(novelty) if term.name in names]
+    stack = RewardStack(chosen, None, {name: ALONE_WEIGHTS[name] for name in names})
     check(scored(stack, played), played)
+
+
+def test_an_exploit_bores_while_it_is_repeated(played):
+    """Whatever novelty an exploit finds, it finds less of it each time."""
+    term = make_term("curiosity")
+    steps = [step for one in played if one.policy == "zoom_in_and_out" for step, _ in one.steps]
+    worth = []
+    for _ in range(12):
+        worth.append(sum(term.score([(term.begin(), step) for step in steps])))
+        term.learn()
+    assert worth[-1] < 0.2 * worth[0]
 
 
 def test_farming_would_pay_without_these_bounds(played):
@@ -200,7 +216,7 @@ def test_farming_would_pay_without_these_bounds(played):
 
 def test_through_the_wrappers_while_the_statistics_move():
     env = ZoomReadEnv(reader="truth", difficulty=1, max_turns=TURNS)
-    shaped = wrap(env, {"coherence": {}, "penalty": {}, "warmup": 5})
+    shaped = wrap(env, {"curiosity": {}, "coherence": {}, "penalty": {}, "warmup": 5})
     won, lost = [], []
     for seed in range(4):
         for name in ("oracle", "idle", "pair_bonus", "answer_early", "oracle"):

@@ -285,3 +285,21 @@ def test_the_stack_shows_the_curriculum_its_own_metrics():
     assert change is not None
     assert (change.stage, change.previous, change.step) == ("two", "one", 2)
     assert stack.weights == {"task": 0.5, "penalty": 0.2}
+
+
+def test_a_state_that_is_refused_late_changes_nothing():
+    values = {"curiosity": {}, "coherence": {}, "curriculum": STEP_CURRICULUM}
+    mine, other = build_stack(values), build_stack(values)
+    step = Transition({"text": "a"}, "look", {"text": "b"}, (), terminated=True)
+    for _ in range(3):
+        other.score([(other.begin(), step, 1.0)])
+        other.learn()
+    state = other.state()
+    state["curriculum"] = {**state["curriculum"], "stages": ["others"]}
+    before = mine.score([(mine.begin(), step, 1.0)])[0]
+    with pytest.raises(StateError, match="curriculum"):
+        mine.restore(state)
+    assert mine.score([(mine.begin(), step, 1.0)])[0] == before
+    assert mine.state()["orchestrator"]["statistics"] != other.state()["orchestrator"]["statistics"]
+    mine.restore(other.state())
+    assert mine.state()["orchestrator"] == other.state()["orchestrator"]

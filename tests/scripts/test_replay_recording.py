@@ -11,7 +11,7 @@ import pytest
 import toy_env  # noqa: F401
 
 from pixelis.cli import FAILED, USER_MISTAKE, replay
-from pixelis.wrappers.record import RecordTrajectory
+from pixelis.wrappers import RecordTrajectory
 from pixelis.wrappers.recording.files import recording_files
 
 HERE = Path(__file__).parent
@@ -94,6 +94,8 @@ def test_other_rewards(recording, rewards, capsys):
     returns = [(row["old_return"], round(row["new_return"], 9)) for row in table["episodes"]]
     # two right letters pay 2 and have a character each; "nothing" has seven, and the third plays one turn
     assert returns == [(2.0, 2 + 0.5 * 2 / 20), (0.0, 0.5 * 14 / 20), (0.0, 0.5 * 7 / 20)]
+    assert table["episodes"][0]["parts"]["task"] == {"raw": 2.0, "normalised": 2.0, "weighted": 2.0}
+    assert table["episodes"][2]["parts"] == {}  # cut off
     summary = table["summary"]
     assert summary["old_mean"] == pytest.approx(2 / 3) and summary["new_mean"] == pytest.approx(2.575 / 3)
     assert summary["worst_succeeding"] == pytest.approx(2.05) and summary["best_failing"] == pytest.approx(
@@ -108,6 +110,14 @@ def test_mistakes_are_one_line(recording, rewards, capsys, tmp_path):
     (tmp_path / "blank.jsonl").write_text("\n")
     (tmp_path / "broken.yaml").write_text("a: [")
     (tmp_path / "file").write_text("")
+    files = {
+        "none": "",
+        "typo": "coherense: {}",
+        "calls": "coherence: {weight: -1}",
+        "stages": "coherence: {}\ncurriculum: steps",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
     mistakes = {
         (): "give a recording before the flags",
         ("nowhere.jsonl",): "no file or folder at 'nowhere.jsonl'",
@@ -115,8 +125,12 @@ def test_mistakes_are_one_line(recording, rewards, capsys, tmp_path):
         ("blank.jsonl",): "holds no episode",
         ("blank.jsonl", "--rescore", rewards): "holds no episode",
         (recording, "--env", "Pixelis/ZoomReed-v0"): "Did you mean 'Pixelis/ZoomRead-v0'?",
-        (recording, "--rescore", "none.yaml"): "there is none at 'none.yaml'",
+        (recording, "--rescore", "absent.yaml"): "there is none at 'absent.yaml'",
         (recording, "--rescore", "broken.yaml"): "'broken.yaml' is not YAML",
+        (recording, "--rescore", "none.yaml"): "expected a mapping",
+        (recording, "--rescore", "typo.yaml"): "Did you mean 'coherence'?",
+        (recording, "--rescore", "calls.yaml"): "weight of coherence: expected a finite number of at least 0",
+        (recording, "--rescore", "stages.yaml"): "leave out curriculum",
         (recording, "--rescor", "x"): "Did you mean '--rescore'?",
         (recording, "--rows", "-1"): "rows must be an integer in [0, inf)",
     }

@@ -13,7 +13,14 @@ from calling_env import CallingEnv
 from gymnasium.utils.env_checker import check_env
 
 from pixelis.errors import ConfigError, RewardError, WrapperOrderError
-from pixelis.wrappers import CoherenceReward, RewardOrchestrator, TermReward, ToolPenalty
+from pixelis.wrappers import (
+    CoherenceReward,
+    RecordTrajectory,
+    RewardOrchestrator,
+    TermReward,
+    ToolPenalty,
+    read_trajectories,
+)
 from pixelis.wrappers.scoring import as_mapping
 
 
@@ -155,7 +162,8 @@ def test_a_pickled_environment_goes_on_the_same():
 
 def test_importing_the_wrappers_is_light():
     code = (
-        "import sys, pixelis.wrappers as w, pixelis.wrappers.vector as v; w.ToolPenalty, w.wrap, v.TermReward"
+        "import sys, pixelis.wrappers as w, pixelis.wrappers.vector as v;"
+        "[getattr(home, name) for home in (w, v) for name in home.__all__]"
     )
     code += "; print(*[name for name in ('torch', 'cv2', 'transformers', 'PIL') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -163,11 +171,6 @@ def test_importing_the_wrappers_is_light():
 
 
 # ---------------------------------------------------------------------- order and bad input
-
-
-def named(name, env):
-    """A wrapper of another class name, as a recorder's."""
-    return type(name, (gym.Wrapper,), {})(env)
 
 
 @pytest.mark.parametrize(
@@ -180,11 +183,11 @@ def named(name, env):
         (lambda env: ToolPenalty(gym.wrappers.OrderEnforcing(ToolPenalty(env))), "'penalty' is there twice"),
         (lambda env: RewardOrchestrator(RewardOrchestrator(env)), "two RewardOrchestrators"),
         (
-            lambda env: RewardOrchestrator(named("RecordTrajectory", ToolPenalty(env))),
+            lambda env: RewardOrchestrator(RecordTrajectory(ToolPenalty(env), "unused")),
             "RecordTrajectory is between the reward wrappers",
         ),
         (
-            lambda env: CoherenceReward(named("RecordTrajectory", ToolPenalty(env))),
+            lambda env: CoherenceReward(RecordTrajectory(ToolPenalty(env), "unused")),
             "RecordTrajectory is between the reward wrappers, inside CoherenceReward",
         ),
     ],
@@ -195,9 +198,12 @@ def test_a_wrong_order_names_the_right_one(build, message):
     assert "RecordTrajectory(RewardOrchestrator(ToolPenalty(" in str(caught.value)
 
 
-def test_recorders_may_be_at_the_bottom_or_on_top():
-    env = named("RecordTrajectory", ToolPenalty(named("RecordTrajectory", CallingEnv())))
-    assert play(env, "right")[0][0] == 1.0
+def test_recorders_may_be_at_the_bottom_or_on_top(tmp_path):
+    env = RecordTrajectory(ToolPenalty(RecordTrajectory(CallingEnv(), tmp_path / "in")), tmp_path / "out")
+    assert play(env, "TRACK", "right")[0][0] == pytest.approx(-0.008)
+    env.close()
+    inside, outside = (next(read_trajectories(tmp_path / name)).total_reward for name in ("in", "out"))
+    assert inside == 1.0 and outside == pytest.approx(1 - 0.008)
 
 
 @pytest.mark.parametrize("wrapper", [CoherenceReward, ToolPenalty])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pixelis.agents.grpo.algorithm_checks import check_algorithm
 from pixelis.agents.grpo.loss_checks import check_loss_options
@@ -11,7 +11,7 @@ from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, RolloutRunSettings
 from pixelis.agents.settings import digest_of
 
-BATCH, LOSS, PPO = "Batch", "Loss", "PPO"
+REWARDS, BATCH, LOSS, PPO = "Rewards", "Batch", "Loss", "PPO"
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TrainConfig(RolloutRunSettings):
         ConfigError: a value has the wrong type, lies outside its bounds, or does not go with another.
     """
 
-    headings = (TASK, MODEL, ROLLOUT, BATCH, UPDATE, LOSS, PPO, EVALUATION, RUN)
+    headings = (TASK, MODEL, ROLLOUT, REWARDS, BATCH, UPDATE, LOSS, PPO, EVALUATION, RUN)
 
     quantization: Literal["none", "8bit", "4bit"] = option(
         MODEL, "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only"
@@ -38,6 +38,10 @@ class TrainConfig(RolloutRunSettings):
         "longest env call; an episode whose env is later is left out; none: no limit",
         "(0, inf)",
         identity=False,
+    )
+
+    rewards: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        REWARDS, dict, "reward terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'"
     )
 
     algorithm: Literal["grpo", "ppo"] = option(

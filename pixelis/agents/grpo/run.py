@@ -9,6 +9,7 @@ from pixelis.agents.evaluate import Evaluation
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
+from pixelis.agents.grpo.term_rewards import build_rewards
 from pixelis.agents.grpo.trainer import Trainer, update_settings
 from pixelis.agents.policy import Policy
 from pixelis.agents.run import Run, load_policy
@@ -26,6 +27,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
     def open_env(cls, config: TrainConfig) -> TaskEnv:
         """Return the environment; a wrong name or setting is told before anything slow begins."""
         update_settings(config)
+        build_rewards(config.rewards)
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
         batch_settings(config, env)
         return env

@@ -20,6 +20,7 @@ from pixelis.agents.grpo.no_signal import NoSignal
 from pixelis.agents.grpo.refill import Played, play_step
 from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
+from pixelis.agents.grpo.term_rewards import TermRewards
 from pixelis.agents.grpo.update import UpdateSettings
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.policy import Policy
@@ -58,7 +59,8 @@ class Trainer(Stepper[TrainConfig]):
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._no_signal = MovingMeans(), NoSignal()
-        self._collector = Collector(env.make, env_threads=config.env_threads)
+        self.rewards = TermRewards(config.rewards)
+        self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
             config.top_p,
@@ -90,16 +92,19 @@ class Trainer(Stepper[TrainConfig]):
         played = self._play(number)
         batch = self._learner.batch(played, number)
         self._no_signal.note(batch, played.episodes)
-        row = episode_metrics(played.episodes) | self._rollout_metrics(batch)
+        row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
         row |= self._learner.update(batch, played, number)
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row["success/slope100"] = self._success.slope(100)
+        row |= self.rewards.observe(number, row)
         self._last = played.episodes, batch
         return row
 
     def after_step(self) -> None:
-        """Write sample episodes where it is time to."""
+        """Write sample episodes where it is time to, and a checkpoint where the curriculum has moved on."""
+        if self.rewards.change is not None:
+            self.save_named(self.rewards.change.stage)
         if self.finished_steps % self.config.trajectories_every == 0 or self.finished_steps == 1:
             self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
 
@@ -143,10 +148,12 @@ class Trainer(Stepper[TrainConfig]):
     def write_more(self, folder: Path) -> None:
         """Write what the algorithm keeps."""
         self._learner.write(folder)
+        self.rewards.write(folder)
 
     def read_more(self, folder: Path) -> None:
         """Take over what `write_more` wrote."""
         self._learner.restore(folder)
+        self.rewards.restore(folder)
 
     # ------------------------------------------------------------------ phases
 
@@ -185,6 +192,7 @@ class Trainer(Stepper[TrainConfig]):
             "rollout/timeouts": stats.timeouts,
             "time/generation": stats.generation_seconds,
             "time/env": stats.env_seconds,
+            "time/rewards": stats.reward_seconds,
         }
 
 

@@ -89,7 +89,7 @@ class Replayer:
 
         Args:
             trajectory: the recorded episode.
-            keep: called with the digest and the array of everything in an observation that has one.
+            keep: called with the digest and the array of everything that has one.
 
         Raises:
             UnknownEnvError, RecordingError: as in `check`.

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pixelis.errors import RecordingError
-from pixelis.rewards.term import Transition
+from pixelis.errors import RecordingError, RewardError
+from pixelis.rewards.orchestrator import Part
+from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
+from pixelis.rewards.weights import TASK
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
 from pixelis.wrappers.recording.replay import Replayer
 from pixelis.wrappers.recording.trajectory import Step, Trajectory
-from pixelis.wrappers.recording.values import decode
+from pixelis.wrappers.recording.values import decode, tag_of
+from pixelis.wrappers.scoring import CALLS_KEY, TASK_KEY, Lessons, term_that_needs_calls
+from pixelis.wrappers.scoring import Step as Played
 
-TASK = "task"
-
-
-class StepScore(Protocol):
-    """What a step is worth: ``reward``, and the raw values of its ``terms``."""
-
-    @property
-    def reward(self) -> float:
-        """What the step pays."""
-        ...
-
-    @property
-    def terms(self) -> Mapping[str, float]:
-        """Term → raw value."""
-        ...
-
-
-class Scorer(Protocol):
-    """Turns steps into rewards, as a stack of reward terms does."""
-
-    def begin(self) -> Any:
-        """Return the memory of an episode that begins."""
-        ...
-
-    def score(self, batch: Sequence[tuple[Any, Transition, float]], /) -> Sequence[StepScore]:
-        """Return the rewards of steps of different episodes: memory, transition, the env's own reward."""
-        ...
-
-    def learn(self) -> dict[str, float]:
-        """Learn from what was scored; return metrics."""
-        ...
+Load = Callable[[Mapping[str, Any]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -57,7 +31,9 @@ class Rescored:
         steps: number of steps.
         old_return: sum of the recorded rewards.
         new_return: sum of the new ones.
+        new_rewards: the new reward of each step.
         terms: the task's reward and each new term's raw values, summed over the episode.
+        parts: component → raw, normalised and weighted, of an episode that ended; empty for a cut-off one.
         images_from: where pictures came from: ``files``, ``env`` (it was played again), or None where no
             term looked at one.
     """
@@ -71,65 +47,84 @@ class Rescored:
     steps: int
     old_return: float
     new_return: float
+    new_rewards: tuple[float, ...]
     terms: Mapping[str, float]
+    parts: Mapping[str, Part]
     images_from: str | None
 
 
 def rescore(
-    trajectories: Iterable[Trajectory], scorer: Scorer, replayer: Replayer | None = None
+    trajectories: Iterable[Trajectory], stack: RewardStack, replayer: Replayer | None = None
 ) -> Iterator[Rescored]:
-    """Yield each episode's return under other rewards, in order; the scorer learns after each.
+    """Yield each episode's return under other rewards, in order.
+
+    What is paid is, bit for bit, what the wrappers of the same rewards pay an env that plays these episodes
+    in this order: terms learn and statistics move after each episode, and an unfinished one gets no last
+    step. (A vector's twins score several episodes at once; here they come one after the other.)
 
     Text, tool calls and small arrays come out of the recording. A picture is fetched when a term looks at it:
-    from its file where there is one, else by playing the episode again. The last step of an unfinished
-    episode counts as truncated.
+    from its file where there is one, else by playing the episode again.
 
     Args:
         trajectories: recorded episodes.
-        scorer: the new rewards.
+        stack: the new rewards, for example of ``pixelis.rewards.stack.build_stack``.
         replayer: plays episodes again for their pictures.
 
     Raises:
-        RewardError: a term gave, or the recording holds, a number that is not finite.
+        RewardError: a term gave, or the recording holds, a number that is not finite; or a term needs tool
+            calls and there are none.
         RecordingError: a picture cannot be had.
     """
+    lessons = Lessons(stack)
     with replayer or Replayer() as playing:
         for trajectory in trajectories:
-            yield _rescore(trajectory, scorer, playing)
-            scorer.learn()
+            yield _rescore(trajectory, stack, lessons, _Pictures(trajectory, playing))
 
 
 def task_reward(step: Step, trajectory: Trajectory) -> float:
-    """Return what the task itself paid for a step.
+    """Return what the env itself paid for a step.
 
-    That is the recorded reward, unless reward wrappers of Pixelis lay below the recorder: then the term
-    ``task`` of ``info["reward_terms"]``, 0 where a step has none.
+    That is ``info["reward_task"]``, which reward wrappers below the recorder put there, and the recorded
+    reward where none lay below.
+
+    Raises:
+        RecordingError: it is no number.
     """
-    if not _is_shaped(trajectory):
+    if TASK_KEY not in step.info or not _is_wrapped(trajectory):
         return step.reward
-    terms = step.info.get("reward_terms")
-    return float(decode(terms.get(TASK, 0.0))) if isinstance(terms, dict) else 0.0
+    value = decode(step.info[TASK_KEY])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise RecordingError(
+            f"{trajectory.path}, line {trajectory.line}: {TASK_KEY} must be a number, got {value!r}; "
+            "the line is damaged, record again"
+        )
+    return float(value)
 
 
 # ---------------------------------------------------------------------- private
 
 
-def _is_shaped(trajectory: Trajectory) -> bool:
-    wrappers = trajectory.env.get("wrappers") or []
-    ours = any(str(one.get("entry_point", "")).startswith("pixelis.wrappers") for one in wrappers)
-    return ours or bool((trajectory.env.get("vector") or {}).get("wrappers"))
+def _is_wrapped(trajectory: Trajectory) -> bool:
+    """Return whether wrappers may lie below the recorder; an env's own ``reward_task`` means nothing."""
+    env = trajectory.env
+    below = env.get("wrappers") or (env.get("vector") or {}).get("wrappers")
+    return bool(below) or env.get("id") is None
 
 
-def _rescore(trajectory: Trajectory, scorer: Scorer, replayer: Replayer) -> Rescored:
-    pictures = _Pictures(trajectory, replayer)
-    memory = scorer.begin()
-    new, sums = 0.0, {TASK: 0.0}
-    for transition, step in zip(_transitions(trajectory, pictures), trajectory.steps, strict=True):
-        task = task_reward(step, trajectory)
-        (score,) = scorer.score([(memory, transition, task)])
-        new += score.reward
-        for name, value in {TASK: task, **score.terms}.items():
+def _rescore(trajectory: Trajectory, stack: RewardStack, lessons: Lessons, pictures: _Pictures) -> Rescored:
+    memory = stack.begin()
+    scores: list[StepReward] = []
+    sums = {TASK: 0.0}
+    for number, played in enumerate(_steps(trajectory, memory, pictures.load), start=1):
+        try:
+            score = _score(stack, played)
+        except RewardError as error:
+            raise RewardError(f"{trajectory.path}, line {trajectory.line}, step {number}: {error}") from error
+        lessons.count(1, played.ended)
+        scores.append(score)
+        for name, value in {TASK: played.reward, **score.terms}.items():
             sums[name] = sums.get(name, 0.0) + value
+    rewards = tuple(score.reward for score in scores)
     return Rescored(
         recorder=trajectory.recorder,
         episode=trajectory.episode,
@@ -139,46 +134,75 @@ def _rescore(trajectory: Trajectory, scorer: Scorer, replayer: Replayer) -> Resc
         finished=trajectory.finished,
         steps=len(trajectory.steps),
         old_return=trajectory.total_reward,
-        new_return=new,
+        new_return=float(sum(rewards)),
+        new_rewards=rewards,
         terms=sums,
+        parts=scores[-1].parts if scores else {},
         images_from=pictures.source,
     )
 
 
-def _transitions(trajectory: Trajectory, pictures: _Pictures) -> Iterator[Transition]:
-    before = _Observation(trajectory.start.row["observation"], pictures)
-    for number, step in enumerate(trajectory.steps):
-        after = _Observation(step.row["observation"], pictures)
-        action = decode(step.action)
-        transition = Transition(
-            observation=before,
-            action=action if isinstance(action, str) else str(action),
-            next_observation=after,
-            calls=tuple(decode(step.info.get("tool_calls") or [])),
-            terminated=step.row["terminated"],
-            truncated=step.row["truncated"],
+def _score(stack: RewardStack, played: Played) -> StepReward:
+    needy = term_that_needs_calls(stack)
+    transition = played.transition(needy or "rewards", needy is not None)
+    (score,) = stack.score([(played.memory, transition, played.reward)])
+    return score
+
+
+def _steps(trajectory: Trajectory, memory: EpisodeMemory, load: Load) -> Iterator[Played]:
+    """Yield an episode's steps as a reward wrapper saw them; the reward is the task's."""
+    before = _observation(trajectory.start.row["observation"], load)
+    for step in trajectory.steps:
+        after = _observation(step.row["observation"], load)
+        info = {CALLS_KEY: _calls(step.info[CALLS_KEY], load)} if CALLS_KEY in step.info else {}
+        yield Played(
+            memory,
+            before,
+            decode(step.action),
+            after,
+            task_reward(step, trajectory),
+            step.row["terminated"],
+            step.row["truncated"],
+            info,
         )
-        if number == len(trajectory.steps) - 1 and not transition.ended:
-            transition = replace(transition, truncated=True)
-        yield transition
         before = after
 
 
-class _Observation(Mapping[str, Any]):
-    """An observation whose parts are decoded when they are looked at, each once.
+def _observation(encoded: Any, load: Load) -> Mapping[str, Any]:
+    """Return what ``as_mapping`` makes of an observation, with parts that are decoded when looked at."""
+    tag = tag_of(encoded)
+    if tag == "$dict":
+        return decode(encoded, load)
+    if tag is None and isinstance(encoded, dict):
+        return _Parts(encoded, load)
+    about = encoded[tag] if tag in ("$image", "$array", "$digest") else {}
+    picture = about.get("dtype") == "|u1" and len(about.get("shape", ())) == 3
+    name = "text" if isinstance(encoded, str) else "image" if picture else "value"
+    return _Parts({name: encoded}, load)
 
-    One that is no dict has the one part ``observation``.
-    """
 
-    def __init__(self, encoded: Any, pictures: _Pictures) -> None:
-        plain = isinstance(encoded, dict) and not any(name.startswith("$") for name in encoded)
-        self._encoded: dict[str, Any] = encoded if plain else {"observation": encoded}
-        self._pictures = pictures
+def _calls(encoded: Any, load: Load) -> Any:
+    """Return records of tool calls, likewise: what nobody looks at need not have been written out."""
+    items = encoded["$tuple"] if tag_of(encoded) == "$tuple" else encoded
+    if not isinstance(items, list):
+        return decode(items, load)
+    plain = [isinstance(each, dict) and tag_of(each) is None for each in items]
+    return [
+        _Parts(each, load) if is_plain else decode(each, load)
+        for each, is_plain in zip(items, plain, strict=True)
+    ]
+
+
+class _Parts(Mapping[str, Any]):
+    """A dict whose values are decoded when they are looked at, each once."""
+
+    def __init__(self, encoded: Mapping[str, Any], load: Load) -> None:
+        self._encoded, self._load = encoded, load
         self._decoded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._decoded:
-            self._decoded[name] = decode(self._encoded[name], self._pictures.load)
+            self._decoded[name] = decode(self._encoded[name], self._load)
         return self._decoded[name]
 
     def __contains__(self, name: object) -> bool:
@@ -229,11 +253,18 @@ class _Pictures:
 
     def _lacks_files(self) -> bool:
         rows = (self._trajectory.start.row, *(step.row for step in self._trajectory.steps))
-        observations = [row["observation"] for row in rows]
-        parts = [part for one in observations if isinstance(one, dict) for part in one.values()]
-        wanted = [part["$image"] for part in parts if isinstance(part, dict) and "$image" in part]
-        return any(about["sha256"] not in self._files for about in wanted)
+        return any(sha256 not in self._files for row in rows for sha256 in _digests(row["observation"]))
 
     def _play(self) -> None:
         self._played = self._replayer.arrays(self._trajectory)
         self.source = "env"
+
+
+def _digests(value: Any) -> Iterator[str]:
+    """Yield the digests of everything in an encoded observation that is given by one."""
+    tag = tag_of(value)
+    if tag in ("$image", "$digest"):
+        yield value[tag]["sha256"]
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _digests(each)

@@ -22,7 +22,7 @@ class Rows:
     the one that ``reset`` gave.
 
     Args:
-        keep: called with the digest and the array of everything in an observation that is given by it.
+        keep: called with the digest and the array of everything that is given by it.
     """
 
     def __init__(self, keep: Callable[[str, np.ndarray], None] | None = None) -> None:
@@ -52,7 +52,7 @@ class Rows:
 
     def _info(self, info: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            name: encode(value, ARRAY_LIMIT)
+            name: encode(value, ARRAY_LIMIT, self._keep)
             for name, value in info.items()
             if name in KEPT_INFO or str(name).startswith(REWARD_PREFIX)
         }

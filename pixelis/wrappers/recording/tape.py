@@ -65,7 +65,7 @@ class Tape:
     Args:
         folder: where recordings go.
         name: how their file names begin.
-        images: also write the pictures in observations, to ``images/`` in the folder.
+        images: also write the pictures, to ``images/`` in the folder.
         every: the first of so many episodes is recorded.
         max_bytes: size at which a new file is begun, or None.
 

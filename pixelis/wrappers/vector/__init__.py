@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pixelis.wrappers.vector.orchestrator import RewardOrchestrator
+    from pixelis.wrappers.vector.record import RecordTrajectory
     from pixelis.wrappers.vector.term_reward import CoherenceReward, CuriosityReward, TermReward, ToolPenalty
 
-__all__ = ["CoherenceReward", "CuriosityReward", "RewardOrchestrator", "TermReward", "ToolPenalty"]
+__all__ = [
+    "CoherenceReward",
+    "CuriosityReward",
+    "RecordTrajectory",
+    "RewardOrchestrator",
+    "TermReward",
+    "ToolPenalty",
+]
+
+_HOMES = {"RecordTrajectory": "record", "RewardOrchestrator": "orchestrator"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = "orchestrator" if name == "RewardOrchestrator" else "term_reward"
-    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'term_reward')}"), name)

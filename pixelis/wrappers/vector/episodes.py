@@ -13,7 +13,7 @@ from gymnasium.vector.utils import iterate
 from pixelis.errors import RewardError
 from pixelis.rewards.stack import EpisodeMemory, RewardStack
 from pixelis.wrappers.episodes import Scorer
-from pixelis.wrappers.scoring import LEARN_EVERY, READ_KEYS, Step
+from pixelis.wrappers.scoring import READ_KEYS, Lessons, Step, as_text
 
 
 class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
@@ -36,7 +36,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         self._reused = not getattr(env.unwrapped, "copy", True)  # observations are overwritten in place
         self._memories: list[EpisodeMemory | None] = [None] * self.num_envs
         self._observations: list[Any] = [None] * self.num_envs
-        self._unlearnt = 0
+        self._lessons = Lessons(scorer.stack)
 
     @property
     def stack(self) -> RewardStack:
@@ -59,7 +59,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         Raises:
             RewardError: an env's reward or a term is not finite; the message names the component.
         """
-        said = list(iterate(self.action_space, actions))
+        said = [as_text(action) for action in iterate(self.action_space, actions)]
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         paid = np.array(rewards, dtype=np.float64)
         ended = np.asarray(terminated) | np.asarray(truncated)
@@ -83,7 +83,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return ended and self._mode == "SameStep"
 
     def _step_of(
-        self, lane: int, action: Any, shown: Any, result: tuple[Any, Any, Any], infos: dict[str, Any]
+        self, lane: int, action: str, shown: Any, result: tuple[Any, Any, Any], infos: dict[str, Any]
     ) -> Step:
         memory = self._memories[lane]
         assert memory is not None  # the caller leaves the others out
@@ -107,10 +107,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
 
     def _move_on(self, ended: np.ndarray) -> None:
         """Let terms learn, and begin the episodes that begin with the observations just seen."""
-        self._unlearnt += 1
-        if ended.any() or self._unlearnt * self.num_envs >= LEARN_EVERY:
-            self.stack.learn()
-            self._unlearnt = 0
+        self._lessons.count(self.num_envs, bool(ended.any()))
         for lane, memory in enumerate(self._memories):
             if ended[lane]:
                 self._memories[lane] = self.stack.begin() if self._mode == "SameStep" else None

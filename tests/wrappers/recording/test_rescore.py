@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 from recorded_envs import edit, play, record
 
-from pixelis.errors import ConfigError, RecordingError, RewardError
-from pixelis.wrappers.record import RecordTrajectory
-from pixelis.wrappers.recording.files import read_trajectories
+from pixelis.errors import RecordingError, RewardError
+from pixelis.rewards.stack import RewardStack, build_stack
+from pixelis.wrappers import RecordTrajectory, Replayer, read_trajectories, rescore
 from pixelis.wrappers.recording.images import ImageFolder
-from pixelis.wrappers.recording.replay import Replayer
-from pixelis.wrappers.recording.rescore import rescore
-from pixelis.wrappers.recording.scorer import TermSum, build_scorer
-from pixelis.wrappers.vector_record import VectorRecordTrajectory
+from pixelis.wrappers.recording.rescore import task_reward
+from pixelis.wrappers.vector import RecordTrajectory as VectorRecordTrajectory
 
 
 class Term:
@@ -44,13 +42,8 @@ class Term:
         pass
 
 
-class Constant(Term):
-    def __init__(self, value=1.0):
-        super().__init__("constant", lambda step: value)
-
-
 def only(trajectories, term, weight=1.0, **keywords):
-    return list(rescore(trajectories, TermSum([(term, weight)]), **keywords))
+    return list(rescore(trajectories, RewardStack([term], None, {term.name: weight}), **keywords))
 
 
 def brightness(step):
@@ -65,13 +58,16 @@ def test_returns_by_hand(tmp_path):
             letter = env.step(letter if right else "no")[0]["text"]
     env.close()
     failed = Term("failed", lambda step: -float(sum(not call["ok"] for call in step.calls)))
-    length = Term("length", lambda step: float(len(step.action)))
-    first, second = rescore(read_trajectories(tmp_path), TermSum([(failed, 0.5), (length, 0.25)]))
-    # two right letters: task 2, no failed call, length 1 + 1; two wrong words: task 0, 2 failed, length 2 + 2
-    assert (first.old_return, first.new_return) == (2.0, 2.0 + 0.25 * 2)
-    assert (second.old_return, second.new_return) == (0.0, -0.5 * 2 + 0.25 * 4)
-    assert first.terms == {"task": 2.0, "failed": 0.0, "length": 2.0}
-    assert second.terms == {"task": 0.0, "failed": -2.0, "length": 4.0}
+    length = Term("length", lambda step: len(step.action) / 8)
+    stack = RewardStack([failed, length], None, {"failed": 0.5, "length": 0.25})
+    first, second = rescore(read_trajectories(tmp_path), stack)
+    # two right letters: task 2, no failed call, length 2/8; two wrong words: task 0, 2 failed, length 4/8
+    assert (first.old_return, first.new_return) == (2.0, 2.0 + 0.25 * 0.25)
+    assert (second.old_return, second.new_return) == (0.0, -0.5 * 1 + 0.25 * 0.5)  # a sum is held in ±1
+    assert first.new_rewards == (1.03125, 1.03125) and second.new_rewards == (-0.4375, 0.0625)
+    assert first.terms == {"task": 2.0, "failed": 0.0, "length": 0.25}
+    assert second.terms == {"task": 0.0, "failed": -2.0, "length": 0.5}
+    assert second.parts["failed"].to_json() == {"raw": -2.0, "normalised": -1.0, "weighted": -0.5}
     assert (first.seed, first.steps, first.success, second.success) == (3, 2, True, False)
     assert first.images_from is second.images_from is None
     assert length.learnt == [2, 4]  # after each episode
@@ -123,7 +119,7 @@ def test_a_vector_that_resets_in_the_same_step_is_played_in_order(tmp_path):
     looks_late = Term("late", lambda step: brightness(step) if late else 0.0)
     late = False
     rows = []
-    for row in rescore(read_trajectories(tmp_path), TermSum([(looks_late, 1.0)])):
+    for row in rescore(read_trajectories(tmp_path), RewardStack([looks_late])):
         rows.append(row)
         late = True  # from the second episode on
     assert len(rows) == 6 and all(row.images_from == "env" for row in rows)
@@ -131,42 +127,74 @@ def test_a_vector_that_resets_in_the_same_step_is_played_in_order(tmp_path):
 
 def test_what_is_no_dict_and_no_text(tmp_path):
     episodes = record(tmp_path, "CartPole-v1")
-    term = Term("angle", lambda step: float(step.next_observation["observation"][2]))
+    term = Term("angle", lambda step: float(step.next_observation["value"][2]))
     (row,) = only(episodes, term)
     assert row.old_return == row.steps and {step.action for step in term.episodes[0]} <= {"0", "1"}
     observations = [step.row["observation"]["$array"]["data"] for step in episodes[0].steps]
     assert row.terms["angle"] == pytest.approx(sum(data[2] for data in observations), abs=1e-9)
 
 
-def test_the_last_step_of_an_unfinished_episode_counts_as_truncated(tmp_path):
+def test_an_unfinished_episode_gets_no_last_step(tmp_path):
     episodes = record(tmp_path, "CartPole-v1", steps=3)
     term = Term()
     (row,) = only(episodes, term)
-    assert not row.finished and [step.truncated for step in term.episodes[0]] == [False, False, True]
+    assert not row.finished and not any(step.ended for step in term.episodes[0])
+    assert row.parts == {} and row.new_return == 4.0 and term.learnt == []
+    (row,) = rescore(episodes, build_stack({}))
+    assert row.new_rewards == (0.0, 0.0, 0.0)  # an orchestrator pays at the end
+
+
+def test_records_of_calls_are_decoded_when_they_are_looked_at(tmp_path):
+    record(tmp_path, turns=2)
+
+    def spoil(row):
+        calls = row["steps"][0]["info"]["tool_calls"]
+        calls[0].update(data={"$opaque": "a.Picture"}, arguments={"at": {"$tuple": [1, 2]}})
+        row["steps"][1]["info"]["tool_calls"] = {"$tuple": calls}
+
+    episodes = edit(tmp_path, spoil)
+    term = Term("at", lambda step: float(step.calls[0]["arguments"]["at"] == (1, 2)) / 4)
+    (row,) = only(episodes, term)
+    assert row.terms["at"] == 0.5
+    with pytest.raises(RecordingError, match=r"only the type of a value was recorded: a\.Picture"):
+        only(episodes, Term("data", lambda step: float(bool(step.calls[0]["data"]))))
+
+
+def test_a_term_that_needs_tool_calls_says_so_as_its_wrapper_does(tmp_path):
+    episodes = record(tmp_path, "CartPole-v1")
+    with pytest.raises(RewardError, match=r"line 1, step 1: penalty: info has no 'tool_calls'"):
+        list(rescore(episodes, build_stack({"penalty": {}})))
+
+
+# ---------------------------------------------------------------------- the task's own reward
 
 
 def test_below_reward_wrappers_of_ours_the_tasks_part_counts(tmp_path):
     record(tmp_path)
 
     def shape(row):
-        wrapper = {"name": "X", "entry_point": "pixelis.wrappers.shaping:X", "kwargs": {}}
+        wrapper = {"name": "X", "entry_point": "somebodys.wrappers:X", "kwargs": {}}
         row["env"]["wrappers"].append(wrapper)
         row["steps"][0].update(reward=7.5)
-        row["steps"][0]["info"].update(reward_terms={"task": 1.0, "curiosity": 9.0})
+        row["steps"][0]["info"].update(reward_task=1.0, reward_terms={"task": 3.0, "curiosity": 9.0})
 
-    (row,) = only(edit(tmp_path, shape), Constant(0.25))
+    (row,) = only(edit(tmp_path, shape), Term(value=lambda step: 0.25))
     assert (row.old_return, row.new_return, row.terms["task"]) == (7.5, 1.25, 1.0)
-    edit(tmp_path, lambda row: row["steps"][0]["info"].pop("reward_terms"))
-    (row,) = only(read_trajectories(tmp_path), Constant(0.25))
-    assert row.new_return == 0.25
+    (row,) = only(edit(tmp_path, lambda row: row["env"]["wrappers"].clear()), Term())
+    assert row.terms["task"] == 7.5  # what an env itself calls so means nothing
+    edit(tmp_path, lambda row: row["env"].update(id=None))  # not made by gymnasium.make
+    assert task_reward(next(read_trajectories(tmp_path)).steps[0], next(read_trajectories(tmp_path))) == 1.0
+    edit(tmp_path, lambda row: row["steps"][0]["info"].update(reward_task="1"))
+    with pytest.raises(RecordingError, match="line 1: reward_task must be a number, got '1'"):
+        only(read_trajectories(tmp_path), Term())
 
 
 def test_numbers_that_are_not_finite_are_refused_by_name(tmp_path):
     episodes = record(tmp_path / "good")
-    with pytest.raises(RewardError, match="term: expected a finite number, got nan"):
+    with pytest.raises(RewardError, match=r"line 1, step 1: term: expected a finite number .*, got nan"):
         only(episodes, Term(value=lambda step: float("nan")))
     episodes = record(tmp_path / "bad", "Recorded/Walk-v0", pay=float("inf"))
-    with pytest.raises(RewardError, match="task: expected a finite number, got inf"):
+    with pytest.raises(RewardError, match=r"line 1, step 1: task: expected a finite number .*, got inf"):
         only(episodes, Term())
 
 
@@ -180,32 +208,3 @@ def test_an_env_that_shows_other_pictures_is_told(tmp_path):
         bad = edit(tmp_path, lambda row: row["steps"][0].update(action=5))
         only(bad, Term("b", brightness), replayer=other)
     assert episode.start.seed == 3
-
-
-def test_terms_by_name(tmp_path):
-    episodes = record(tmp_path)
-    scorer = build_scorer({"orchestrate": False, "test_rescore:Constant": {"weight": 0.5, "value": 0.5}})
-    (row,) = rescore(episodes, scorer)
-    assert row.new_return == row.old_return + 0.25 and scorer.learn() == {"constant/seen": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ("curiosity", "must be a mapping"),
-        ({}, "must hold terms"),
-        ({"curiosity": None}, "cannot make 'curiosity', expected module:Class"),
-        ({"test_rescore:Nothing": None}, "has no attribute 'Nothing'"),
-        ({"test_rescore:Constant": {"size": 1}}, "unexpected keyword argument 'size'"),
-        ({"test_rescore:Constant": 3}, "takes a mapping"),
-        ({"test_rescore:Constant": {"weight": -1}}, "a number of at least 0, got -1"),
-        ({"test_rescore:Constant": {"weight": "x"}}, "a number of at least 0, got 'x'"),
-        ({"builtins:dict": None}, "makes no reward term"),
-        ({"orchestrate": True, "test_rescore:Constant": None}, "orchestrate must be false"),
-    ],
-    ids=str,
-)
-def test_rewards_that_cannot_be_made(values, message):
-    with pytest.raises(ConfigError) as caught:
-        build_scorer(values)
-    assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""``VectorRecordTrajectory`` writes what a recorder on each env would, in every autoreset mode."""
+"""The recorder of a whole vector writes what one on each env would, in every autoreset mode."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import recorded_envs  # noqa: F401
 from toy_env import LETTERS
 
 from pixelis.errors import ConfigError, OutputError, RecordingError
-from pixelis.wrappers.record import RecordTrajectory
+from pixelis.wrappers import RecordTrajectory
 from pixelis.wrappers.recording.files import read_trajectories
 from pixelis.wrappers.recording.replay import Replayer, rewards_compared
-from pixelis.wrappers.vector_record import VectorRecordTrajectory
+from pixelis.wrappers.vector import RecordTrajectory as VectorRecordTrajectory
 
 KINDS = {"sync": gym.vector.SyncVectorEnv, "async": gym.vector.AsyncVectorEnv}
 ENVS = {

@@ -1,4 +1,4 @@
-"""``VectorRecordTrajectory``: the episodes of a whole vector env in one file."""
+"""The vector twin of ``RecordTrajectory``: the episodes of a whole vector env in one file."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pixelis.wrappers.recording.values import encode
 _RESET_MASK = "reset_mask"
 
 
-class VectorRecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
-    """The vector twin of `RecordTrajectory`: one line per episode of each env, all in one file.
+class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
+    """The twin of ``pixelis.wrappers.RecordTrajectory``: one line per episode of each env, all in one file.
 
-    Use it on top of vector reward wrappers, whose terms no single env sees; else `RecordTrajectory` on each
-    env does the same. ``lane`` in a line says which env of the vector played it.
+    Use it on top of vector reward wrappers, whose terms no single env sees; else a recorder on each env does
+    the same. ``lane`` in a line says which env of the vector played it.
 
     Autoreset modes: with ``NEXT_STEP`` and ``DISABLED`` an episode without a seed is recorded with the state
     of its env's ``np_random`` (which costs an exchange with the other processes of an ``AsyncVectorEnv`` in
@@ -33,12 +33,14 @@ class VectorRecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
 
     Args:
         env: the vector env.
-        folder, images, every, max_bytes: as in `RecordTrajectory`; ``every`` counts the episodes of all envs.
+        folder, images, every, max_bytes: as in the twin; ``every`` counts the episodes of all envs.
 
     Raises:
         ConfigError: a setting of the wrong type or size; ``every`` above 1 with ``SAME_STEP``.
         OutputError: from ``reset``, ``step`` or ``close``, when something cannot be written.
     """
+
+    reward_role = "recorder"
 
     def __init__(
         self,

@@ -1,0 +1,92 @@
+"""The reward terms of a run: paid while it plays, taught once a step, kept in its checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pixelis.agents.behaviour import Row
+from pixelis.agents.metrics import EVERY_STEP
+from pixelis.agents.rewarder import Rewarder
+from pixelis.agents.state_files import read_tensors, write_tensors
+from pixelis.errors import CheckpointError, StateError
+from pixelis.rewards.curriculum import StageChange
+from pixelis.rewards.stack import RewardStack, build_stack
+
+_FILE = "rewards.pt"
+_LOG = logging.getLogger(__name__)
+
+
+def build_rewards(values: Mapping[str, Any]) -> RewardStack | None:
+    """Return the stack that a run's ``rewards`` describe, None for none.
+
+    Raises:
+        ConfigError: a name or a setting is wrong, or nobody computes a metric of the curriculum.
+    """
+    return build_stack(values, EVERY_STEP) if values else None
+
+
+class TermRewards:
+    """What a trainer does with reward terms; without any, nothing.
+
+    Args:
+        values: as ``pixelis.rewards.reward_config.read_rewards`` takes them; empty: the env's reward alone.
+
+    Attributes:
+        stack: the terms, None without any.
+        rewarder: what a `Collector` pays by, None without any.
+        change: the change of stage that the last step brought, None for none.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.stack = build_rewards(values)
+        self.rewarder = None if self.stack is None else Rewarder(self.stack)
+        self.change: StageChange | None = None
+
+    def learn(self) -> Row:
+        """Let the terms learn from the step's episodes; return what they measure, and the weights."""
+        if self.stack is None:
+            return {}
+        start = time.perf_counter()
+        weights = {f"{name}/weight": value for name, value in self.stack.weights.items()}
+        row: Row = {f"rewards/{name}": value for name, value in (self.stack.learn() | weights).items()}
+        return row | {"time/reward_learning": time.perf_counter() - start}
+
+    def observe(self, step: int, row: Row) -> Row:
+        """Show the curriculum a step's metrics; return the number of the stage that was on."""
+        if self.stack is None or self.stack.curriculum is None:
+            return {}
+        stage = self.stack.curriculum.index
+        self.change = change = self.stack.observe(step, row)
+        if change is not None:
+            _LOG.info(
+                "curriculum: %s from stage %s to %s at step %d: %s; weights are now %s",
+                change.event,
+                change.previous,
+                change.stage,
+                change.step,
+                change.reason,
+                ", ".join(f"{name} {value:g}" for name, value in self.stack.weights.items()),
+            )
+        return {"rewards/stage": stage}
+
+    def write(self, folder: Path) -> None:
+        """Write what the terms have learnt into a checkpoint's folder."""
+        if self.stack is not None:
+            write_tensors(folder / _FILE, self.stack.state())
+
+    def restore(self, folder: Path) -> None:
+        """Take over what `write` wrote.
+
+        Raises:
+            CheckpointError: it is missing, damaged, or of another version.
+        """
+        if self.stack is None:
+            return
+        try:
+            self.stack.restore(read_tensors(folder / _FILE))
+        except StateError as error:
+            raise CheckpointError(f"checkpoint {str(folder)!r}: {error}") from error
