@@ -12,11 +12,16 @@ import argparse
 import importlib
 import inspect
 import json
+import re
 import sys
 from pathlib import Path
 
 from pixelis.envs.registration import ENVIRONMENTS, EnvEntry
 
+SECTIONS = (
+    *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
+    *("Episode end", "Arguments", "Version history", "Source"),
+)
 FOLDER = Path(__file__).parents[1] / "docs" / "envs"
 
 
@@ -28,7 +33,7 @@ def page_path(entry: EnvEntry) -> Path:
 def page(entry: EnvEntry) -> str:
     """Return the text of an environment's page."""
     module, _, name = entry.entry_point.partition(":")
-    text = inspect.getdoc(getattr(importlib.import_module(module), name)) or ""
+    text = whole_text(getattr(importlib.import_module(module), name))
     source = f"<!-- Made of {module}.{name}'s docstring by scripts/env_docs.py: edit it there. -->"
     path = page_path(entry)
     scores = path.with_name(f"{path.stem}_baselines.json")
@@ -40,6 +45,17 @@ def page(entry: EnvEntry) -> str:
             f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
         )
     return "\n\n".join(parts) + "\n"
+
+
+def whole_text(env_class: type) -> str:
+    """Return a class's docstring in the usual order, with the sections it leaves to its base class."""
+    found: dict[str, str] = {}
+    for one in (env_class, *env_class.__bases__):
+        _, *sections = re.split(r"^## ", inspect.cleandoc(one.__doc__ or ""), flags=re.MULTILINE)
+        for section in sections:
+            found.setdefault(section.partition("\n")[0], f"## {section.strip()}")
+    summary = inspect.cleandoc(env_class.__doc__ or "").partition("\n\n")[0]
+    return "\n\n".join([summary, *(found[heading] for heading in SECTIONS if heading in found)])
 
 
 def baselines(document: dict) -> str:

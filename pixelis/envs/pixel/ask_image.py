@@ -51,21 +51,6 @@ class AskImageEnv(PixelEnv):
     An image that is not square lies in the middle of a square scene with grey bars, so nothing is distorted;
     every coordinate that the agent gives or gets is in 0–1 of that scene.
 
-    ## Action space
-
-    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
-    episode.
-
-    | call | arguments | effect |
-    |---|---|---|
-    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
-    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
-    | SEGMENT | `point`, or `box`, or nothing | the region there; with nothing, all that stand out |
-    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
-    | THINK | `thought` | nothing |
-
-    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
-
     ## Observation space
 
     | key | space | meaning |
@@ -182,7 +167,7 @@ class AskImageEnv(PixelEnv):
         split: str = "train",
         check_images: bool = False,
         reader: str = "ocr",
-        max_turns: int = 8,
+        max_turns: int | None = None,
         view_size: int = 384,
         render_mode: str | None = None,
     ) -> None:
@@ -190,8 +175,6 @@ class AskImageEnv(PixelEnv):
         self._letterbox = Letterbox(1, 1)
         self._failure: str | None = None
         super().__init__(
-            ImageQuestions(self.questions),
-            self._verify,
             difficulty=difficulty,
             split=split,
             reader=reader,
@@ -199,6 +182,15 @@ class AskImageEnv(PixelEnv):
             view_size=view_size,
             render_mode=render_mode,
         )
+
+    def task_source(self) -> ImageQuestions:
+        """Return the rows of the file."""
+        return ImageQuestions(self.questions)
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer by the row's type: 1 when it is right, else 0."""
+        success = answer is not None and self._failure is None and self.scene_truth().matches(answer)
+        return Verdict(success, {"task": float(success)})
 
     def open_picture(self, task: Task) -> Picture:
         """Return the image of a task as a square scene, or a grey one when it cannot be read.
@@ -248,10 +240,6 @@ class AskImageEnv(PixelEnv):
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
         return {**super().policies(), **ask_image_policies()}
-
-    def _verify(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        success = answer is not None and self._failure is None and self.scene_truth().matches(answer)
-        return Verdict(success, {"task": float(success)})
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
         failed = {"valid_for_training": False, "failure_reason": self._failure} if self._failure else {}

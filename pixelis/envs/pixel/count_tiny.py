@@ -73,44 +73,12 @@ class CountTinyEnv(PixelEnv):
     long: too small for SEGMENT to list it. The agent must go over the table with ZOOM, part by part, list
     what is there with SEGMENT (at most 48 regions a view), and count nothing twice.
 
-    ## Action space
-
-    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
-    episode.
-
-    | call | arguments | effect |
-    |---|---|---|
-    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
-    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
-    | SEGMENT | `point`, or `box`, or nothing | the region there; with nothing, all that stand out |
-    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
-    | THINK | `thought` | nothing |
-
-    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
-
-    ## Observation space
-
-    | key | space | meaning |
-    |---|---|---|
-    | `text` | `Utf8Text(8192)` | at reset the question; then what the calls of the last turn said |
-    | `image` | `Box(0, 255, (384, 384, 3), uint8)` | the current view, RGB |
-
     ## Rewards
 
     1 for the right number in digits, else 0. No partial credit, and nothing for calling tools.
     `info["success"]` says the same; `info["reward_terms"]["count_error"]` says how far off the number was
     (a metric of weight 0). A guess is right once in 25 (difficulty 0) to 60 times (difficulty 4): every
     number of the level's range is the answer as often.
-
-    ## Starting state
-
-    The whole scene is the view. The scene, the question and the split are drawn from `reset(seed=…)` alone; a
-    scene's seed belongs to `train` or to `test`, never to both.
-
-    ## Episode end
-
-    * Termination: an answer was given.
-    * Truncation: `max_turns` turns without an answer.
 
     ## Arguments
 
@@ -147,26 +115,15 @@ class CountTinyEnv(PixelEnv):
     on.
     """
 
-    def __init__(
-        self,
-        *,
-        difficulty: int = 1,
-        split: str = "train",
-        reader: str = "ocr",
-        max_turns: int = 24,
-        view_size: int = 384,
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(
-            PieceTables(),
-            verify_count,
-            difficulty=difficulty,
-            split=split,
-            reader=reader,
-            max_turns=max_turns,
-            view_size=view_size,
-            render_mode=render_mode,
-        )
+    turns = 24
+
+    def task_source(self) -> PieceTables:
+        """Return the generator of tasks."""
+        return PieceTables()
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer: see ``verify_count``."""
+        return verify_count(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with its pieces."""

@@ -18,7 +18,7 @@ from pixelis.envs.pixel.toolset import PIXEL_TOOLS
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task, TaskSource
-from pixelis.envs.tool_env import ToolEnv, Verifier
+from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolResult, Toolset
 from pixelis.errors import ConfigError
 
@@ -28,37 +28,68 @@ VIEW_SIZES = range(64, 1025)
 class PixelEnv(ToolEnv[PixelWorkspace]):
     """A picture that is looked at through views of one size with tools that see nothing but the view.
 
-    A subclass passes its task source and its verifier, and says with ``open_picture`` what a task shows.
-    Where the picture's ground truth is known, the records in ``info["tool_calls"]`` have ``scores`` of what
-    SEGMENT and READ_TEXT returned (see ``tool_scores``): for metrics, nothing of it is in the observation.
+    A subclass says where tasks come from (``task_source``), what a task shows (``open_picture``) and what a
+    right answer is (``judge``). Its page has the sections below, where its own docstring has none of the same
+    name. Where the picture's ground truth is known, the records in ``info["tool_calls"]`` have ``scores`` of
+    what SEGMENT and READ_TEXT returned (see ``tool_scores``): for metrics, nothing of it is in the
+    observation.
 
     Args:
-        source: where tasks come from.
-        verifier: ``(task, answer, workspace) -> Verdict``.
         difficulty: see ``ToolEnv``.
         split: see ``ToolEnv``.
         reader: ``ocr`` reads pixels; ``truth`` reads the texts the picture is known to hold, as far as they
             are legible.
-        max_turns: see ``ToolEnv``.
+        max_turns: see ``ToolEnv``; ``None`` is the environment's own ``turns``.
         view_size: side of the views, 64-1024 pixels.
         render_mode: ``rgb_array``, ``human`` or ``None``.
 
     Raises:
         ConfigError: an argument is out of range.
+
+    ## Action space
+
+    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
+    episode.
+
+    | call | arguments | effect |
+    |---|---|---|
+    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
+    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
+    | SEGMENT | `point`, or `box`, or nothing | the region there; with nothing, all that stand out |
+    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
+    | THINK | `thought` | nothing |
+
+    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
+
+    ## Observation space
+
+    | key | space | meaning |
+    |---|---|---|
+    | `text` | `Utf8Text(8192)` | at reset the question; then what the calls of the last turn said |
+    | `image` | `Box(0, 255, (384, 384, 3), uint8)` | the current view, RGB |
+
+    ## Starting state
+
+    The whole scene is the view. The scene, the question and the split are drawn from `reset(seed=…)` alone; a
+    scene belongs to `train` or to `test`, never to both.
+
+    ## Episode end
+
+    * Termination: an answer was given.
+    * Truncation: `max_turns` turns without an answer.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
     tools: ClassVar[tuple[Tool[PixelWorkspace], ...]] = PIXEL_TOOLS
+    turns: ClassVar[int] = 8
 
     def __init__(
         self,
-        source: TaskSource,
-        verifier: Verifier[PixelWorkspace],
         *,
         difficulty: int = 1,
         split: str = "train",
         reader: str = "ocr",
-        max_turns: int = 8,
+        max_turns: int | None = None,
         view_size: int = 384,
         render_mode: str | None = None,
     ) -> None:
@@ -70,10 +101,10 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         self._reader, self.view_size = make_reader(reader), view_size
         self._window: Window | None = None
         super().__init__(
-            source=source,
+            source=self.task_source(),
             toolset=Toolset(self.tools, self._open_workspace),
-            verifier=verifier,
-            max_turns=max_turns,
+            verifier=self.judge,
+            max_turns=self.turns if max_turns is None else max_turns,
             difficulty=difficulty,
             split=split,
             image_size=view_size,
@@ -81,6 +112,14 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         )
 
     # ------------------------------------------------------------------ for subclasses
+
+    def task_source(self) -> TaskSource:
+        """Return where tasks come from; asked for once, at construction."""
+        raise NotImplementedError
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer to a task; ``None`` when the turns ran out without one."""
+        raise NotImplementedError
 
     def open_picture(self, task: Task) -> Picture:
         """Return what a task shows, from the task alone.

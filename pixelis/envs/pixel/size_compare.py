@@ -69,43 +69,11 @@ class SizeCompareEnv(PixelEnv):
     must be looked at closely (ZOOM). From difficulty 2 on, grey cards hide parts of some shapes; what is
     hidden does not count.
 
-    ## Action space
-
-    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
-    episode.
-
-    | call | arguments | effect |
-    |---|---|---|
-    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
-    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
-    | SEGMENT | `point`, or `box`, or nothing | the region there; with nothing, all that stand out |
-    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
-    | THINK | `thought` | nothing |
-
-    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
-
-    ## Observation space
-
-    | key | space | meaning |
-    |---|---|---|
-    | `text` | `Utf8Text(8192)` | at reset the question; then what the calls of the last turn said |
-    | `image` | `Box(0, 255, (384, 384, 3), uint8)` | the current view, RGB |
-
     ## Rewards
 
     1 for the colour of the shape that shows the largest area (letter case and surrounding space ignored),
     else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same. A guess among
     the colours named is right once in as many as there are shapes.
-
-    ## Starting state
-
-    The whole scene is the view. The scene, the question and the split are drawn from `reset(seed=…)` alone; a
-    scene's seed belongs to `train` or to `test`, never to both.
-
-    ## Episode end
-
-    * Termination: an answer was given.
-    * Truncation: `max_turns` turns without an answer.
 
     ## Arguments
 
@@ -141,26 +109,15 @@ class SizeCompareEnv(PixelEnv):
     between the pixels at factor 4 they span 2.3 % (standard deviation 0.4 %), and a close race may be lost.
     """
 
-    def __init__(
-        self,
-        *,
-        difficulty: int = 1,
-        split: str = "train",
-        reader: str = "ocr",
-        max_turns: int = 16,
-        view_size: int = 384,
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(
-            ShapeTables(),
-            verify_colour,
-            difficulty=difficulty,
-            split=split,
-            reader=reader,
-            max_turns=max_turns,
-            view_size=view_size,
-            render_mode=render_mode,
-        )
+    turns = 16
+
+    def task_source(self) -> ShapeTables:
+        """Return the generator of tasks."""
+        return ShapeTables()
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer: see ``verify_colour``."""
+        return verify_colour(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with its shapes."""

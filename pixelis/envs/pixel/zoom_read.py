@@ -81,28 +81,6 @@ class ZoomReadEnv(PixelEnv):
     place, READ_TEXT there, and answer. Every tool sees the current view's pixels, never the scene behind
     them.
 
-    ## Action space
-
-    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
-    episode.
-
-    | call | arguments | effect |
-    |---|---|---|
-    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
-    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
-    | SEGMENT | `point`, or `box`, or nothing | the region there; with nothing, all that stand out |
-    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
-    | THINK | `thought` | nothing |
-
-    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
-
-    ## Observation space
-
-    | key | space | meaning |
-    |---|---|---|
-    | `text` | `Utf8Text(8192)` | at reset the question; then what the calls of the last turn said |
-    | `image` | `Box(0, 255, (384, 384, 3), uint8)` | the current view, RGB |
-
     ## Rewards
 
     1 for the code on the sign that was asked for (letter case and surrounding space ignored), else 0. No
@@ -112,11 +90,6 @@ class ZoomReadEnv(PixelEnv):
 
     The whole scene is the view. The scene, the question and the split are drawn from `reset(seed=…)` alone; a
     code belongs to `train` or to `test`, never to both.
-
-    ## Episode end
-
-    * Termination: an answer was given.
-    * Truncation: `max_turns` turns without an answer.
 
     ## Arguments
 
@@ -149,26 +122,15 @@ class ZoomReadEnv(PixelEnv):
     scenes, tools and verification here are our own.
     """
 
-    def __init__(
-        self,
-        *,
-        difficulty: int = 1,
-        split: str = "train",
-        reader: str = "ocr",
-        max_turns: int = 8,
-        view_size: int = 384,
-        render_mode: str | None = None,
-    ) -> None:
-        super().__init__(
-            StreetSigns(),
-            verify_code,
-            difficulty=difficulty,
-            split=split,
-            reader=reader,
-            max_turns=max_turns,
-            view_size=view_size,
-            render_mode=render_mode,
-        )
+    turns = 8
+
+    def task_source(self) -> StreetSigns:
+        """Return the generator of tasks."""
+        return StreetSigns()
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer: see ``verify_code``."""
+        return verify_code(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the street of a task, with its signs and their texts."""

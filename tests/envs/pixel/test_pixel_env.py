@@ -44,8 +44,11 @@ def word_in(word, view_box, view_size):
 
 
 class WordEnv(PixelEnv):
-    def __init__(self, **keywords):
-        super().__init__(Words(), verify, **keywords)
+    def task_source(self):
+        return Words()
+
+    def judge(self, task, answer, workspace):
+        return verify(task, answer, workspace)
 
     def open_picture(self, task):
         if "word" not in task.data:
