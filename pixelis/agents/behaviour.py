@@ -69,6 +69,18 @@ def action_shares(episodes: Sequence[Episode]) -> Row:
     return row | {"actions/entropy": entropy if total else None}
 
 
+def tool_scores(episodes: Sequence[Episode]) -> Row:
+    """Return ``TOOL/score`` → mean over the calls that have it: how well tools did, apart from the answer.
+
+    Scores come from an environment's ground truth, e.g. ``SEGMENT/iou`` and ``READ_TEXT/cer``.
+    """
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for call in (call for episode in episodes for call in episode.tool_calls):
+        for name, value in call.get("scores", {}).items():
+            found[f"{call['tool']}/{name}"].append(float(value))
+    return {name: float(np.mean(found[name])) for name in sorted(found)}
+
+
 def length_metrics(episodes: Sequence[Episode]) -> Row:
     """Return the distribution of lengths: sampled tokens and turns, quantiles by linear interpolation."""
     row: Row = {}

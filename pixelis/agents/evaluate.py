@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
 from rich.table import Table
 
+from pixelis.agents.behaviour import behaviour_metrics, tool_scores
 from pixelis.agents.episode import Episode
 from pixelis.agents.policy import Policy
 from pixelis.agents.rollout import Collector, EnvFactory, EpisodeRequest
@@ -18,8 +19,10 @@ from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.scripted import play_scripted
 from pixelis.errors import ConfigError
 
+ORACLE = "oracle"
 _WORDS = ("agent", "mode", "calls")
 _COLUMNS = ("agent", "mode", "n", "success (95 %)", "reward", "turns", "calls")
+_GAP = "oracle gap"
 
 HELD_OUT: Mapping[str, Any] = {"split": "test"}
 
@@ -41,6 +44,10 @@ class Evaluation:
         tool_calls: tool name to its mean number of calls an episode (a call without a tool is ``(none)``).
         reward_terms: name to mean value.
         step: the training step of the weights that played; None where nobody said.
+        visual_episodes: share of the counted episodes with a visual call (RaPR); None without episodes.
+        tool_scores: ``TOOL/score`` to its mean over the calls that have it, see ``behaviour.tool_scores``.
+        oracle_gap: the oracle's success rate on the same tasks minus this one's, see ``oracle_gaps``; None
+            where no oracle played.
     """
 
     env_id: str
@@ -55,6 +62,9 @@ class Evaluation:
     tool_calls: dict[str, float] = field(default_factory=dict)
     reward_terms: dict[str, float] = field(default_factory=dict)
     step: int | None = None
+    visual_episodes: float | None = None
+    tool_scores: dict[str, float | int | None] = field(default_factory=dict)
+    oracle_gap: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-able values."""
@@ -123,7 +133,28 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
         mean_turns=sum(episode.turns for episode in counted) / n if n else math.nan,
         tool_calls={tool: count / n for tool, count in sorted(tools.items())},
         reward_terms={term: total / n for term, total in sorted(terms.items())},
+        visual_episodes=_optional_float(behaviour_metrics(counted)["visual/episodes"]),
+        tool_scores=tool_scores(counted),
     )
+
+
+def oracle_gaps(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return the evaluations, those of an env whose shipped oracle played as many tasks with their gap to it.
+
+    The gap is the share of the tasks an agent lost though they can be solved with the tools as they are: what
+    is missing is the agent's. All of them must have played the same seeds and options.
+    """
+    best = {
+        (item.env_id, item.episodes + item.failed): item.success_rate
+        for item in evaluations
+        if (item.agent, item.mode) == (ORACLE, "scripted") and item.episodes
+    }
+    return [
+        replace(item, oracle_gap=best[key] - item.success_rate)
+        if (key := (item.env_id, item.episodes + item.failed)) in best and item.episodes
+        else item
+        for item in evaluations
+    ]
 
 
 def wilson_interval(successes: int, trials: int, z: float = 1.959964) -> tuple[float, float]:
@@ -142,7 +173,8 @@ def wilson_interval(successes: int, trials: int, z: float = 1.959964) -> tuple[f
 def evaluation_table(evaluations: Sequence[Evaluation], title: str = "") -> Table:
     """Return a table of evaluations for `rich.print`."""
     table = Table(title=title or None)
-    for column in _COLUMNS:
+    gaps = any(item.oracle_gap is not None for item in evaluations)
+    for column in (*_COLUMNS, *([_GAP] if gaps else [])):
         justify = "left" if column in _WORDS else "right"
         table.add_column(column, justify=justify, no_wrap=column not in _WORDS, overflow="fold")
     for item in evaluations:
@@ -156,8 +188,17 @@ def evaluation_table(evaluations: Sequence[Evaluation], title: str = "") -> Tabl
             f"{item.mean_reward:.3f}",
             f"{item.mean_turns:.2f}",
             calls,
+            *([_number(item.oracle_gap)] if gaps else []),
         )
     return table
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _optional_float(value: float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _scripted(

@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.behaviour import BAD_CALL, Row, behaviour_metrics, group_metrics, length_metrics
+from pixelis.agents.behaviour import (
+    BAD_CALL,
+    Row,
+    behaviour_metrics,
+    group_metrics,
+    length_metrics,
+    tool_scores,
+)
 from pixelis.agents.episode import Episode
 from pixelis.agents.run_folder import write_atomically, writing
 
@@ -60,7 +67,7 @@ def success_rate(episodes: Sequence[Episode]) -> float | None:
 
 
 def tool_metrics(episodes: Sequence[Episode]) -> Row:
-    """Return calls and failures by tool, as counts, and calls per episode."""
+    """Return calls and failures by tool, as counts, calls per episode, and the mean of each tool's scores."""
     calls = [call for episode in episodes for call in episode.tool_calls]
     made = Counter(str(call.get("tool") or BAD_CALL) for call in calls)
     failed = Counter(str(call.get("tool") or BAD_CALL) for call in calls if not call.get("ok", True))
@@ -68,7 +75,7 @@ def tool_metrics(episodes: Sequence[Episode]) -> Row:
     for name in sorted(made):
         row[f"tools/{name}/calls"] = made[name]
         row[f"tools/{name}/failures"] = failed[name]
-    return row
+    return row | {f"tools/{name}": value for name, value in tool_scores(episodes).items()}
 
 
 def _reward_terms(episodes: Sequence[Episode]) -> Row:

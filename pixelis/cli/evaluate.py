@@ -77,7 +77,7 @@ def _evaluate(words: Sequence[str]) -> int:
     values, _ = Arguments(PROGRAM, DESCRIPTION, EvaluateSettings, EXAMPLES).parse(words)
     settings = EvaluateSettings(**values)
 
-    from pixelis.agents.evaluate import evaluation_table
+    from pixelis.agents.evaluate import evaluation_table, oracle_gaps
     from pixelis.agents.task_env import TaskEnv
 
     options = {} if settings.difficulty is None else {"difficulty": settings.difficulty}
@@ -86,7 +86,7 @@ def _evaluate(words: Sequence[str]) -> int:
     if not names:
         raise ConfigError(f"--agent must name at least one agent.{suggest('', [*env.policies, TINY])}")
     agents = [(name, _agent(name, env, settings)) for name in names]
-    rows = [row for name, agent in agents for row in _rows(name, agent, env, settings)]
+    rows = oracle_gaps([row for name, agent in agents for row in _rows(name, agent, env, settings)])
     console = open_console()
     console.print(evaluation_table(rows, title=f"{env.id}, {settings.split} tasks"))
     path = _save(rows, settings)

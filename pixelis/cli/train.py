@@ -102,13 +102,13 @@ def _evaluate(run: TrainingRun, console: Console, phase: str) -> None:
 
 
 def _summarise(run: TrainingRun, console: Console) -> None:
-    from pixelis.agents.evaluate import evaluation_table
+    from pixelis.agents.evaluate import evaluation_table, oracle_gaps
 
     if run.config.baselines and run.config.eval_episodes:
         run.evaluate_baselines()
     rows = [row for phase in ("before", "after", "baselines") for row in run.evaluations.get(phase, [])]
     if rows:
-        console.print(evaluation_table(rows, title=f"{run.task_env.id}, held-out tasks"))
+        console.print(evaluation_table(oracle_gaps(rows), title=f"{run.task_env.id}, held-out tasks"))
     trainer = run.trainer
     console.print(f"{trainer.finished_steps} steps in {trainer.elapsed_seconds / 60:.1f} minutes of training")
     console.print(f"everything is in {run.folder.path}", soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -95,9 +96,19 @@ def floors_hold(subject: Subject) -> Finding:
         return Finding(
             "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to policies()"
         )
-    above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else subject.floor)]
-    remedy = f"{', '.join(above)} above {subject.floor}: make the tool needed, the verifier stricter"
+    allowed = greatest_floor(env.chance(env.difficulty), len(subject.seeds), subject.floor)
+    above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else allowed)]
+    remedy = f"{', '.join(above)} above {allowed:.3g}: make the tool needed, the verifier stricter"
     return Finding("floors_hold", not above, measured, remedy)
+
+
+def greatest_floor(chance: float, episodes: int, floor: float) -> float:
+    """Return the success rate up to which a policy that must fail is taken to.
+
+    ``floor`` above chance, and two standard deviations of what chance gives in so few episodes:
+    c + floor + 2 √(c (1 - c) / n), which is ``floor`` where nothing can be guessed.
+    """
+    return chance + floor + 2 * math.sqrt(chance * (1 - chance) / episodes)
 
 
 # ---------------------------------------------------------------------- vector environments

@@ -26,7 +26,11 @@ class EnvEntry:
     entry_point: str
 
 
-ENVIRONMENTS = (EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),)
+ENVIRONMENTS = (
+    EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),
+    EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare:SizeCompareEnv"),
+    EnvEntry("Pixelis/CountTiny-v0", "pixelis.envs.pixel.count_tiny:CountTinyEnv"),
+)
 
 
 def register_environments() -> None:

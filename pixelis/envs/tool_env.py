@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, parse_action
+from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, ToolCall, parse_action
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
@@ -181,6 +181,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """Return the current picture, uint8 ``(V, V, 3)``, or ``None`` in an environment of text alone."""
         return None
 
+    def chance(self, difficulty: int) -> float:
+        """Return the success rate, 0-1, of the best answer that looks at nothing; 0 where there is none.
+
+        What must fail may reach it: the contract's floors are counted from here.
+        """
+        return 0.0
+
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the scripted policies this environment ships, by name, each as ``(env) -> policy``.
 
@@ -209,7 +216,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             return Task.from_json(options["task"], family=self.source.family)
         return self.source.sample(self.np_random, difficulty, split)
 
-    def _run(self, call: Any) -> ToolResult:
+    def _run(self, call: ToolCall | BadCall) -> ToolResult:
         if isinstance(call, BadCall):
             return ToolResult("", False, call.message, error_code=call.error_code)
         return self.toolset.call(self.workspace, call.name, call.arguments)

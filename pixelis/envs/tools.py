@@ -52,6 +52,8 @@ class ToolResult:
         error_code: ``None`` when ``ok``; else e.g. ``bad_json``, ``unknown_tool``, ``bad_arguments``, or one
             of the tool's own.
         arguments: the arguments as given.
+        scores: how good the output was by the environment's ground truth, name → value; for metrics, the
+            model never reads it. Empty where nobody knows.
     """
 
     tool: str
@@ -60,10 +62,11 @@ class ToolResult:
     data: Mapping[str, Any] = field(default_factory=dict)
     error_code: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as a JSON object."""
-        return {
+        """Return the record as a JSON object; without scores it has no such field."""
+        record = {
             "tool": self.tool,
             "ok": self.ok,
             "text": self.text,
@@ -71,6 +74,7 @@ class ToolResult:
             "error_code": self.error_code,
             "arguments": dict(self.arguments),
         }
+        return {**record, "scores": dict(self.scores)} if self.scores else record
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from pixelis.envs.pixel.paint import paint
+from pixelis.envs.pixel.paint import paint_uncached
 from pixelis.envs.pixel.palette import KINDS, PALETTE
 from pixelis.envs.pixel.scene import sample_scene
 from pixelis.envs.pixel.view import overview
@@ -69,7 +69,7 @@ def _rows(count: int, image_size: int, seed: int) -> Iterator[tuple[np.ndarray, 
     for _ in range(count):
         level = int(rng.choice(len(LEVEL_SHARES), p=LEVEL_SHARES))
         scene = sample_scene(rng, level, "train")
-        view = Image.fromarray(overview(paint.__wrapped__(scene), VIEW_SIZE))
+        view = Image.fromarray(overview(paint_uncached(scene)[0], VIEW_SIZE))
         image = np.asarray(view.resize((image_size, image_size), Image.Resampling.BILINEAR))
         colours, kinds = np.full(MAX_SIGNS, -1), np.zeros(MAX_SIGNS, np.int64)
         boxes = np.zeros((MAX_SIGNS, 4), np.float32)

@@ -14,8 +14,10 @@ from pixelis.agents.behaviour import (
     behaviour_metrics,
     group_metrics,
     length_metrics,
+    tool_scores,
 )
 from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.metrics import tool_metrics
 
 CALL = '<tool_call>{"name": "ZOOM", "arguments": {}}</tool_call>'
 
@@ -87,6 +89,20 @@ def test_what_is_neither_new_nor_repeated_has_failed(made):
     if calls:
         failed_first = sum(not ok for ok in outcomes.values()) / len(calls)
         assert row["exploration/efficiency"] + row["loops/calls"] + failed_first == pytest.approx(1)
+
+
+def test_tool_scores_are_means_over_the_calls_that_have_them():
+    def scored(tool, **values):
+        return {**call(tool), "scores": values}
+
+    episodes = [
+        episode(calls=[scored("SEGMENT", iou=0.5), scored("READ_TEXT", cer=0.25), call("SEGMENT")]),
+        episode(calls=[scored("SEGMENT", iou=1.0), scored("SEGMENT", iou=0.75)]),
+    ]
+    assert tool_scores(episodes) == {"READ_TEXT/cer": 0.25, "SEGMENT/iou": 0.75}
+    assert tool_scores([episode(calls=[call("ZOOM")]), episode()]) == {}
+    row = tool_metrics(episodes)
+    assert (row["tools/SEGMENT/iou"], row["tools/READ_TEXT/cer"]) == (0.75, 0.25)
 
 
 def test_the_visual_tools_are_the_pixel_family_s():

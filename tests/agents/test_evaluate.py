@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import evaluate, evaluation_table, summarise, wilson_interval
+from pixelis.agents.evaluate import (
+    evaluate,
+    evaluation_table,
+    oracle_gaps,
+    summarise,
+    wilson_interval,
+)
 from pixelis.agents.policy import Policy
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.errors import ConfigError
@@ -52,6 +58,39 @@ def test_a_summary_by_hand():
     assert result.reward_terms == pytest.approx({"task": 0.5 / 3})
     assert result.interval == wilson_interval(1, 3)
     assert json.loads(json.dumps(result.to_json()))["interval"] == list(result.interval)
+
+
+def played(name, *successes, mode="greedy", **fields):
+    episodes = [Episode("E-v0", i, i, 0, success=success, **fields) for i, success in enumerate(successes)]
+    return summarise(episodes, agent=name, mode=mode)
+
+
+def test_the_gap_to_the_oracle_by_hand():
+    oracle = played("oracle", True, True, True, False, mode="scripted")
+    agent, fewer = played("agent", True, False, False, False), played("agent", True)
+    gaps = [row.oracle_gap for row in oracle_gaps([agent, oracle, fewer])]
+    assert gaps == [0.5, 0.0, None]  # other tasks have no gap to these
+    assert [row.oracle_gap for row in oracle_gaps([agent])] == [None]
+    assert oracle_gaps([played("oracle", True), agent])[1].oracle_gap is None  # a model of that name
+
+
+def test_the_gap_is_in_the_table_where_there_is_one():
+    rows = [played("oracle", True, True, mode="scripted"), played("agent", True, False)]
+    columns = [column.header for column in evaluation_table(oracle_gaps(rows)).columns]
+    assert columns[-1] == "oracle gap"
+    assert list(evaluation_table(oracle_gaps(rows)).columns[-1].cells) == ["0.000", "0.500"]
+    assert "oracle gap" not in [column.header for column in evaluation_table(rows).columns]
+
+
+def test_a_summary_has_rapr_and_tool_scores():
+    segment = {"tool": "SEGMENT", "scores": {"iou": 0.5}}
+    row = summarise(
+        [Episode("E-v0", 0, 0, 0, tool_calls=[segment, {"tool": "THINK"}]), Episode("E-v0", 1, 1, 0)],
+        agent="x",
+        mode="greedy",
+    )
+    assert (row.visual_episodes, row.tool_scores) == (0.5, {"SEGMENT/iou": 0.5})
+    assert played("x").visual_episodes is None
 
 
 def test_scripted_policies_over_held_out_seeds(letter_env: Callable[..., gym.Env]):

@@ -119,6 +119,15 @@ class TruthReader:
         return Reading(tuple(sorted(lines, key=lambda line: (line.box[1] // 10, line.box[0]))))
 
 
+def text_inside(item: TextItem, box: PixelBox) -> str:
+    """Return the part of a text that is inside a box of its view and not covered, legible or not."""
+    if not _may_overlap(item, box):
+        return ""
+    if item.visible >= 1 and all(box[0] <= x <= box[2] and box[1] <= y <= box[3] for x, y in item.corners):
+        return item.text.strip()
+    return "".join(item.text[i] for i in _characters_inside(item, box)).strip()
+
+
 def legibility(height: float) -> float:
     """Return the chance that text of this line height (pixels of the view) is read without error, 0-1."""
     heights, shares = zip(*LEGIBILITY, strict=True)

@@ -13,9 +13,10 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from pixelis.envs.pixel.backdrop import paint_backdrop
+from pixelis.envs.pixel.labels import Labels, Silhouette, label_view, silhouette
 from pixelis.envs.pixel.palette import RGB, shade
 from pixelis.envs.pixel.signs import Scene, Sign
-from pixelis.envs.pixel.view import check_image_size
+from pixelis.envs.pixel.view import Box, check_image_size
 from pixelis.errors import ImageSizeError
 
 FONT_FOLDER = Path(__file__).parent / "fonts"
@@ -28,7 +29,6 @@ _NOISE_TILE = 192
 _SHADOW: RGB = (40, 42, 46)
 
 
-@lru_cache(maxsize=12)
 def paint(scene: Scene) -> Image.Image:
     """The picture of a scene, RGB, `scene.size` pixels square.
 
@@ -38,22 +38,35 @@ def paint(scene: Scene) -> Image.Image:
     Raises:
         ImageSizeError: if the scene has fewer than `MIN_SCENE_SIZE` pixels a side, or too many.
     """
+    return _painted(scene)[0]
+
+
+def sign_labels(scene: Scene, view_box: Box, view_size: int) -> Labels:
+    """Which sign every pixel of a view shows: 1 + its index in the scene, 0 for the street."""
+    return label_view(_painted(scene)[1], scene.size, view_box, view_size)
+
+
+def paint_uncached(scene: Scene) -> tuple[Image.Image, tuple[Silhouette, ...]]:
+    """The picture of a scene, as `paint` gives it but not kept, and where its signs are in it."""
     check_image_size(scene.size, scene.size)
     if scene.size < MIN_SCENE_SIZE:
         raise ImageSizeError(f"expected a scene of at least {MIN_SCENE_SIZE} pixels a side, got {scene.size}")
     image = paint_backdrop(scene.size, scene.backdrop_seed)
-    for sign in scene.signs:
-        _paste_sign(image, sign)
-    return _add_noise(image, scene.noise, scene.backdrop_seed) if scene.noise else image
+    silhouettes = tuple(_paste_sign(image, sign) for sign in scene.signs)
+    return add_noise(image, scene.noise, scene.backdrop_seed) if scene.noise else image, silhouettes
 
 
-def _paste_sign(image: Image.Image, sign: Sign) -> None:
+_painted = lru_cache(maxsize=12)(paint_uncached)
+
+
+def _paste_sign(image: Image.Image, sign: Sign) -> Silhouette:
     board, mask = _draw_board(sign)
     left, top = sign.center[0] - board.width // 2, sign.center[1] - board.height // 2
     if sign.kind == "sign" and sign.angle_degrees == 0:
         _hang(image, sign)
     image.paste(_SHADOW, (left + 3, top + 5), mask.point(_SHADOW_STRENGTH))
     image.paste(board, (left, top), mask)
+    return silhouette(mask, left, top)
 
 
 _SHADOW_STRENGTH = [v * 3 // 8 for v in range(256)]
@@ -138,7 +151,7 @@ def _font(name: str, line_height: int) -> ImageFont.FreeTypeFont:
     )
 
 
-def _add_noise(image: Image.Image, amplitude: int, seed: int) -> Image.Image:
+def add_noise(image: Image.Image, amplitude: int, seed: int) -> Image.Image:
     """Add a tiled pattern of integers from -amplitude to amplitude, clipped to 0-255."""
     rng = np.random.Generator(np.random.PCG64(seed))
     tile = rng.integers(-amplitude, amplitude + 1, size=(_NOISE_TILE, _NOISE_TILE, 3), dtype=np.int8)

@@ -35,7 +35,7 @@ _FACTOR = {"type": "number", "minimum": 1, "maximum": MAX_FACTOR, "description":
 
 def pixel_toolset(open_workspace: Callable[[Task], PixelWorkspace]) -> Toolset[PixelWorkspace]:
     """Return the five tools over workspaces that ``open_workspace`` opens for a task."""
-    return Toolset([ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK], open_workspace)
+    return Toolset(PIXEL_TOOLS, open_workspace)
 
 
 def _one_of(arguments: Mapping[str, Any], *choices: str) -> str | None:
@@ -87,7 +87,8 @@ ZOOM: Tool[PixelWorkspace] = Tool(
 # ---------------------------------------------------------------------- READ_TEXT
 
 
-def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+def box_to_read(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> tuple[int, int, int, int]:
+    """Return the part of the view that READ_TEXT reads, in pixels; refuse one that is not there."""
     match _one_of(arguments, "box", "region"):
         case "box":
             box = _checked_box(arguments["box"])
@@ -95,7 +96,11 @@ def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolO
             box = workspace.region(arguments["region"]).box
         case _:
             box = workspace.view_box
-    reading = workspace.reader.read(workspace.view, workspace.to_view(box))
+    return workspace.to_view(box)
+
+
+def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    reading = workspace.reader.read(workspace.view, box_to_read(workspace, arguments))
     lines = [
         {
             "text": line.text,
@@ -206,3 +211,6 @@ THINK: Tool[PixelWorkspace] = Tool(
     {"properties": {"thought": {"type": "string", "maxLength": 4000}}},
     _think,
 )
+
+
+PIXEL_TOOLS: tuple[Tool[PixelWorkspace], ...] = (ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK)

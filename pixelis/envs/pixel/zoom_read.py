@@ -8,22 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.envs.pixel.ocr import Reader, make_reader
-from pixelis.envs.pixel.ocr_truth import TruthReader, sign_texts
-from pixelis.envs.pixel.paint import paint
-from pixelis.envs.pixel.render import Window, render_episode
+from pixelis.envs.pixel.ocr_truth import sign_texts
+from pixelis.envs.pixel.paint import paint, sign_labels
+from pixelis.envs.pixel.picture import Picture
+from pixelis.envs.pixel.pixel_env import PixelEnv
 from pixelis.envs.pixel.scene import LEVELS, Scene, Sign, sample_scene
-from pixelis.envs.pixel.toolset import pixel_toolset
-from pixelis.envs.pixel.view import Box
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.pixel.zoom_read_policies import zoom_read_policies
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import ConfigError, TaskError
+from pixelis.errors import TaskError
 from pixelis.rewards.answers import text_matches
-
-VIEW_SIZES = range(64, 1025)
 
 
 class StreetSigns:
@@ -74,7 +70,7 @@ def verify_code(task: Task, answer: str | None, workspace: PixelWorkspace) -> Ve
     return Verdict(success, {"task": float(success)})
 
 
-class ZoomReadEnv(ToolEnv[PixelWorkspace]):
+class ZoomReadEnv(PixelEnv):
     """Read a code that is too small for the first look.
 
     ## Description
@@ -153,8 +149,6 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
     scenes, tools and verification here are our own.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
-
     def __init__(
         self,
         *,
@@ -165,57 +159,22 @@ class ZoomReadEnv(ToolEnv[PixelWorkspace]):
         view_size: int = 384,
         render_mode: str | None = None,
     ) -> None:
-        if isinstance(view_size, bool) or not isinstance(view_size, int) or view_size not in VIEW_SIZES:
-            raise ConfigError(
-                f"view_size must be an integer from {VIEW_SIZES[0]} to {VIEW_SIZES[-1]}, got {view_size!r}; "
-                "384 is usual"
-            )
-        self._reader, self.view_size = make_reader(reader), view_size
-        self._window: Window | None = None
         super().__init__(
-            source=StreetSigns(),
-            toolset=pixel_toolset(self._open_workspace),
-            verifier=verify_code,
-            max_turns=max_turns,
+            StreetSigns(),
+            verify_code,
             difficulty=difficulty,
             split=split,
-            image_size=view_size,
+            reader=reader,
+            max_turns=max_turns,
+            view_size=view_size,
             render_mode=render_mode,
         )
 
-    def observe_image(self) -> np.ndarray:
-        """Return a copy of the current view, the caller's to keep."""
-        return self.workspace.view.copy()
+    def open_picture(self, task: Task) -> Picture:
+        """Return the street of a task, with its signs and their texts."""
+        scene, _ = target_sign(task)
+        return Picture(paint(scene), partial(sign_texts, scene), partial(sign_labels, scene))
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
         return {**super().policies(), **zoom_read_policies()}
-
-    def render(self) -> Any:
-        """Return (``rgb_array``) or show (``human``) the scene with the view's box, the calls, the answer."""
-        if self.render_mode is None or self.task is None:
-            return None
-        frame = render_episode(self.task, self.workspace, self.results, self.answer)
-        if self.render_mode == "rgb_array":
-            return frame
-        self._window = self._window or Window("Pixelis ZoomRead")
-        self._window.show(frame, self.metadata["render_fps"])
-        return None
-
-    def close(self) -> None:
-        """Close the window, if one is open."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def _open_workspace(self, task: Task) -> PixelWorkspace:
-        scene, _ = target_sign(task)
-        return PixelWorkspace(paint(scene), self.view_size, partial(self._reader_of, scene))
-
-    def _reader_of(self, scene: Scene, view_box: Box) -> Reader:
-        if isinstance(self._reader, TruthReader):
-            return TruthReader(sign_texts(scene, view_box, self.view_size))
-        return self._reader
-
-    def _view_key(self) -> Any:
-        return self.workspace.view_box

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pixelis.envs.pixel.scene import CODE_ALPHABET, CODE_LENGTH, Scene, Sign
+from pixelis.envs.pixel.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
 from pixelis.envs.policies import Policy
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
 
 ORACLE_FACTORS = (6.0, 8.0, 4.0, 5.0, 10.0)
-
-
-def call(name: str, **arguments: Any) -> str:
-    """Return the text of one tool call."""
-    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
-
-
-def answer(text: str) -> str:
-    """Return the text of an answer."""
-    return f"<answer>{text}</answer>"
 
 
 def looks_like_code(text: str) -> bool:
@@ -100,17 +90,6 @@ class RandomSignPolicy:
         return _read_sign(_target(self._env)[0], self._sign, self._factors, info)
 
 
-class FixedTurns:
-    """Says the same turns in every episode, then nothing."""
-
-    def __init__(self, turns: Sequence[str]) -> None:
-        self._turns = iter(turns)
-
-    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
-        """Return the next turn."""
-        return next(self._turns, "")
-
-
 class AnswerEverythingPolicy:
     """Zooms over the whole scene and answers with every code it has read, in one answer."""
 
@@ -132,14 +111,6 @@ class AnswerEverythingPolicy:
 
 def _take(items: Any, count: int) -> list[Any]:
     return [item for _, item in zip(range(count), items, strict=False)]
-
-
-class ParrotQuestionPolicy:
-    """Answers with the question itself."""
-
-    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
-        """Return the question as the answer."""
-        return answer(observation["text"])
 
 
 def _stuffed_tags() -> str:

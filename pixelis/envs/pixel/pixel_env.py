@@ -1,0 +1,134 @@
+"""``PixelEnv``: what every pixel environment shares, so that a new one is tasks, a painter, a verifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pixelis.envs.actions import BadCall, ToolCall
+from pixelis.envs.pixel.ocr import Reader, make_reader
+from pixelis.envs.pixel.ocr_truth import TruthReader
+from pixelis.envs.pixel.picture import Picture
+from pixelis.envs.pixel.render import Window, render_episode
+from pixelis.envs.pixel.tool_scores import score_call
+from pixelis.envs.pixel.toolset import PIXEL_TOOLS
+from pixelis.envs.pixel.view import Box
+from pixelis.envs.pixel.workspace import PixelWorkspace
+from pixelis.envs.tasks import Task, TaskSource
+from pixelis.envs.tool_env import ToolEnv, Verifier
+from pixelis.envs.tools import Tool, ToolResult, Toolset
+from pixelis.errors import ConfigError
+
+VIEW_SIZES = range(64, 1025)
+
+
+class PixelEnv(ToolEnv[PixelWorkspace]):
+    """A picture that is looked at through views of one size with tools that see nothing but the view.
+
+    A subclass passes its task source and its verifier, and says with ``open_picture`` what a task shows.
+    Where the picture's ground truth is known, the records in ``info["tool_calls"]`` have ``scores`` of what
+    SEGMENT and READ_TEXT returned (see ``tool_scores``): for metrics, nothing of it is in the observation.
+
+    Args:
+        source: where tasks come from.
+        verifier: ``(task, answer, workspace) -> Verdict``.
+        difficulty: see ``ToolEnv``.
+        split: see ``ToolEnv``.
+        reader: ``ocr`` reads pixels; ``truth`` reads the texts the picture is known to hold, as far as they
+            are legible.
+        max_turns: see ``ToolEnv``.
+        view_size: side of the views, 64-1024 pixels.
+        render_mode: ``rgb_array``, ``human`` or ``None``.
+
+    Raises:
+        ConfigError: an argument is out of range.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
+    tools: ClassVar[tuple[Tool[PixelWorkspace], ...]] = PIXEL_TOOLS
+
+    def __init__(
+        self,
+        source: TaskSource,
+        verifier: Verifier[PixelWorkspace],
+        *,
+        difficulty: int = 1,
+        split: str = "train",
+        reader: str = "ocr",
+        max_turns: int = 8,
+        view_size: int = 384,
+        render_mode: str | None = None,
+    ) -> None:
+        if isinstance(view_size, bool) or not isinstance(view_size, int) or view_size not in VIEW_SIZES:
+            raise ConfigError(
+                f"view_size must be an integer from {VIEW_SIZES[0]} to {VIEW_SIZES[-1]}, got {view_size!r}; "
+                "384 is usual"
+            )
+        self._reader, self.view_size = make_reader(reader), view_size
+        self._window: Window | None = None
+        super().__init__(
+            source=source,
+            toolset=Toolset(self.tools, self._open_workspace),
+            verifier=verifier,
+            max_turns=max_turns,
+            difficulty=difficulty,
+            split=split,
+            image_size=view_size,
+            render_mode=render_mode,
+        )
+
+    # ------------------------------------------------------------------ for subclasses
+
+    def open_picture(self, task: Task) -> Picture:
+        """Return what a task shows, from the task alone.
+
+        Raises:
+            TaskError: the task's data describe no picture.
+        """
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ ToolEnv
+
+    def observe_image(self) -> np.ndarray:
+        """Return a copy of the current view, the caller's to keep."""
+        return self.workspace.view.copy()
+
+    def render(self) -> Any:
+        """Return (``rgb_array``) or show (``human``) the scene with the view's box, the calls, the answer."""
+        if self.render_mode is None or self.task is None:
+            return None
+        frame = render_episode(self.task, self.workspace, self.results, self.answer)
+        if self.render_mode == "rgb_array":
+            return frame
+        self._window = self._window or Window(f"Pixelis {type(self).__name__.removesuffix('Env')}")
+        self._window.show(frame, self.metadata["render_fps"])
+        return None
+
+    def close(self) -> None:
+        """Close the window, if one is open."""
+        if self._window is not None:
+            self._window.close()
+            self._window = None
+
+    # ------------------------------------------------------------------ private
+
+    def _open_workspace(self, task: Task) -> PixelWorkspace:
+        picture = self.open_picture(task)
+        workspace = PixelWorkspace(picture.image, self.view_size, partial(self._reader_of, picture))
+        self._picture = picture
+        return workspace
+
+    def _run(self, call: ToolCall | BadCall) -> ToolResult:
+        result = super()._run(call)
+        return replace(result, scores=score_call(self._picture, self.workspace, result))
+
+    def _reader_of(self, picture: Picture, view_box: Box) -> Reader:
+        if isinstance(self._reader, TruthReader):
+            return TruthReader(picture.texts(view_box, self.view_size) if picture.texts else ())
+        return self._reader
+
+    def _view_key(self) -> Any:
+        return self.workspace.view_box

@@ -1,0 +1,36 @@
+"""Turns and policies that the scripted policies of every pixel environment are made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def call(name: str, **arguments: Any) -> str:
+    """Return the text of one tool call."""
+    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+
+
+def answer(text: str) -> str:
+    """Return the text of an answer."""
+    return f"<answer>{text}</answer>"
+
+
+class FixedTurns:
+    """Says the same turns in every episode, then nothing."""
+
+    def __init__(self, turns: Sequence[str]) -> None:
+        self._turns = iter(turns)
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return the next turn."""
+        return next(self._turns, "")
+
+
+class ParrotQuestionPolicy:
+    """Answers with the question itself."""
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return the question as the answer."""
+        return answer(observation["text"])
