@@ -1,5 +1,4 @@
-"""Gymnasium wrappers that put the terms of `pixelis.rewards` on any environment, one that records it, and
-one that makes its turns numbers for agents that cannot write.
+"""Gymnasium wrappers: reward terms of `pixelis.rewards`, a recorder, and turns as numbers.
 
 Vector twins have the same names in ``pixelis.wrappers.vector``. Names are imported when they are used;
 ``import pixelis.wrappers`` stays light.

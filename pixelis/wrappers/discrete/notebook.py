@@ -89,9 +89,9 @@ class Notebook:
 
         0: the last call was carried out; 1: it was refused; 2: regions it listed / 48; 3: those of a colour
         that the question names / 48; 4-7: middle x, y, width, height of the first region of such a colour in
-        the last list that had one; then for each of 8 slots 3 numbers: value, x, y. The value of a text is its confidence; of
-        a choice 4 × (its log area minus the mean log area of those measured), clipped. Places are 0-1 of the
-        scene. -1 for a place, and 0 for a value, where nothing is known.
+        the last list that had one; then for each of 8 slots 3 numbers: value, x, y. The value of a
+        text is its confidence; of a choice 4 × (its log area minus the mean log area of those measured),
+        clipped. Places are 0-1 of the scene. -1 for a place, and 0 for a value, where nothing is known.
         """
         vector = np.zeros(LAST_RESULT, np.float32)
         if self._last:

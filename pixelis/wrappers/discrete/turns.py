@@ -98,7 +98,7 @@ class TurnBuilder:
         return len(self.tools) + 1, self.grid, self.grid, len(self.factors), SLOTS
 
     def write(self, choice: Choice, notebook: Notebook) -> str:
-        """Return the turn; the answer with an empty slot is a turn without call or answer, which costs one."""
+        """Return the turn; an answer with an empty slot is a turn that says nothing, and costs one."""
         if choice.tool == len(self.tools):
             return self._answer(choice, notebook)
         plan = self.tools[choice.tool]
