@@ -128,7 +128,8 @@ def play(
     for place in range(count):
         vector.env_method("plan", list(requests[place::count]), indices=place)
     observations: Any = vector.reset()
-    idle = [bool(info.get(IDLE)) for info in vector.reset_infos]
+    inner = vector.unwrapped  # wrappers of vectors keep no reset_infos of their own
+    idle = [bool(info.get(IDLE)) for info in inner.reset_infos]
     while not all(idle):
         actions, extra = choose(observations)
         following, _, dones, infos = vector.step(actions)
@@ -138,5 +139,5 @@ def play(
             seen = {name: values[place].copy() for name, values in observations.items()}
             record = infos[place].get(RECORD) if dones[place] else None
             yield PlayedStep(place, seen, actions[place], float(extra[place]), record)
-            idle[place] = bool(vector.reset_infos[place].get(IDLE)) if dones[place] else False
+            idle[place] = bool(inner.reset_infos[place].get(IDLE)) if dones[place] else False
         observations = following
