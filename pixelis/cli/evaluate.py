@@ -151,9 +151,7 @@ def _rows(
     ]
 
 
-def _rows_of_sb3(
-    name: str, agent: Sb3Agent, env: TaskEnv, settings: EvaluateSettings
-) -> list[Evaluation]:
+def _rows_of_sb3(name: str, agent: Sb3Agent, env: TaskEnv, settings: EvaluateSettings) -> list[Evaluation]:
     from pixelis.agents.sb3.run import evaluate_agent
 
     seeds, options = env.held_out_seeds(settings.episodes), env.options(settings.split)

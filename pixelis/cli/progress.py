@@ -97,9 +97,10 @@ def describe(row: Row) -> str:
 
 def describe_small(row: Row) -> str:
     """Return the same for agents without language."""
+    success, mean = _number(row["success/rate"], ".2f"), _number(row["success/ma10"], ".2f")
     return "  ".join(
         [
-            f"success {_number(row['success/rate'], '.2f')} (mean of 10: {_number(row['success/ma10'], '.2f')})",
+            f"success {success} (mean of 10: {mean})",
             f"reward {_number(row['reward/mean'], '.3f')}",
             f"episodes {row['episodes/total']}",
             f"env steps {row['env_steps/total']}",

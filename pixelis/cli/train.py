@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -16,7 +16,7 @@ from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
 from pixelis.cli.interrupts import Interrupts
-from pixelis.errors import ConfigError, MissingDependencyError, suggest
+from pixelis.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +86,7 @@ def _agent(words: Sequence[str]) -> Any:
 
 
 def _values(words: Sequence[str], flag: str) -> list[str]:
-    after = [following for word, following in zip(words, words[1:], strict=False) if word == flag]
+    after = [following for word, following in pairwise(words) if word == flag]
     return after + [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
 
 
@@ -126,10 +126,6 @@ def _kind_of_run(config: TrainConfig | Sb3Config) -> type[Run[Any, Any]]:
         from pixelis.agents.grpo.run import TrainingRun
 
         return TrainingRun
-    if find_spec("stable_baselines3") is None:
-        raise MissingDependencyError(
-            f"agent {config.agent} needs stable-baselines3; install it with: pip install 'pixelis[sb3]'"
-        )
     from pixelis.agents.sb3.run import Sb3Run
 
     return Sb3Run

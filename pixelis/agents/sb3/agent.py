@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,13 @@ import torch
 from gymnasium import spaces
 from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
-from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import VecEnv
 
 from pixelis.agents.episode import Episode
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.grpo import GroupLearner
 from pixelis.agents.sb3.learners import StepDQN, StepPPO, dqn_settings, ppo_settings
+from pixelis.agents.sb3.library import Logger, VecEnv
 from pixelis.agents.sb3.network import PictureFeatures
 from pixelis.agents.sb3.vectors import make_vec
 from pixelis.agents.seat import EpisodeRequest
@@ -56,6 +56,7 @@ class Sb3Agent:
         except BaseException:
             self.vector.close()
             raise
+        self.model.ep_info_buffer, self.model.ep_success_buffer = deque(), deque()  # SB3 asks for them
         self.model.set_logger(Logger(folder=None, output_formats=[]))
 
     # ------------------------------------------------------------------ playing

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, AnyRunSettings
 from pixelis.errors import ConfigError
 
-Agent = Literal["sb3-ppo", "sb3-dqn", "sb3-grpo"]
-AGENTS: tuple[str, ...] = get_args(Agent)
+AGENTS = ("sb3-ppo", "sb3-dqn", "sb3-grpo")
 DQN, GROUPS = "DQN", "GRPO"
 
 
@@ -25,7 +24,7 @@ class Sb3Config(AnyRunSettings):
     headings = (TASK, MODEL, ROLLOUT, UPDATE, GROUPS, DQN, EVALUATION, RUN)
 
     env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
-    agent: Agent = option(TASK, "sb3-ppo", "how the small network learns")
+    agent: Literal["sb3-ppo", "sb3-dqn", "sb3-grpo"] = option(TASK, "sb3-ppo", "how the small network learns")
     action_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
         TASK, dict, "keywords of DiscreteToolActions, e.g. --action-kwargs.grid 8"
     )
@@ -37,10 +36,16 @@ class Sb3Config(AnyRunSettings):
 
     n_envs: int = option(ROLLOUT, 8, "environments that are stepped together", "[1, inf)")
     n_steps: int = option(
-        ROLLOUT, 64, "env steps in each environment before an update (PPO), or a training step (DQN)", "[2, inf)"
+        ROLLOUT,
+        64,
+        "env steps in each environment before an update (PPO), or a training step (DQN)",
+        "[2, inf)",
     )
     processes: Literal["none", "fork", "spawn", "forkserver"] = option(
-        ROLLOUT, "none", "how environments get processes of their own; the numbers are the same", identity=False
+        ROLLOUT,
+        "none",
+        "how environments get processes of their own; the numbers are the same",
+        identity=False,
     )
 
     steps: int = option(

@@ -9,9 +9,9 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from stable_baselines3.common.vec_env import VecEnv
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.sb3.library import VecEnv
 from pixelis.agents.seat import EpisodeRequest, Seat
 
 RECORD, IDLE = "record", "idle"

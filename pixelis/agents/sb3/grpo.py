@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.utils import obs_as_tensor
 from torch import Tensor
 
 from pixelis.agents.episode import Episode
@@ -23,6 +22,7 @@ from pixelis.agents.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, PlayedStep, play
 from pixelis.agents.sb3.learners import StepPPO
+from pixelis.agents.sb3.library import obs_as_tensor
 from pixelis.agents.seat import EpisodeRequest
 
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from stable_baselines3 import DQN, PPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.vec_env import VecEnv
 
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.seeds import sampling_seed
 from pixelis.agents.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import RECORD
+from pixelis.agents.sb3.library import DQN, PPO, BaseCallback, BasePolicy, VecEnv
 
 
 class StepLearner(Protocol):

@@ -6,8 +6,9 @@ from typing import Any
 
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
+
+from pixelis.agents.sb3.library import BaseFeaturesExtractor
 
 PICTURES = ("overview", "view")
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv, VecTransposeImage
-
 import pixelis  # noqa: F401  # registers the ids, also in a spawned process
 from pixelis.agents.sb3.episodes import RequestedEpisodes
+from pixelis.agents.sb3.library import DummyVecEnv, SubprocVecEnv, VecEnv, VecTransposeImage
 from pixelis.agents.task_env import TaskEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.wrappers.discrete_tool_actions import DiscreteToolActions
@@ -22,9 +21,7 @@ def make_env(task_env: TaskEnv, action_kwargs: Mapping[str, Any]) -> RequestedEp
         ConfigError: it is no pixel environment, or a keyword is out of range.
     """
     check_env_id(task_env.id)
-    return RequestedEpisodes(
-        DiscreteToolActions(task_env.make(), **action_kwargs), task_env.options("train")
-    )
+    return RequestedEpisodes(DiscreteToolActions(task_env.make(), **action_kwargs), task_env.options("train"))
 
 
 def make_vec(
