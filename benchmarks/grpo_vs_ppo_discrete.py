@@ -36,9 +36,11 @@ def learn(config: Sb3Config, most_episodes: int) -> dict[str, Any]:
         return reached or (rows[-1]["episodes/total"] or 0) >= most_episodes
 
     start = time.process_time()
-    with tempfile.TemporaryDirectory() as folder:
-        with Sb3Run.start(config.with_values(output=f"{folder}/run")) as run:
-            run.train(rows.append, over)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Sb3Run.start(config.with_values(output=f"{folder}/r")) as run,
+    ):
+        run.train(rows.append, over)
     reached = len(rows) >= 10 and (rows[-1]["success/ma10"] or 0) >= GOAL
     return {
         "agent": config.agent,

@@ -1,4 +1,4 @@
-"""How well PPO's small network learns, against random actions and the oracle: ``python benchmarks/sb3_learning.py``.
+"""What PPO's small network learns, beside random and oracle: ``python benchmarks/sb3_learning.py``.
 
 For each environment and difficulty: train with every seed, then play held-out tasks of the test split. A run
 ends when the mean success of ten training steps reaches ``--stop-at``, or after ``--steps``.
@@ -48,12 +48,14 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
     """Train once; return what it cost, when it had learnt, and how it plays held-out tasks."""
     rows: list[Row] = []
     start = time.process_time()
-    with tempfile.TemporaryDirectory() as folder:
-        with Sb3Run.start(config.with_values(output=f"{folder}/run")) as run:
-            floor = random_actions(run, config.eval_episodes, config.seed)
-            run.train(rows.append, lambda: len(rows) >= 10 and (rows[-1]["success/ma10"] or 0) >= stop_at)
-            played = {row.mode: row for row in run.evaluate("after")}
-            oracle = run.play_held_out("oracle", "oracle")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Sb3Run.start(config.with_values(output=f"{folder}/r")) as run,
+    ):
+        floor = random_actions(run, config.eval_episodes, config.seed)
+        run.train(rows.append, lambda: len(rows) >= 10 and (rows[-1]["success/ma10"] or 0) >= stop_at)
+        played = {row.mode: row for row in run.evaluate("after")}
+        oracle = run.play_held_out("oracle", "oracle")
     learnt = next((row for row in rows[9:] if (row["success/ma10"] or 0) >= LEARNT), None)
     return {
         "env": config.env,
