@@ -26,9 +26,7 @@ PICTURE_SIZE = 96
 ANSWERS = ("auto", "numbers")
 
 
-class DiscreteToolActions(
-    gym.Wrapper[dict[str, np.ndarray], np.ndarray, dict[str, Any], str], gym.utils.RecordConstructorArgs
-):
+class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConstructorArgs):
     """Numbers in, numbers out, over the same tools, limits, verifier and rewards.
 
     An action becomes a real assistant turn, which the wrapped environment plays; the turn is
@@ -87,7 +85,7 @@ class DiscreteToolActions(
             self, grid=grid, factors=factors, answers=answers, words=words, flat=flat
         )
         gym.Wrapper.__init__(self, env)
-        inner = env.unwrapped
+        inner: Any = env.unwrapped
         if not isinstance(inner, ToolEnv) or "image" not in inner.observation_space.spaces:
             raise ConfigError(
                 f"DiscreteToolActions needs a ToolEnv with an image, got {type(inner).__name__}; "

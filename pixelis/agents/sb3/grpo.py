@@ -161,8 +161,8 @@ class GroupLearner(StepPPO):
         policy.optimizer.step()
         clipped = surrogate.clipped_low, surrogate.clipped_high
         return {
-            "train/loss": float(loss),
-            "train/entropy": float(entropy.mean()),
-            "train/grad_norm": float(norm),
-            "train/clip_fraction": sum(float(c.float().mean()) for c in clipped if c is not None),
+            "train/loss": loss.item(),
+            "train/entropy": entropy.mean().item(),
+            "train/grad_norm": norm.item(),
+            "train/clip_fraction": sum(c.float().mean().item() for c in clipped if c is not None),
         }

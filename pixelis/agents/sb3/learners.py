@@ -136,11 +136,9 @@ def _fresh(vector: VecEnv, run_seed: int, number: int) -> Any:
 
 def logged(logger: Any) -> Row:
     """Return, and forget, what SB3 has noted."""
-    values = {
-        (name if "/" in name else f"train/{name}"): float(value)
-        for name, value in logger.name_to_value.items()
-    }
-    logger.name_to_value.clear(), logger.name_to_count.clear()
+    values: Row = {name: float(value) for name, value in logger.name_to_value.items()}
+    logger.name_to_value.clear()
+    logger.name_to_count.clear()
     return values
 
 

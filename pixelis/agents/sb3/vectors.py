@@ -36,6 +36,6 @@ def make_vec(
         processes: ``none`` steps them one after the other in this process; ``fork``, ``spawn`` and
             ``forkserver`` give each a process made in that way. What is played is the same.
     """
-    makers = [partial(make_env, task_env, dict(action_kwargs))] * count
+    makers: list[Any] = [partial(make_env, task_env, dict(action_kwargs))] * count
     vector = DummyVecEnv(makers) if processes == "none" else SubprocVecEnv(makers, start_method=processes)
     return VecTransposeImage(vector)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +120,8 @@ class TurnBuilder:
     # ------------------------------------------------------------------ private
 
     def _cells(self, *, whole: bool) -> Sequence[tuple[int, int]]:
-        return [(0, 0)] if whole else list(itertools.product(range(self.grid), repeat=2))
+        cells = [(y, x) for y in range(self.grid) for x in range(self.grid)]
+        return cells[:1] if whole else cells
 
     def _answer(self, choice: Choice, notebook: Notebook) -> str:
         if self.numbers:
