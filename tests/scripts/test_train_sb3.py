@@ -43,7 +43,7 @@ def test_train_resume_and_evaluate(run, tmp_path):
 
 
 def test_an_unknown_agent_is_one_line(run):
-    code, out, err = run("train_agent", "--agent", "sb3-a2c")
+    code, _, err = run("train_agent", "--agent", "sb3-a2c")
     assert code == 2
     assert err.startswith("error: unknown agent 'sb3-a2c'. Did you mean 'sb3-")
     assert err.count("\n") == 1
