@@ -86,7 +86,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         )
         gym.Wrapper.__init__(self, env)
         inner: Any = env.unwrapped
-        if not isinstance(inner, ToolEnv) or "image" not in inner.observation_space.spaces:
+        if not isinstance(inner, ToolEnv) or "image" not in getattr(inner.observation_space, "spaces", ()):
             raise ConfigError(
                 f"DiscreteToolActions needs a ToolEnv with an image, got {type(inner).__name__}; "
                 "wrap Pixelis/ZoomRead-v0 or another pixel environment"
