@@ -130,7 +130,9 @@ def _vector(learner: PPO | DQN) -> VecEnv:
 
 def _fresh(vector: VecEnv, run_seed: int, number: int) -> Any:
     """Begin a stream of episodes in every environment; return what they say."""
-    vector.seed(sampling_seed(run_seed, number))
+    seed = sampling_seed(run_seed, number)
+    np.random.seed(seed)  # SB3 draws minibatches and replayed steps from numpy's global generator
+    vector.seed(seed)
     return vector.reset()
 
 

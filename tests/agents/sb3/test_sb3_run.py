@@ -33,7 +33,8 @@ def test_a_run_writes_what_every_run_writes(tiny, agent):
     assert all(row["episodes/count"] > 0 and row["env_steps/total"] > 0 for row in rows)
     assert {"success/rate", "success/ma10", "reward/mean", "tools/per_episode", "train/loss"} <= set(rows[-1])
     assert any(run.folder.tensorboard.iterdir()) and (run.folder.path / "log.txt").is_file()
-    samples = [json.loads(line) for line in (run.folder.trajectories / "step-00000002.jsonl").open()]
+    text = (run.folder.trajectories / "step-00000002.jsonl").read_text()
+    samples = [json.loads(line) for line in text.splitlines()]
     assert samples and all(len(sample["turns"]) <= 3 for sample in samples)
     for phase in ("before", "after"):
         for row in run.evaluations[phase]:
