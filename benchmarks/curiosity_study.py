@@ -33,26 +33,32 @@ from pixelis.rewards.term import Transition
 REPEATS = 200
 SCENES = 90
 GATES: dict[str, dict[str, Any]] = {"with": {}, "without": {"gate_learning_rate": 0.0}}
+REPETITIONS: dict[str, tuple[int, dict[str, Any]]] = {
+    "alone": (0, {}),
+    "among others": (3, {}),
+    "untrained": (3, {"learning_rate": 0.0, "gate_learning_rate": 0.0}),
+}
 COLOURS = {"with": "tab:blue", "without": "tab:orange"}
 
 
 def boredom(samples: Sequence[Sample], seed: int) -> dict[str, Any]:
     """Return what a transition of each kind is worth before each of 200 repetitions, and after the last.
 
-    Alone, and among others: then each repetition comes with three that do not repeat.
+    Alone, and among others: then each repetition comes with three that do not repeat. ``untrained`` is that
+    with models and gates that learn nothing, so what centring the features does by itself.
     """
     rng = np.random.default_rng([seed, 3])
-    curves: dict[str, Any] = {"alone": {}, "among others": {}}
+    curves: dict[str, Any] = {name: {} for name in REPETITIONS}
     for kind in KINDS:
         one = next(sample.transition for sample in samples if sample.kind == kind)
         rest = [sample.transition for sample in samples if sample.transition is not one]
-        for setting, others in (("alone", 0), ("among others", 3)):
-            term = CuriosityTerm(seed=seed)
+        for name, (others, settings) in REPETITIONS.items():
+            term = CuriosityTerm(seed=seed, **settings)
             curve = []
             for _ in range(REPEATS):
                 curve.append(term.measure([one])[0])
                 watch(term, [one, *(rest[index] for index in rng.integers(len(rest), size=others))])
-            curves[setting][kind] = [*curve, term.measure([one])[0]]
+            curves[name][kind] = [*curve, term.measure([one])[0]]
     return curves
 
 
@@ -141,7 +147,7 @@ def summary(results: dict[str, Any]) -> dict[str, Any]:
     """Return the worst and median numbers that the claims are about."""
     falls = {
         setting: [1 - curve[-1] / curve[0] for row in results["boredom"] for curve in row[setting].values()]
-        for setting in ("alone", "among others")
+        for setting in REPETITIONS
     }
     by = {gates: [row for row in results["room_tv"] if row["gates"] == gates] for gates in GATES}
     zoom = {gates: [row for row in results["zoom_read_tv"] if row["gates"] == gates] for gates in GATES}
@@ -181,13 +187,15 @@ def plot(results: dict[str, Any], path: Path) -> None:
     """Draw the four pictures of the study."""
     figure, axes = plt.subplots(1, 4, figsize=(17, 3.8), layout="constrained")
     for row in results["boredom"]:
-        for setting, colour in (("alone", "tab:blue"), ("among others", "tab:green")):
-            for curve in row[setting].values():
+        for name, colour in zip(REPETITIONS, ("tab:blue", "tab:green", "tab:grey"), strict=True):
+            for curve in row[name].values():
                 axes[0].plot(np.array(curve) / curve[0], color=colour, alpha=0.4, lw=1)
     axes[0].axhline(0.2, color="grey", ls=":")
     axes[0].set(title="one transition, repeated", xlabel="times seen", ylabel="worth ÷ worth at first")
+    axes[0].set(yscale="log", ylim=(1e-4, 2))
     axes[0].plot([], color="tab:blue", label="alone")
     axes[0].plot([], color="tab:green", label="1 in 4 transitions")
+    axes[0].plot([], color="tab:grey", label="1 in 4, nothing is trained")
     width, places = 0.25, np.arange(len(KINDS))
     for offset, (key, label) in enumerate(
         (("seen", "seen"), ("fresh", "known tools, new scenes"), ("new", "new tool"))
@@ -213,7 +221,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     with_gates = [r["patch_gates"] for r in results["room_tv"] if r["share"] == 0.5 and r["gates"] == "with"]
     gates = np.mean(with_gates, axis=0)
     picture = axes[3].imshow(gates, vmin=0, vmax=1, cmap="viridis")
-    axes[3].set(title="gates by patch of the picture (TV top right)", xticks=[], yticks=[])
+    axes[3].set(title="gates by patch (TV top right)", xticks=[], yticks=[])
     figure.colorbar(picture, ax=axes[3])
     for axis in axes[:3]:
         axis.legend(fontsize=7)

@@ -32,7 +32,7 @@ LAST = 10
 GOOD = 0.8
 
 COHERENCE = {"coherence": {"encoder": "hashed"}}
-# The defaults of the day on which it was run; they are half as much now.
+# The defaults of the day on which it was run; they are less now.
 CURIOSITY = {"curiosity": {"batch_size": 64, "max_updates": 16}}
 FULL: Mapping[str, Any] = {**COHERENCE, **CURIOSITY, "penalty": {}}
 # The shipped curricula, their lengths and windows cut to a run of 45 steps: a third of it for each stage.

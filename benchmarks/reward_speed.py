@@ -10,7 +10,7 @@ Steps are of ZoomRead: views of 384 × 384 pixels and texts of tools, each in ar
 * ``miss``: the whole call for a step that is not, encoding of text and picture included. ``looks taken``
   leaves out what a hit pays too, the look at the picture; ``model only`` is the forward pass and the error on
   encodings that are there.
-* ``learn, one update``: of both models, on a batch of 32; every 16 transitions take 4.
+* ``learn, one update``: of both models, on a batch of 32; every 16 transitions take 3.
 * ``coherence + penalty``: both terms, a step.
 
 After that, what the whole stack adds to an episode: see ``reward_episode.py``. Next to other work, wall times

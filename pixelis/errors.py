@@ -43,6 +43,18 @@ class ImageSizeError(PixelisError, ValueError):
     """An image with no pixels, or with more than the limit."""
 
 
+class ImageReadError(PixelisError, OSError):
+    """An image is missing, damaged, or of a kind whose colours or frame cannot be told."""
+
+
+class AnswerError(PixelisError, ValueError):
+    """A truth (or its choices, or its tolerance) that no answer could be compared with."""
+
+
+class DatasetError(PixelisError, ValueError):
+    """A file of tasks is missing, has bad rows or has changed; the message names the lines."""
+
+
 class MissingDependencyError(PixelisError, ImportError):
     """An optional package is needed; the message names the extra to install."""
 

@@ -35,6 +35,10 @@ def page(entry: EnvEntry) -> str:
     parts = [source, f"# {entry.id}", text]
     if scores.exists():
         parts.append(baselines(json.loads(scores.read_text(encoding="utf-8"))))
+        parts.append(
+            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} "
+            f"--output docs/envs/{scores.name}`."
+        )
     return "\n\n".join(parts) + "\n"
 
 

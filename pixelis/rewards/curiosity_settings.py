@@ -45,13 +45,13 @@ class CuriositySettings:
     eta: float = 0.5
     beta: float = 0.2
     rank: int = 8
-    learning_rate: float = 3e-3
+    learning_rate: float = 5e-3
     gate_learning_rate: float = 0.1
     gate_recovery: float = 0.005
     fresh_size: int = 16
-    updates_per_batch: int = 4
+    updates_per_batch: int = 3
     batch_size: int = 32
-    max_updates: int = 8
+    max_updates: int = 9
     memory_size: int = 1024
     cache_size: int = 1000
     cache_max_age: int = 16

@@ -117,7 +117,8 @@ def test_no_step_no_value():
 def test_least_recently_used_leaves_first():
     term = CuriosityTerm(cache_size=2)
     a, b, c = (text_step(name, "x", name) for name in "abc")
-    score(term, a), score(term, b), score(term, a), score(term, c)
+    for step in (a, b, a, c):
+        score(term, step)
     assert term.cache.hits == 1
     score(term, a)
     assert term.cache.hits == 2
@@ -125,13 +126,13 @@ def test_least_recently_used_leaves_first():
     assert term.cache.hits == 2
 
 
-@pytest.mark.parametrize(("max_age", "stale"), [(0, 1), (3, 1), (4, 0)])
+@pytest.mark.parametrize(("max_age", "stale"), [(0, 1), (2, 1), (3, 0)])
 def test_a_model_that_has_moved_invalidates(max_age: int, stale: int):
     term = CuriosityTerm(cache_max_age=max_age)
     step = random_steps(1)[0]
     (before,) = score(term, step)
     score(term, *random_steps(30, 1))
-    assert term.learn()["updates"] == 4
+    assert term.learn()["updates"] == 3
     (after,) = score(term, step)
     assert term.cache.stale == stale
     assert (after == before) is (stale == 0)
@@ -153,7 +154,7 @@ def test_hits_and_learning_encode_nothing_again():
     for _ in range(3):
         for _ in range(8):
             score(term, text_step("a", "x", "bc"), text_step("bc", "x", "a"))
-        assert term.learn()["updates"] == 4
+        assert term.learn()["updates"] == 3
     assert encoder.calls == 2
     assert term.cache.stale > 0  # their rewards were computed anew, from features that were there
 
@@ -172,7 +173,7 @@ def test_repeated_transition_bores_because_the_model_learns():
     steps = random_steps(60, 2)
     one, rest = text_step("a sign", "look", "a code"), np.random.default_rng(0)
     left = []
-    for rate in (3e-3, 0.0):
+    for rate in (5e-3, 0.0):
         term = CuriosityTerm(learning_rate=rate)
         first = term.measure([one])[0]
         for _ in range(200):
@@ -180,7 +181,7 @@ def test_repeated_transition_bores_because_the_model_learns():
             term.learn()
         left.append(term.measure([one])[0] / first)
     assert left[0] <= 0.2
-    assert left[0] < 0.1 * left[1]  # of which centring and gates would do a part without any training
+    assert left[0] < 0.1 * left[1]  # centring and gates alone do far less
 
 
 def test_metrics():
@@ -250,7 +251,7 @@ def test_two_fresh_processes_give_the_same_bits():
         for seed in ("1", "2")
     ]
     assert printed[0] == printed[1]
-    assert printed[0].startswith("12 ")
+    assert printed[0].startswith("9 ")
 
 
 # ---------------------------------------------------------------------- bad input

@@ -120,10 +120,14 @@ def test_what_an_env_itself_calls_reward_task_is_not_the_tasks_reward(orchestrat
         (
             "CuriosityReward",
             lambda seen: np.zeros(5),
-            r"curiosity: expected an embedding .*\(768,\), got \(5,\)",
+            r"curiosity: expected the encoder .*\(768,\), got \(5,\)",
         ),
         ("CuriosityReward", lambda seen: np.zeros((1, 768)), r"curiosity: .*\(768,\), got \(1, 768\)"),
-        ("CuriosityReward", lambda seen: np.full(768, np.nan), "curiosity: the embedding .* holds NaN"),
+        (
+            "CuriosityReward",
+            lambda seen: np.full(768, np.nan),
+            "curiosity: .* finite, got NaN",
+        ),
         ("CoherenceReward", lambda seen: np.zeros((2, 3)), r"coherence: expected .*\(d,\) .*, got \(2, 3\)"),
         ("CoherenceReward", lambda seen: np.zeros(len(seen["text"])), r"coherence: .*\(5,\) .*, got \(6,\)"),
         ("CoherenceReward", lambda seen: np.array([np.inf]), "coherence: .* holds NaN or infinity"),

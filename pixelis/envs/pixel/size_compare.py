@@ -134,8 +134,10 @@ class SizeCompareEnv(PixelEnv):
 
     ## Source
 
-    Our own. What areas the tools measure is compared with the painted ones by
-    `benchmarks/area_error.py`; the least difference, 2 %, is larger than the error it finds.
+    Our own. `python benchmarks/area_error.py --scenes 25` compares the areas that the tools measure with the
+    painted ones. At difficulty 4 the errors of 200 shapes span 1.4 % at factor 5, and 0.1 % at factor 4 in
+    views that lie on the scene's pixels, as the oracle's do: less than the least difference of 2 %. In views
+    between the pixels at factor 4 they span 2.7 % (standard deviation 0.5 %), and a close race may be lost.
     """
 
     def __init__(

@@ -1,0 +1,165 @@
+"""A JSONL file of questions about images, of any length: an index is kept in memory, never the rows."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pixelis.envs.pixel.photo import open_photo
+from pixelis.envs.pixel.question_rows import QuestionRow, parse_row
+from pixelis.envs.tasks import SPLITS
+from pixelis.errors import DatasetError, PixelisError
+
+MAX_LINE_BYTES = 1 << 20
+_SHOWN_ERRORS = 5
+
+
+class _Line(NamedTuple):
+    """A line that is not blank: its number from 1, where it begins, and its bytes."""
+
+    number: int
+    offset: int
+    text: bytes
+
+
+class QuestionFile:
+    """The rows of a file by split, read one at a time when asked for; 16 bytes of memory a row.
+
+    Args:
+        path: the file. Relative image paths in it start from its folder.
+        check_images: also open every image, which takes as long as reading them all.
+
+    Raises:
+        DatasetError: the file cannot be read, has no rows, bad rows (the first five are named by line),
+            images that are no files, or one question in both splits.
+    """
+
+    def __init__(self, path: Path, *, check_images: bool = False) -> None:
+        self.path, self._check_images = path, check_images
+        self._state = _state(path)
+        self._offsets = {split: array("q") for split in SPLITS}
+        self._numbers = {split: array("q") for split in SPLITS}
+        self._index()
+
+    def count(self, split: str) -> int:
+        """Return how many rows a split has."""
+        return len(self._offsets[split])
+
+    def read(self, split: str, index: int) -> tuple[int, QuestionRow]:
+        """Return the line number and the content of a split's row, straight from the file.
+
+        Raises:
+            DatasetError: the file is no longer what it was when it was opened.
+            OSError: it cannot be read, for example because a network drive is away.
+        """
+        if _state(self.path) != self._state:
+            raise DatasetError(f"{self.path} has changed since it was opened; make the environment anew")
+        with self.path.open("rb") as file:
+            file.seek(self._offsets[split][index])
+            return self._numbers[split][index], parse_row(file.readline(MAX_LINE_BYTES + 1))
+
+    def resolve(self, image: str) -> Path:
+        """Return where an image lies: relative paths start from the file's folder."""
+        return self.path.parent / image
+
+    def _index(self) -> None:
+        digests = {split: array("Q") for split in SPLITS}
+        problems: list[str] = []
+        seen = ""  # rows on one image often follow each other
+        for line in _lines(self.path):
+            try:
+                row = parse_row(line.text)
+                if row.image != seen:
+                    self._check_image(row.image)
+                    seen = row.image
+            except PixelisError as error:
+                problems.append(f"line {line.number}: {error}")
+                if len(problems) == _SHOWN_ERRORS:
+                    break
+                continue
+            self._offsets[row.split].append(line.offset)
+            self._numbers[row.split].append(line.number)
+            digests[row.split].append(int.from_bytes(row.digest(), "big"))
+        if problems:
+            raise DatasetError("\n".join([f"{self.path} has bad rows:", *problems]))
+        if not any(self._offsets.values()):
+            raise DatasetError(f"{self.path} has no rows; write one JSON object a line")
+        self._check_splits(digests)
+
+    def _check_image(self, image: str) -> None:
+        path = self.resolve(image)
+        if not os.path.isfile(path):
+            raise DatasetError(f"field 'image': there is no file {path}; correct the path")
+        if self._check_images:
+            open_photo(path)
+
+    def _check_splits(self, digests: dict[str, array[int]]) -> None:
+        train, test = (np.frombuffer(digests[split], np.uint64) for split in SPLITS)
+        shared = np.isin(train, test)
+        if shared.any():
+            at = int(np.argmax(shared))
+            first = self._numbers["train"][at]
+            second = self._numbers["test"][int(np.argmax(test == train[at]))]
+            raise DatasetError(
+                f"{self.path}: lines {first} (train) and {second} (test) ask the same question; "
+                "train and test must not meet, so give both the same split"
+            )
+
+
+def load_questions(path: str | os.PathLike[str], *, check_images: bool = False) -> QuestionFile:
+    """Return a file of questions; environments in one process share the index while the file is unchanged.
+
+    Raises:
+        DatasetError: see ``QuestionFile``.
+    """
+    try:
+        resolved = Path(path).resolve()
+        state = _state(resolved)
+    except (TypeError, ValueError, OSError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"data must be the path of a JSONL file, got {path!r:.80} ({error})") from None
+    return _load(resolved, state, bool(check_images))
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, state: tuple[int, int], check_images: bool) -> QuestionFile:
+    return QuestionFile(path, check_images=check_images)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Return what changes when a file does: its size and when it was written."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise DatasetError(
+            f"expected a JSONL file of questions at {path}, got nothing; correct the path"
+        ) from None
+    if not path.is_file():
+        raise DatasetError(f"expected a JSONL file of questions, got {path}, which is none; name the file")
+    return status.st_size, status.st_mtime_ns
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    """Yield the lines that are not blank; no line is held whole that is longer than ``MAX_LINE_BYTES``."""
+    try:
+        with path.open("rb") as file:
+            offset = number = 0
+            while text := file.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(text) > MAX_LINE_BYTES:
+                    raise DatasetError(
+                        f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes a row, got more; "
+                        "write one JSON object a line"
+                    )
+                if text.strip():
+                    yield _Line(number, offset, text)
+                offset += len(text)
+    except OSError as error:
+        raise DatasetError(f"cannot read {path} ({error}); check its permissions") from None

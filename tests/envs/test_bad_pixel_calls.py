@@ -1,0 +1,52 @@
+"""Calls with bad input are typed errors that say what would be right, in every pixel environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.envs.pixel.count_tiny import CountTinyEnv
+from pixelis.envs.pixel.scripted_turns import call
+from pixelis.envs.pixel.size_compare import SizeCompareEnv
+from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+
+CASES = {
+    "a zero-area box": (call("SEGMENT", box=[0.2, 0.2, 0.2, 0.2]), "box_too_small", "at least 0.02"),
+    "a box without width": (call("READ_TEXT", box=[0.3, 0.1, 0.3, 0.9]), "box_too_small", "got 0.000 and"),
+    "a box the wrong way round": (call("ZOOM", box=[0.9, 0.9, 0.1, 0.1]), "box_too_small", "got -0.800"),
+    "a point outside the scene": (call("SEGMENT", point=[1.2, 0.5]), "out_of_range", "maximum of 1"),
+    "a point outside the view": (call("SEGMENT", point=[0.9, 0.9]), "out_of_view", "ZOOM there first"),
+    "a box outside the view": (call("READ_TEXT", box=[0.8, 0.8, 0.9, 0.9]), "out_of_view", "ZOOM there"),
+    "properties of nothing": (call("GET_PROPERTIES"), "bad_arguments", "Arguments: region"),
+    "properties of no region": (call("GET_PROPERTIES", region=99), "unknown_region", "call SEGMENT first"),
+    "an earlier view's region": (call("GET_PROPERTIES", region=1), "stale_region", "call SEGMENT first"),
+    "reading an earlier view's region": (call("READ_TEXT", region=1), "stale_region", "earlier view"),
+}
+
+
+@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv])
+def env(request):
+    return request.param(reader="truth", max_turns=100)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_call_is_refused_with_what_would_be_right(env, name):
+    action, code, words = CASES[name]
+    env.reset(seed=0)
+    env.step(call("SEGMENT", point=[0.5, 0.5]) + call("ZOOM", center=[0.2, 0.2], factor=4))
+    before = env.workspace.view_box
+    *_, reward, terminated, _, info = env.step(action)
+    (record,) = info["tool_calls"]
+    assert (record["ok"], record["error_code"]) == (False, code)
+    assert words in record["text"]
+    assert "scores" not in record
+    assert (reward, terminated, env.workspace.view_box) == (0.0, False, before)
+
+
+@pytest.mark.parametrize("reader", ["ocr", "truth"])
+def test_reading_a_blank_says_that_there_is_nothing(reader):
+    env = CountTinyEnv(reader=reader)
+    env.reset(seed=0)
+    *_, info = env.step(call("ZOOM", center=[0.0, 0.0], factor=45) + call("READ_TEXT"))
+    record = info["tool_calls"][1]
+    assert (record["text"], record["data"]) == ("No text can be read here.", {"text": "", "lines": []})
+    assert record["scores"] == {"cer": 0.0}
