@@ -18,7 +18,7 @@ from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
-from pixelis.agents.run_settings import RunSettings
+from pixelis.agents.run_settings import AnyRunSettings, RunSettings
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
 from pixelis.agents.state_files import read_json
@@ -26,7 +26,7 @@ from pixelis.agents.stepper import Stepper
 from pixelis.agents.task_env import TaskEnv
 from pixelis.errors import ConfigError
 
-C = TypeVar("C", bound=RunSettings)
+C = TypeVar("C", bound=AnyRunSettings)
 T = TypeVar("T", bound=Stepper[Any])
 R = TypeVar("R", bound="Run[Any, Any]")
 
@@ -38,13 +38,13 @@ class Run(ABC, Generic[C, T]):
         config: its settings.
         folder: where its files are.
         env: what is played, None where there is no environment.
-        policy: what is trained.
+        policy: what is trained: a language model, or what a subclass's ``load_policy`` returns.
         trainer: does the training.
         evaluations: phase (``before``, ``after``, …) → its rows.
     """
 
     def __init__(
-        self, config: C, folder: RunFolder, env: TaskEnv | None, policy: Policy, material: Any = None
+        self, config: C, folder: RunFolder, env: TaskEnv | None, policy: Any, material: Any = None
     ) -> None:
         self.config, self.folder, self.env, self.policy = config, folder, env, policy
         self.trainer = self.make_trainer(material)
@@ -66,7 +66,7 @@ class Run(ABC, Generic[C, T]):
         return TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
 
     @classmethod
-    def load_policy(cls, config: Any, adapter: Path | None) -> Policy:
+    def load_policy(cls, config: Any, adapter: Path | None) -> Any:
         """Return the policy of a new run, or of one that goes on with a checkpoint's adapter.
 
         Raises:
@@ -75,7 +75,7 @@ class Run(ABC, Generic[C, T]):
         return load_policy(config, adapter)
 
     @classmethod
-    def prepare(cls, config: Any, env: TaskEnv | None, policy: Policy) -> Any:
+    def prepare(cls, config: Any, env: TaskEnv | None, policy: Any) -> Any:
         """Return what training needs to have at hand, before any file is written; nothing by default.
 
         Raises:
@@ -134,12 +134,15 @@ class Run(ABC, Generic[C, T]):
             log.info(
                 "training from step %d, settings %s", self.trainer.finished_steps, self.config.digest[:12]
             )
-            way = "shared-prefix" if self.policy.shares_prefixes else "generic"
-            log.info("%s takes the %s path", type(self.policy.base).__name__, way)
-            for line in self.notes():
+            for line in [*self.policy_notes(), *self.notes()]:
                 log.info(line)
             self.trainer.train(on_step, should_stop)
             log.info("stopped after step %d", self.trainer.finished_steps)
+
+    def policy_notes(self) -> list[str]:
+        """Return what the log should say of the policy."""
+        way = "shared-prefix" if self.policy.shares_prefixes else "generic"
+        return [f"{type(self.policy.base).__name__} takes the {way} path"]
 
     def notes(self) -> list[str]:
         """Return what else the log should say when training begins."""
@@ -170,8 +173,9 @@ class Run(ABC, Generic[C, T]):
         Raises:
             ConfigError: there is no environment.
         """
-        sampled = SamplingSettings(self.config.temperature, self.config.top_p, self.config.max_new_tokens)
-        greedy = SamplingSettings(max_new_tokens=self.config.max_new_tokens, greedy=True)
+        config: Any = self.config
+        sampled = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
+        greedy = SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True)
         rows = [self.play_held_out(self.policy, phase, mode) for mode in (greedy, sampled)]
         return self.save_evaluation(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
 
@@ -189,6 +193,11 @@ class Run(ABC, Generic[C, T]):
             name=name,
             rng_seed=self.config.seed,
         )
+
+    def evaluate_baselines(self) -> list[Evaluation]:
+        """Play the held-out tasks with the env's scripted policies, exploits left out."""
+        names = [name for name in self.task_env.policies if not name.startswith("exploit_")]
+        return self.save_evaluation("baselines", [self.play_held_out(name, name) for name in names])
 
     def save_evaluation(self, phase: str, rows: list[Evaluation]) -> list[Evaluation]:
         """Add the rows of a phase to the file, and return them.

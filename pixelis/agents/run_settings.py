@@ -1,4 +1,4 @@
-"""The rows that several kinds of training run share: GRPO and PPO, SFT, expert iteration."""
+"""The rows that several kinds of training run share: GRPO and PPO, SFT, expert iteration, SB3's agents."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TASK, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN = (
 
 
 @dataclass(frozen=True)
-class RunSettings(Settings):
-    """What every training run has."""
+class AnyRunSettings(Settings):
+    """What every training run has, whatever it trains."""
 
     env: str | None = option(TASK, None, "Gymnasium id of the environment, module:Id-v0 included")
     env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
@@ -30,26 +30,13 @@ class RunSettings(Settings):
         TASK, None, "the env's difficulty dial; none keeps the env's default", "[0, inf)"
     )
 
-    model: str = option(MODEL, "pixelis-tiny", "pixelis-tiny, a model or adapter folder, or a hub id")
     device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N", identity=False)
-    dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
-    lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
-    lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
-
-    temperature: float = option(ROLLOUT, 1.0, "sampling temperature", "(0, 10]")
-    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling", "(0, 1]")
-    max_new_tokens: int = option(ROLLOUT, 64, "longest turn that the model may write, in tokens", "[1, inf)")
 
     minutes: float | None = option(
         UPDATE, None, "stop after this much training time", "(0, inf)", identity=False
     )
     lr: float = option(UPDATE, 1e-3, "AdamW learning rate at its peak", "(0, inf)")
-    weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
-    micro_batch_size: int = option(UPDATE, 8, "rows per forward pass; changes memory only", "[1, inf)")
-    gradient_checkpointing: bool = option(
-        UPDATE, False, "compute activations twice instead of keeping them: less memory", identity=False
-    )
 
     eval_episodes: int = option(
         EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False
@@ -64,6 +51,26 @@ class RunSettings(Settings):
     def reset_options(self) -> dict[str, Any]:
         """The ``options`` for ``env.reset``, the split left out."""
         return {} if self.difficulty is None else {"difficulty": self.difficulty}
+
+
+@dataclass(frozen=True)
+class RunSettings(AnyRunSettings):
+    """What every training run of a language model has."""
+
+    model: str = option(MODEL, "pixelis-tiny", "pixelis-tiny, a model or adapter folder, or a hub id")
+    dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
+    lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
+    lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
+
+    temperature: float = option(ROLLOUT, 1.0, "sampling temperature", "(0, 10]")
+    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling", "(0, 1]")
+    max_new_tokens: int = option(ROLLOUT, 64, "longest turn that the model may write, in tokens", "[1, inf)")
+
+    weight_decay: float = option(UPDATE, 0.0, "AdamW weight decay", "[0, inf)")
+    micro_batch_size: int = option(UPDATE, 8, "rows per forward pass; changes memory only", "[1, inf)")
+    gradient_checkpointing: bool = option(
+        UPDATE, False, "compute activations twice instead of keeping them: less memory", identity=False
+    )
 
 
 @dataclass(frozen=True)

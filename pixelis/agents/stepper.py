@@ -12,7 +12,7 @@ from pixelis.agents.checkpoint import discard_after, save_checkpoint, save_named
 from pixelis.agents.metrics import MetricsLog, Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
-from pixelis.agents.run_settings import RunSettings
+from pixelis.agents.run_settings import AnyRunSettings
 from pixelis.agents.saved_run import ADAPTER, PROGRESS
 from pixelis.agents.state_files import (
     random_state,
@@ -26,7 +26,7 @@ from pixelis.errors import CheckpointError
 
 _OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
 
-C = TypeVar("C", bound=RunSettings)
+C = TypeVar("C", bound=AnyRunSettings)
 
 
 class Stepper(ABC, Generic[C]):

@@ -18,6 +18,7 @@ from pixelis.errors import ConfigError, suggest
 if TYPE_CHECKING:
     from pixelis.agents.evaluate import Evaluation
     from pixelis.agents.policy import Policy
+    from pixelis.agents.sb3.agent import Sb3Agent
     from pixelis.agents.task_env import TaskEnv
 
 PROGRAM = "evaluate_agent.py"
@@ -94,7 +95,7 @@ def _evaluate(words: Sequence[str]) -> int:
     return 0
 
 
-def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
+def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | Sb3Agent | str:
     """Return a loaded policy, or the name of a scripted one.
 
     Raises:
@@ -104,10 +105,14 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
     if name in env.policies:
         return name
     from pixelis.agents.policy import Policy
-    from pixelis.agents.saved_run import newest_adapter
+    from pixelis.agents.saved_run import newest_adapter, settings_of
 
     source: str | Path = name
     if (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir():
+        if "agent" in settings_of(name):
+            from pixelis.agents.sb3.run import load_agent
+
+            return load_agent(name, env)
         source, _ = newest_adapter(name)
     elif "/" not in name and name != TINY and not Path(name).exists():
         known = [*env.policies, TINY]
@@ -119,10 +124,15 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | str:
     )
 
 
-def _rows(name: str, agent: Policy | str, env: TaskEnv, settings: EvaluateSettings) -> list[Evaluation]:
+def _rows(
+    name: str, agent: Policy | Sb3Agent | str, env: TaskEnv, settings: EvaluateSettings
+) -> list[Evaluation]:
     from pixelis.agents.evaluate import evaluate
+    from pixelis.agents.policy import Policy
     from pixelis.agents.sampling import SamplingSettings
 
+    if not isinstance(agent, Policy | str):
+        return _rows_of_sb3(name, agent, env, settings)
     greedy = SamplingSettings(max_new_tokens=settings.max_new_tokens, greedy=True)
     sampled = SamplingSettings(settings.temperature, settings.top_p, settings.max_new_tokens)
     modes = {"greedy": [greedy], "sampled": [sampled], "both": [greedy, sampled]}[settings.mode]
@@ -139,6 +149,17 @@ def _rows(name: str, agent: Policy | str, env: TaskEnv, settings: EvaluateSettin
         )
         for mode in (modes[:1] if isinstance(agent, str) else modes)
     ]
+
+
+def _rows_of_sb3(name: str, agent: Sb3Agent, env: TaskEnv, settings: EvaluateSettings) -> list[Evaluation]:
+    from pixelis.agents.sb3.run import evaluate_agent
+
+    seeds, options = env.held_out_seeds(settings.episodes), env.options(settings.split)
+    modes = {"greedy": [True], "sampled": [False], "both": [True, False]}[settings.mode]
+    try:
+        return [evaluate_agent(agent, seeds, options, name=name, greedy=mode) for mode in modes]
+    finally:
+        agent.close()
 
 
 def _save(rows: Sequence[Evaluation], settings: EvaluateSettings) -> Path:

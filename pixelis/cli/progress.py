@@ -95,6 +95,20 @@ def describe(row: Row) -> str:
     return "  ".join(parts)
 
 
+def describe_small(row: Row) -> str:
+    """Return the same for agents without language."""
+    success, mean = _number(row["success/rate"], ".2f"), _number(row["success/ma10"], ".2f")
+    return "  ".join(
+        [
+            f"success {success} (mean of 10: {mean})",
+            f"reward {_number(row['reward/mean'], '.3f')}",
+            f"episodes {row['episodes/total']}",
+            f"env steps {row['env_steps/total']}",
+            *([f"invalid episodes {row['episodes/invalid']}"] if row["episodes/invalid"] else []),
+        ]
+    )
+
+
 def clock(seconds: float) -> str:
     """Return a duration as ``m:ss`` or ``h:mm:ss``."""
     minutes, seconds = divmod(round(seconds), 60)

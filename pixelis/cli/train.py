@@ -1,11 +1,14 @@
-"""``scripts/train_agent.py``: train a model by GRPO, from flags and YAML."""
+"""``scripts/train_agent.py``: train a model by GRPO, or a small network by SB3, from flags and YAML."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import yaml
 
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.run_settings import RUN
@@ -13,20 +16,25 @@ from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
 from pixelis.cli.interrupts import Interrupts
+from pixelis.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.agents.grpo.run import TrainingRun
+    from pixelis.agents.run import Run
+    from pixelis.agents.sb3.config import Sb3Config
 
 PROGRAM = "train_agent.py"
+LANGUAGE = "language"
 DESCRIPTION = """\
-Train a language or vision-language model by GRPO in a Pixelis environment.
+Train a language or vision-language model by GRPO in a Pixelis environment, or with --agent sb3-ppo,
+sb3-dqn or sb3-grpo a small network without language (--agent sb3-ppo --help tells its settings).
 Every setting below is also a key of the YAML file given with --config; flags win over the file."""
 EXAMPLES = """\
 examples:
   train_agent.py --env Pixelis/ZoomRead-v0
   train_agent.py --config configs/zoom_read.yaml --minutes 5 --seed 1
+  train_agent.py --env Pixelis/ZoomRead-v0 --agent sb3-ppo
   train_agent.py --resume runs/zoomread-pixelis-tiny-seed0 --steps 400"""
 
 
@@ -35,37 +43,101 @@ def main(words: Sequence[str] | None = None) -> int:
     return run_command(_train, words)
 
 
-def read_settings(words: Sequence[str]) -> tuple[TrainConfig, str | None]:
+def read_settings(words: Sequence[str]) -> tuple[TrainConfig | Sb3Config, str | None]:
     """Return the settings that the words of a command line ask for, and the run to resume if there is one.
 
     Raises:
-        ConfigError, CheckpointError: see `Arguments.parse` and `TrainingRun.resume`.
+        ConfigError, CheckpointError: see `Arguments.parse` and `Run.resume`.
     """
-    arguments = _arguments()
-    values, extra = arguments.parse(words)
+    settings, words = _kind_of_settings(words)
+    values, extra = _arguments(settings).parse(words)
     if extra["resume"] is not None:
         from pixelis.agents.saved_run import settings_of
 
         saved = settings_of(extra["resume"])
-        TrainConfig.from_mapping(saved)
-        values, _ = _arguments().parse(words, base=saved)
-    return TrainConfig.from_mapping(values), extra["resume"]
+        settings.from_mapping(saved)
+        values, _ = _arguments(settings).parse(words, base=saved)
+    return settings.from_mapping(values), extra["resume"]
 
 
-def _arguments() -> Arguments:
-    arguments = Arguments(PROGRAM, DESCRIPTION, TrainConfig, EXAMPLES)
+def _kind_of_settings(words: Sequence[str]) -> tuple[type[TrainConfig] | type[Sb3Config], list[str]]:
+    """Return the dataclass for the agent that is named, and the words that its flags are.
+
+    Raises:
+        ConfigError: there is no such agent.
+    """
+    agent = _agent(words)
+    if agent in (None, LANGUAGE):
+        return TrainConfig, _without_agent(words)
+    from pixelis.agents.sb3.config import AGENTS, Sb3Config
+
+    if agent not in AGENTS:
+        raise ConfigError(f"unknown agent {agent!r}.{suggest(str(agent), (LANGUAGE, *AGENTS))}")
+    return Sb3Config, list(words)
+
+
+def _agent(words: Sequence[str]) -> Any:
+    """Return what the flag, else the run to resume, else the YAML file calls the agent; None for nothing."""
+    found = None
+    for flag, source in (("--config", _from_yaml), ("--resume", _from_run), ("--agent", str)):
+        values = [source(value) for value in _values(words, flag)]
+        found = next((value for value in reversed(values) if value is not None), found)
+    return found
+
+
+def _values(words: Sequence[str], flag: str) -> list[str]:
+    after = [following for word, following in pairwise(words) if word == flag]
+    return after + [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
+
+
+def _from_yaml(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = yaml.safe_load(file)
+    except (OSError, ValueError, yaml.YAMLError):
+        return None  # the arguments' parser says what is wrong with it
+    return values.get("agent") if isinstance(values, dict) else None
+
+
+def _from_run(path: str) -> Any:
+    from pixelis.agents.saved_run import settings_of
+
+    return settings_of(path).get("agent")
+
+
+def _without_agent(words: Sequence[str]) -> list[str]:
+    """Return the words without ``--agent language``, which is no setting of a language model."""
+    kept, skip = [], False
+    for word in words:
+        if not skip and word != "--agent" and not word.startswith("--agent="):
+            kept.append(word)
+        skip = not skip and word == "--agent"
+    return kept
+
+
+def _arguments(settings: type[TrainConfig] | type[Sb3Config]) -> Arguments:
+    arguments = Arguments(PROGRAM, DESCRIPTION, settings, EXAMPLES)
     arguments.add(RUN, "--resume", "FOLDER", "go on with the run in this folder, with its settings")
     return arguments
+
+
+def _kind_of_run(config: TrainConfig | Sb3Config) -> type[Run[Any, Any]]:
+    if isinstance(config, TrainConfig):
+        from pixelis.agents.grpo.run import TrainingRun
+
+        return TrainingRun
+    from pixelis.agents.sb3.run import Sb3Run
+
+    return Sb3Run
 
 
 def _train(words: Sequence[str]) -> int:
     config, resume = read_settings(words)
 
-    from pixelis.agents.grpo.run import TrainingRun
-
+    kind = _kind_of_run(config)
     console = open_console()
     with Interrupts() as interrupts:
-        run = TrainingRun.resume(resume, config) if resume is not None else TrainingRun.start(config)
+        run = kind.resume(resume, config) if resume is not None else kind.start(config)
         with run:
             console.print(f"run folder: {run.folder.path}", soft_wrap=True)
             try:
@@ -74,15 +146,16 @@ def _train(words: Sequence[str]) -> int:
                 return _interrupted(run, console)
 
 
-def _whole(run: TrainingRun, console: Console, interrupts: Interrupts) -> int:
+def _whole(run: Run[Any, Any], console: Console, interrupts: Interrupts) -> int:
     """Evaluate, train, evaluate; return the exit code."""
-    from pixelis.cli.progress import TrainingProgress
+    from pixelis.cli.progress import TrainingProgress, describe, describe_small
 
     config, trainer = run.config, run.trainer
+    tell = describe if isinstance(config, TrainConfig) else describe_small
     if config.eval_episodes and trainer.finished_steps == 0:
         _evaluate(run, console, "before")
     progress = TrainingProgress(
-        console, config.steps, config.minutes, trainer.finished_steps, trainer.elapsed_seconds
+        console, config.steps, config.minutes, trainer.finished_steps, trainer.elapsed_seconds, tell
     )
     with interrupts.deferred(), progress:
         run.train(progress.update, lambda: interrupts.requested)
@@ -94,14 +167,14 @@ def _whole(run: TrainingRun, console: Console, interrupts: Interrupts) -> int:
     return 0
 
 
-def _evaluate(run: TrainingRun, console: Console, phase: str) -> None:
+def _evaluate(run: Run[Any, Any], console: Console, phase: str) -> None:
     console.print(f"evaluating {phase} training on {run.config.eval_episodes} held-out tasks …")
     for row in run.evaluate(phase):
         low, high = row.interval
         console.print(f"  {row.mode}: success {row.success_rate:.3f} (95 % interval {low:.3f}–{high:.3f})")
 
 
-def _summarise(run: TrainingRun, console: Console) -> None:
+def _summarise(run: Run[Any, Any], console: Console) -> None:
     from pixelis.agents.evaluate import evaluation_table, oracle_gaps
 
     if run.config.baselines and run.config.eval_episodes:
@@ -114,7 +187,7 @@ def _summarise(run: TrainingRun, console: Console) -> None:
     console.print(f"everything is in {run.folder.path}", soft_wrap=True)
 
 
-def _interrupted(run: TrainingRun, console: Console) -> int:
+def _interrupted(run: Run[Any, Any], console: Console) -> int:
     """Say how to go on from the newest checkpoint; return the exit code."""
     console.print(f"interrupted; resume with:\n  {resume_command(str(run.folder.path))}", soft_wrap=True)
     return INTERRUPTED

@@ -1,4 +1,4 @@
-"""Gymnasium wrappers that put the terms of `pixelis.rewards` on any environment, and one that records it.
+"""Gymnasium wrappers: reward terms of `pixelis.rewards`, a recorder, and turns as numbers.
 
 Vector twins have the same names in ``pixelis.wrappers.vector``. Names are imported when they are used;
 ``import pixelis.wrappers`` stays light.
@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pixelis.wrappers.discrete_tool_actions import DiscreteToolActions
     from pixelis.wrappers.orchestrator import RewardOrchestrator
     from pixelis.wrappers.record import RecordTrajectory
     from pixelis.wrappers.recording.files import read_trajectories
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CoherenceReward",
     "CuriosityReward",
+    "DiscreteToolActions",
     "RecordTrajectory",
     "Replayer",
     "RewardOrchestrator",
@@ -34,6 +36,7 @@ __all__ = [
 _HOMES = {
     "CoherenceReward": "term_reward",
     "CuriosityReward": "term_reward",
+    "DiscreteToolActions": "discrete_tool_actions",
     "RecordTrajectory": "record",
     "Replayer": "recording.replay",
     "RewardOrchestrator": "orchestrator",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.evaluate import Evaluation
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
@@ -46,11 +45,6 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         """Say which off-policy correction there is, and why."""
         gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
         return [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
-
-    def evaluate_baselines(self) -> list[Evaluation]:
-        """Play the held-out tasks with the env's scripted policies, exploits left out."""
-        names = [name for name in self.task_env.policies if not name.startswith("exploit_")]
-        return self.save_evaluation("baselines", [self.play_held_out(name, name) for name in names])
 
 
 def train(config: TrainConfig) -> TrainingRun:

@@ -1,0 +1,174 @@
+"""``Sb3Agent``: a small network with its learner and its environments; what is saved of it, how it plays."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from safetensors import SafetensorError
+from safetensors.torch import load_file, load_model, save_file, save_model
+
+from pixelis.agents.episode import Episode
+from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.sb3.episodes import Observations, play
+from pixelis.agents.sb3.grpo import GroupLearner
+from pixelis.agents.sb3.learners import StepDQN, StepPPO, dqn_settings, ppo_settings
+from pixelis.agents.sb3.library import Logger, VecEnv
+from pixelis.agents.sb3.network import PictureFeatures
+from pixelis.agents.sb3.vectors import make_vec
+from pixelis.agents.seat import EpisodeRequest
+from pixelis.agents.state_files import one_line
+from pixelis.agents.task_env import TaskEnv
+from pixelis.errors import CheckpointError
+
+WEIGHTS, REPLAY, DESCRIPTION = "policy.safetensors", "replay.safetensors", "agent.json"
+_REPLAYED = ("actions", "rewards", "dones", "timeouts")
+_LEARNERS = {"sb3-ppo": StepPPO, "sb3-dqn": StepDQN, "sb3-grpo": GroupLearner}
+
+
+class Sb3Agent:
+    """An agent of one of the kinds in `AGENTS`.
+
+    Nothing of it is pickled: weights and replay buffer are safetensors, the optimiser is read with
+    ``torch.load(weights_only=True)``, counters are JSON. SB3's own ``save`` and ``load`` are not used.
+
+    Args:
+        config: its settings.
+        env: what it plays.
+
+    Attributes:
+        model: SB3's algorithm.
+        base_name: what it is called in tables.
+    """
+
+    def __init__(self, config: Sb3Config, env: TaskEnv) -> None:
+        self.config, self.env, self.base_name = config, env, config.agent
+        actions = {**config.action_kwargs, "flat": config.agent == "sb3-dqn"}
+        self.vector: VecEnv = make_vec(env, actions, config.n_envs, config.processes)
+        try:
+            self.model = _learner(config, env, self.vector)
+        except BaseException:
+            self.vector.close()
+            raise
+        self.model.ep_info_buffer, self.model.ep_success_buffer = deque(), deque()  # SB3 asks for them
+        self.model.set_logger(Logger(folder=None, output_formats=[]))
+
+    # ------------------------------------------------------------------ playing
+
+    def play(self, requests: Sequence[EpisodeRequest], *, greedy: bool) -> list[Episode]:
+        """Play requests to their ends and return the records in their order; training is not disturbed.
+
+        Args:
+            requests: what to play; group and member must tell them apart.
+            greedy: take the best action; else one drawn from the policy (DQN is greedy all the same).
+        """
+        self.model.policy.set_training_mode(False)
+        place = {(request.group, request.member): index for index, request in enumerate(requests)}
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.config.seed)
+            played = play(self.vector, requests, lambda seen: self._choose(seen, greedy))
+            records = [step.record for step in played if step.record is not None]
+        return sorted(records, key=lambda record: place[record.group, record.member])
+
+    def _choose(self, observations: Observations, greedy: bool) -> tuple[np.ndarray, np.ndarray]:
+        actions, _ = self.model.policy.predict(observations, deterministic=greedy)
+        return actions, np.zeros(len(actions))
+
+    # ------------------------------------------------------------------ saving
+
+    def save_adapter(self, folder: Path) -> None:
+        """Write the network's weights and a description; the name is that of what language models save."""
+        folder.mkdir(parents=True, exist_ok=True)
+        save_model(self.model.policy, str(folder / WEIGHTS))
+        count = sum(parameter.numel() for parameter in self.model.policy.parameters())
+        about = {"agent": self.config.agent, "parameters": count, "identity": self.config.identity}
+        (folder / DESCRIPTION).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    def load_adapter(self, folder: Path) -> None:
+        """Take over weights that `save_adapter` wrote.
+
+        Raises:
+            CheckpointError: they are missing, damaged, or of another network.
+        """
+        try:
+            load_model(self.model.policy, str(folder / WEIGHTS))
+        except (OSError, SafetensorError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{str(folder / WEIGHTS)!r} cannot be read ({one_line(error)}); give a checkpoint of "
+                f"{self.config.agent} with the same network"
+            ) from error
+
+    def save_replay(self, folder: Path) -> None:
+        """Write DQN's buffer as far as it is filled; the others have none."""
+        if isinstance(self.model, StepDQN):
+            save_file({n: torch.from_numpy(a).contiguous() for n, a in self._filled()}, folder / REPLAY)
+
+    def load_replay(self, folder: Path) -> None:
+        """Take over what `save_replay` wrote; the counters must have been restored.
+
+        Raises:
+            CheckpointError: it is missing, damaged, or of another size.
+        """
+        if not isinstance(self.model, StepDQN):
+            return
+        try:
+            saved = load_file(folder / REPLAY)
+            for name, part in self._filled():
+                part[:] = saved[name].numpy()
+        except (OSError, SafetensorError, KeyError, ValueError) as error:
+            raise CheckpointError(f"{str(folder / REPLAY)!r} cannot be read: {one_line(error)}") from error
+
+    def _filled(self) -> list[tuple[str, np.ndarray]]:
+        """Return the filled part of each array of the buffer, by name."""
+        buffer: Any = self.model.replay_buffer  # type: ignore[union-attr]
+        size = buffer.size()
+        arrays = {name: getattr(buffer, name) for name in _REPLAYED}
+        arrays |= {f"now/{name}": values for name, values in buffer.observations.items()}
+        arrays |= {f"next/{name}": values for name, values in buffer.next_observations.items()}
+        return [(name, values[:size]) for name, values in arrays.items()]
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.vector.close()
+
+
+def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepDQN:
+    dqn = config.agent == "sb3-dqn"
+    features = {"channels": config.channels, "features": config.features}
+    network = {
+        "features_extractor_class": PictureFeatures,
+        "features_extractor_kwargs": features,
+        "net_arch": [config.hidden] if dqn else {"pi": [config.hidden], "vf": [config.hidden]},
+    }
+    settings = dqn_settings(config) if dqn else ppo_settings(config)
+    if config.agent == "sb3-grpo":
+        settings |= {"n_steps": 2, "batch_size": 2 * config.n_envs}  # of a rollout buffer that is not used
+    model = _LEARNERS[config.agent](
+        "MultiInputPolicy",
+        vector,
+        learning_rate=config.lr,
+        policy_kwargs=network,
+        seed=None,  # the run has seeded torch; a step seeds its environments
+        device=config.device,
+        **settings,
+    )
+    model.run_seed = config.seed
+    if isinstance(model, StepDQN):
+        model.vector_steps = config.n_steps
+        model.explore_over(config.exploration_steps)
+    if isinstance(model, GroupLearner):
+        model.settings, model.options = config, env.options("train")
+    return model
+
+
+def action_count(space: spaces.Space[Any]) -> int:
+    """Return how many different actions a space has."""
+    if isinstance(space, spaces.MultiDiscrete):
+        return int(np.prod(space.nvec))
+    return int(space.n) if isinstance(space, spaces.Discrete) else 0

@@ -1,0 +1,96 @@
+"""A whole run of an `Sb3Agent`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pixelis.agents.evaluate import Evaluation, summarise
+from pixelis.agents.run import Run
+from pixelis.agents.saved_run import newest_adapter, settings_of
+from pixelis.agents.sb3.agent import Sb3Agent, action_count
+from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.sb3.trainer import Sb3Trainer
+from pixelis.agents.seat import EpisodeRequest
+from pixelis.agents.task_env import TaskEnv
+
+
+class Sb3Run(Run[Sb3Config, Sb3Trainer]):
+    """A run of one of stable-baselines3's agents, or of GRPO for their network."""
+
+    policy: Sb3Agent
+
+    def make_trainer(self, material: Any) -> Sb3Trainer:
+        """Return the trainer; there is nothing to prepare."""
+        return Sb3Trainer(self.config, self.policy, self.folder)
+
+    @classmethod
+    def load_policy(cls, config: Sb3Config, adapter: Path | None) -> Sb3Agent:
+        """Return a new agent, or one with saved weights."""
+        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        agent = Sb3Agent(config, env)
+        if adapter is not None:
+            try:
+                agent.load_adapter(adapter)
+            except BaseException:
+                agent.close()
+                raise
+        return agent
+
+    def policy_notes(self) -> list[str]:
+        """Say what is trained."""
+        network = self.policy.model.policy
+        count = sum(parameter.numel() for parameter in network.parameters())
+        actions = action_count(self.policy.model.action_space)
+        return [f"{self.config.agent}: {count} parameters, {actions} actions"]
+
+    def evaluate(self, phase: str) -> list[Evaluation]:
+        """Play held-out tasks, greedy and sampled (DQN greedy only), and add the rows to the file."""
+        modes = ("greedy",) if self.config.agent == "sb3-dqn" else ("greedy", "sampled")
+        env = self.task_env
+        rows = [
+            evaluate_agent(
+                self.policy,
+                env.held_out_seeds(self.config.eval_episodes),
+                env.options("test"),
+                name=phase,
+                greedy=mode == "greedy",
+            )
+            for mode in modes
+        ]
+        return self.save_evaluation(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
+
+
+def evaluate_agent(
+    agent: Sb3Agent, seeds: list[int], options: Mapping[str, Any], *, name: str, greedy: bool
+) -> Evaluation:
+    """Play one episode a seed and summarise them, see `pixelis.agents.evaluate`."""
+    requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
+    episodes = agent.play(requests, greedy=greedy)
+    return summarise(episodes, agent=name, mode="greedy" if greedy else "sampled")
+
+
+def load_agent(path: str | Path, env: TaskEnv) -> Sb3Agent:
+    """Return the agent of a run's newest checkpoint, to play in ``env``.
+
+    Raises:
+        CheckpointError: there is none, or it is damaged.
+        ConfigError: the run is of another kind.
+    """
+    adapter, _ = newest_adapter(path)
+    agent = Sb3Agent(Sb3Config.from_mapping(settings_of(path)), env)
+    agent.load_adapter(adapter)
+    return agent
+
+
+def train(config: Sb3Config) -> Sb3Run:
+    """Do a whole run as ``scripts/train_agent.py`` does, without printing; return it, closed."""
+    with Sb3Run.start(config) as run:
+        if config.eval_episodes:
+            run.evaluate("before")
+        run.train()
+        if config.eval_episodes:
+            run.evaluate("after")
+    return run

@@ -1,0 +1,108 @@
+"""The trainer of an `Sb3Agent`: a step is a rollout and its updates, measured like every other trainer's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pixelis.agents.episode import Episode
+from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
+from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.sb3.agent import Sb3Agent
+from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.stepper import Stepper
+from pixelis.errors import TrainingError
+
+SAMPLES = 8
+_OF_TOKENS = ("completion/", "tokens/")
+
+
+class Sb3Trainer(Stepper[Sb3Config]):
+    """Trains an agent; a resumed run gives the numbers of one that never stopped.
+
+    Args:
+        config: see `Sb3Config`.
+        agent: what is trained.
+        run: where files go.
+    """
+
+    def __init__(self, config: Sb3Config, agent: Sb3Agent, run: RunFolder) -> None:
+        trained: Any = agent  # Stepper asks nothing of it but save_adapter
+        super().__init__(config, trained, run)
+        self.agent, self.learner = agent, agent.model
+        self._success, self._episodes = MovingMeans(), 0
+
+    @property
+    def total_steps(self) -> int:
+        """The step with which training ends."""
+        return self.config.steps
+
+    def take_step(self, number: int) -> Row:
+        """Play, learn, measure.
+
+        Raises:
+            TrainingError: the weights are no longer finite.
+        """
+        episodes, learnt = self.learner.take_step(number)
+        if not all(bool(torch.isfinite(each).all()) for each in self.learner.policy.parameters()):
+            raise TrainingError(f"the weights are not finite after step {number}; resume with a lower --lr")
+        self._episodes += len(episodes)
+        measured = episode_metrics(episodes)
+        left_out = _OF_TOKENS if self.config.agent == "sb3-grpo" else (*_OF_TOKENS, "groups/")
+        row: Row = {name: value for name, value in measured.items() if not name.startswith(left_out)}
+        self._success.add(row["success/rate"])
+        row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
+        row |= {"episodes/total": self._episodes, "env_steps/total": self.learner.num_timesteps}
+        if number % self.config.sample_every == 0:
+            self.run.write_trajectories(number, [_sample(episode) for episode in episodes[:SAMPLES]])
+        return row | learnt
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def tensors(self) -> dict[str, Any]:
+        """Return the optimiser's state."""
+        return {"optimiser": self.learner.policy.optimizer.state_dict()}
+
+    def take_over(self, tensors: Mapping[str, Any]) -> None:
+        """Take over what `tensors` returned."""
+        self.learner.policy.optimizer.load_state_dict(tensors["optimiser"])
+
+    def progress(self) -> dict[str, Any]:
+        """Return the moving means and the learner's counters."""
+        counters = {"episodes": self._episodes, "learner": self.learner.counters()}
+        return {"progress": {"success": self._success.state(), **counters}}
+
+    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+        """Take over what `progress` returned."""
+        saved = progress["progress"]
+        self._success.restore(saved["success"])
+        self._episodes = int(saved["episodes"])
+        self.learner.restore_counters(saved["learner"])
+
+    def write_more(self, folder: Path) -> None:
+        """Write the replay buffer, where there is one."""
+        self.agent.save_replay(folder)
+
+    def read_more(self, folder: Path) -> None:
+        """Take over what `write_more` wrote."""
+        self.agent.load_replay(folder)
+
+    def close(self) -> None:
+        """Close the environments."""
+        self.agent.close()
+
+
+def _sample(episode: Episode) -> dict[str, Any]:
+    """Return an episode for people."""
+    return {
+        "seed": episode.seed,
+        "task": episode.info.get("task"),
+        "turns": episode.info.get("turns"),
+        "results": [{"tool": call["tool"], "text": call["text"]} for call in episode.tool_calls],
+        "reward": episode.reward,
+        "success": episode.success,
+        "failure": episode.failure_reason,
+    }

@@ -1,0 +1,172 @@
+"""From five small numbers to one assistant turn: how each tool is called, and what is answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pixelis.errors import ConfigError
+from pixelis.wrappers.discrete.notebook import SLOTS, Notebook
+
+ANSWER = "answer"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One action: which tool (or the answer), where, how close, and which candidate."""
+
+    tool: int
+    x: int
+    y: int
+    scale: int
+    slot: int
+
+
+@dataclass(frozen=True)
+class ToolPlan:
+    """How one tool is called.
+
+    Attributes:
+        name: the tool's.
+        way: ``look``: center and factor in the scene; ``point`` and ``box``: a place in the current view, or
+            none at scale 0; ``region``: the region there; ``number``: x + grid · y spread over a range.
+        key: the argument's name, where ``way`` does not say it.
+        low: of the range.
+        high: of the range.
+    """
+
+    name: str
+    way: str
+    key: str = ""
+    low: int = 0
+    high: int = 0
+
+    @property
+    def parts(self) -> tuple[bool, bool]:
+        """Whether the place matters, and whether the scale does."""
+        return True, self.way in ("look", "point", "box")
+
+
+def plan_tools(schemas: Sequence[Mapping[str, Any]]) -> tuple[ToolPlan, ...]:
+    """Return how to call the tools that a place is enough for, in their order; the others are left out.
+
+    Args:
+        schemas: see ``Toolset.schemas``.
+    """
+    plans = (_plan(schema["function"]) for schema in schemas)
+    return tuple(plan for plan in plans if plan is not None)
+
+
+def _plan(function: Mapping[str, Any]) -> ToolPlan | None:
+    name, properties = function["name"], function["parameters"].get("properties", {})
+    required = set(function["parameters"].get("required", ()))
+    for way, keys in {"look": {"center", "factor"}, "point": {"point"}, "box": {"box"}}.items():
+        if keys <= set(properties) and required <= keys:
+            return ToolPlan(name, way)
+    if required == {"region"}:
+        return ToolPlan(name, "region")
+    if len(required) == 1:
+        key = next(iter(required))
+        value = properties.get(key, {})
+        if value.get("type") == "integer" and "maximum" in value:
+            return ToolPlan(name, "number", key, value.get("minimum", 0), value["maximum"])
+    return None
+
+
+@dataclass(frozen=True)
+class TurnBuilder:
+    """Writes turns.
+
+    Attributes:
+        tools: the tools in the order of the first number; the answer comes after them.
+        grid: cells along a side, for x and y.
+        factors: how many times closer each scale is, the first 1.
+        numbers: whether the answer is the number x + grid · y, not a candidate.
+    """
+
+    tools: tuple[ToolPlan, ...]
+    grid: int
+    factors: tuple[float, ...]
+    numbers: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """How many values each of the five numbers has."""
+        return len(self.tools) + 1, self.grid, self.grid, len(self.factors), SLOTS
+
+    def write(self, choice: Choice, notebook: Notebook) -> str:
+        """Return the turn; an answer with an empty slot is a turn that says nothing, and costs one."""
+        if choice.tool == len(self.tools):
+            return self._answer(choice, notebook)
+        plan = self.tools[choice.tool]
+        arguments = self._arguments(plan, choice, notebook)
+        return f"<tool_call>{json.dumps({'name': plan.name, 'arguments': arguments})}</tool_call>"
+
+    def distinct(self) -> tuple[Choice, ...]:
+        """Return every choice that says something of its own: numbers that a tool ignores are 0."""
+        choices = [
+            Choice(index, x, y, scale, 0)
+            for index, plan in enumerate(self.tools)
+            for scale in (range(len(self.factors)) if plan.parts[1] else (0,))
+            for y, x in self._cells(whole=plan.parts[1] and scale == 0)
+        ]
+        last = len(self.tools)
+        if self.numbers:
+            return (*choices, *(Choice(last, x, y, 0, 0) for y, x in self._cells(whole=False)))
+        return (*choices, *(Choice(last, 0, 0, 0, slot) for slot in range(SLOTS)))
+
+    # ------------------------------------------------------------------ private
+
+    def _cells(self, *, whole: bool) -> Sequence[tuple[int, int]]:
+        cells = [(y, x) for y in range(self.grid) for x in range(self.grid)]
+        return cells[:1] if whole else cells
+
+    def _answer(self, choice: Choice, notebook: Notebook) -> str:
+        if self.numbers:
+            return f"<answer>{choice.x + self.grid * choice.y}</answer>"
+        if choice.slot >= len(notebook.candidates):
+            return ""
+        return f"<answer>{notebook.candidates[choice.slot].text}</answer>"
+
+    def _arguments(self, plan: ToolPlan, choice: Choice, notebook: Notebook) -> dict[str, Any]:
+        across, down = (choice.x + 0.5) / self.grid, (choice.y + 0.5) / self.grid
+        if plan.way == "look":
+            center = _rounded(across, down) if choice.scale else [0.5, 0.5]  # the whole has one middle
+            return {"center": center, "factor": self.factors[choice.scale]}
+        left, top, right, _ = notebook.view
+        side = right - left
+        x, y = left + across * side, top + down * side
+        if plan.way == "region":
+            return {"region": notebook.region_at((x, y))}
+        if plan.way == "number":
+            share = (choice.x + self.grid * choice.y) / (self.grid**2 - 1)
+            return {plan.key: plan.low + round(share * (plan.high - plan.low))}
+        if choice.scale == 0:
+            return {}
+        if plan.way == "point":
+            return {"point": _rounded(x, y)}
+        width = side / self.factors[choice.scale]
+        x0 = min(max(x - width / 2, left), left + side - width)
+        y0 = min(max(y - width / 2, top), top + side - width)
+        return {"box": _rounded(x0, y0, x0 + width, y0 + width)}
+
+
+def check_grid(grid: Any, factors: Any) -> tuple[int, tuple[float, ...]]:
+    """Return the grid and the factors when they make sense.
+
+    Raises:
+        ConfigError: they do not.
+    """
+    if isinstance(grid, bool) or not isinstance(grid, int) or not 2 <= grid <= 64:
+        raise ConfigError(f"grid must be an integer from 2 to 64, got {grid!r}; 16 is usual")
+    values = tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
+    ascending = all(isinstance(f, (int, float)) for f in values) and list(values) == sorted(set(values))
+    if len(values) < 2 or not ascending or values[0] != 1 or values[-1] > 50:
+        raise ConfigError(f"factors must ascend from 1 to at most 50, got {factors!r}; (1, 2, 4, 8) is usual")
+    return grid, values
+
+
+def _rounded(*values: float) -> list[float]:
+    return [round(min(max(value, 0.0), 1.0), 4) for value in values]

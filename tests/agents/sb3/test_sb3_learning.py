@@ -1,0 +1,37 @@
+"""The agents learn: on a toy of milliseconds, to measure first and then to answer with the larger."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.agents.sb3.run import Sb3Run
+
+BARS = {
+    "env": "bar_env:Toy/Bars-v0",
+    "env_kwargs": {},
+    "difficulty": None,
+    "n_envs": 8,
+    "batch_size": 64,
+    "epochs": 4,
+    "lr": 0.003,
+    "eval_episodes": 100,
+    "checkpoint_every": 1000,
+    "sample_every": 1000,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("agent", "settings"),
+    [
+        ("sb3-ppo", {"n_steps": 32, "steps": 40}),
+        ("sb3-grpo", {"groups": 16, "group_size": 8, "steps": 30}),
+    ],
+)
+def test_it_measures_and_then_answers(tiny, agent, settings):
+    """Guessing is right in half of the episodes that answer with a bar; a perfect policy always is."""
+    with Sb3Run.start(tiny(**BARS, agent=agent, **settings)) as run:
+        run.train()
+        greedy = run.evaluate("after")[0]
+    assert greedy.success_rate >= 0.85
+    assert greedy.tool_calls["SEGMENT"] >= 0.85

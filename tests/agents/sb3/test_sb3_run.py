@@ -1,0 +1,139 @@
+"""Whole runs: their folder, exact resume, the same numbers in processes, what is on the disk."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pixelis.agents.checkpoint import list_checkpoints
+from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.saved_run import newest_adapter
+from pixelis.agents.sb3.config import AGENTS
+from pixelis.agents.sb3.run import Sb3Run, load_agent, train
+from pixelis.agents.seat import EpisodeRequest
+from pixelis.errors import CheckpointError, ConfigError
+
+
+@pytest.fixture(params=AGENTS)
+def agent(request) -> str:
+    return request.param
+
+
+@pytest.mark.slow
+def test_a_run_writes_what_every_run_writes(tiny, agent):
+    run = train(tiny(agent=agent))
+    rows = read_metrics(run.folder.metrics)
+    assert [row["step"] for row in rows] == [1, 2]
+    assert all(row["episodes/count"] > 0 and row["env_steps/total"] > 0 for row in rows)
+    assert {"success/rate", "success/ma10", "reward/mean", "tools/per_episode", "train/loss"} <= set(rows[-1])
+    assert any(run.folder.tensorboard.iterdir()) and (run.folder.path / "log.txt").is_file()
+    text = (run.folder.trajectories / "step-00000002.jsonl").read_text()
+    samples = [json.loads(line) for line in text.splitlines()]
+    assert samples and all(len(sample["turns"]) <= 3 for sample in samples)
+    for phase in ("before", "after"):
+        for row in run.evaluations[phase]:
+            assert row.episodes == 2 and 0 <= row.interval[0] <= row.success_rate <= row.interval[1] <= 1
+    assert len(list_checkpoints(run.folder.checkpoints)) == 2
+
+
+@pytest.mark.slow
+def test_a_resumed_run_has_the_numbers_of_one_that_never_stopped(tiny, agent, tmp_path):
+    whole = tiny(agent=agent, steps=3, eval_episodes=0, output=str(tmp_path / "whole"))
+    train(whole)
+    halves = whole.with_values(output=str(tmp_path / "halves"))
+    train(halves.with_values(steps=2))
+    with Sb3Run.resume(tmp_path / "halves", halves) as run:
+        assert run.trainer.finished_steps == 2
+        run.train()
+    assert weights(tmp_path / "whole") == weights(tmp_path / "halves")
+    metrics = [comparable_metrics(tmp_path / name / "metrics.jsonl") for name in ("whole", "halves")]
+    assert metrics[0] == metrics[1] and len(metrics[0]) == 3
+
+
+def weights(path: Path) -> dict[str, list]:
+    return {
+        name: value.tolist()
+        for name, value in load_file(newest_adapter(path)[0] / "policy.safetensors").items()
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["fork", "spawn"])
+def test_processes_change_no_number(tiny, processes, tmp_path):
+    for name in ("none", processes):
+        train(tiny(steps=1, eval_episodes=0, processes=name, output=str(tmp_path / name)))
+    assert weights(tmp_path / "none") == weights(tmp_path / processes)
+
+
+def test_a_saved_agent_plays_alike_and_evaluation_disturbs_nothing(tiny, tmp_path):
+    with Sb3Run.start(tiny()) as run:
+        requests = [EpisodeRequest(seed, seed, 0, run.task_env.options("test")) for seed in range(3)]
+        state = torch.get_rng_state()
+        played = run.policy.play(requests, greedy=False)
+        assert torch.equal(torch.get_rng_state(), state)
+        agent = load_agent(tmp_path / "run", run.task_env)
+        again = agent.play(requests, greedy=False)
+        agent.close()
+    assert [episode.seed for episode in played] == [0, 1, 2]
+    assert [episode.info["turns"] for episode in played] == [episode.info["turns"] for episode in again]
+
+
+def test_no_pickles_on_the_disk(tiny, tmp_path):
+    with Sb3Run.start(tiny(agent="sb3-dqn")):
+        pass
+    checkpoint = list_checkpoints(tmp_path / "run" / "checkpoints")[0]
+    names = {path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*") if path.is_file()}
+    assert names == {
+        *("adapter/policy.safetensors", "adapter/agent.json", "replay.safetensors", "manifest.json"),
+        *("optimiser.pt", "random.pt", "progress.json"),
+    }
+    for name in ("optimiser.pt", "random.pt"):
+        torch.load(checkpoint / name, weights_only=True)
+
+
+def test_other_settings_are_refused(tiny):
+    config = tiny()
+    with Sb3Run.start(config) as run:
+        path = run.folder.path
+    with pytest.raises(CheckpointError, match=r"gamma was 0.95 and is 0.5"):
+        Sb3Run.resume(path, config.with_values(gamma=0.5))
+
+
+def test_weights_of_another_network_are_refused(tiny, tmp_path):
+    with Sb3Run.start(tiny()) as run:
+        saved = run.folder.path
+    other = tiny(features=9, output=str(tmp_path / "other"))
+    with Sb3Run.start(other) as run:
+        shutil.copytree(newest_adapter(saved)[0], tmp_path / "adapter")
+        with pytest.raises(CheckpointError, match="same network"):
+            run.policy.load_adapter(tmp_path / "adapter")
+
+
+def test_an_environment_without_pictures_is_refused(tiny):
+    with pytest.raises(ConfigError, match="needs a ToolEnv with an image"):
+        Sb3Run.start(tiny(env="toy_env:Toy/Echo-v0", env_kwargs={}, difficulty=None))
+
+
+def test_failed_episodes_are_left_out_of_groups(tiny):
+    """A group of which one member failed learns from the others; alone, a failure is no zero reward."""
+    with Sb3Run.start(tiny(agent="sb3-grpo", groups=2, group_size=2)) as run:
+        learner = run.trainer.learner
+        episodes, steps = learner._play(1)
+        for episode, reward in zip(episodes, (1.0, 0.0, 1.0, 0.0), strict=True):
+            episode.reward = reward
+        by_place = sorted(zip(episodes, steps, strict=True), key=lambda pair: (pair[0].group, pair[0].member))
+        for (episode, _), reward in zip(by_place, (1.0, 0.0, 1.0, 0.0), strict=True):
+            episode.reward = reward
+        by_place[2][0].valid_for_training = False
+        batch, row = learner._batch([pair[0] for pair in by_place], [pair[1] for pair in by_place])
+    assert row == {"groups/count": 2, "groups/dropped": 1}
+    assert len(batch) == len(by_place[0][1]) + len(by_place[1][1])
+    size = (1 - 0.5) / (math.sqrt(0.5) + 1e-4)
+    expected = [size] * len(by_place[0][1]) + [-size] * len(by_place[1][1])
+    assert batch.advantages.tolist() == pytest.approx(expected)
