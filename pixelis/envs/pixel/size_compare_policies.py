@@ -86,6 +86,26 @@ class BoxesPolicy:
         return answer(max(boxes, key=lambda name: boxes[name])) if boxes else ""
 
 
+class ListedPolicy:
+    """Measures every region that SEGMENT lists in the overview; answers with the largest of those named.
+
+    It knows nothing but what it reads: neither the places nor how many shapes there are.
+    """
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return SEGMENT, then GET_PROPERTIES of each region, then the answer."""
+        results = info["tool_calls"]
+        if not results:
+            self._names = candidates(observation["text"])
+            return call("SEGMENT")
+        if results[0]["tool"] == "SEGMENT":
+            rows = results[0]["data"].get("regions", [])
+            return "".join(call("GET_PROPERTIES", region=row["region"]) for row in rows)
+        found = [result["data"] for result in results if result["ok"]]
+        areas = {row["colour"]: row["area_share"] for row in found if row["colour"] in self._names}
+        return answer(max(areas, key=lambda name: areas[name])) if areas else ""
+
+
 class GuessPolicy:
     """Answers at once with one of the shapes the question names, drawn by the task's hash."""
 
@@ -118,6 +138,7 @@ def size_compare_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
     return {
         "oracle": lambda env: MeasuringPolicy(env, FACTOR),
         "no_zoom": lambda env: MeasuringPolicy(env, 1),
+        "listed": lambda env: ListedPolicy(),
         "boxes_only": lambda env: BoxesPolicy(),
         "tool_free": lambda env: GuessPolicy(),
         "exploit_first_named": lambda env: FirstNamedPolicy(),
