@@ -75,8 +75,8 @@ class CountTinyEnv(PixelEnv):
 
     1 for the right number, else 0; it is read as people write numbers (`16`, `16.0`). No partial credit, and
     nothing for calling tools. `info["success"]` says the same; `info["reward_terms"]["count_error"]` says how
-    far off the number was (a metric of weight 0). A guess is right once in 25 (difficulty 0) to 60 times (difficulty 4): every
-    number of the level's range is the answer as often.
+    far off the number was (a metric of weight 0). A guess is right once in 25 (difficulty 0) to 60 times
+    (difficulty 4): every number of the level's range is the answer as often.
 
     ## Arguments
 
