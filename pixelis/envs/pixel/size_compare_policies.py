@@ -11,7 +11,7 @@ import numpy as np
 from pixelis.envs.pixel.palette import BASE_COLOURS
 from pixelis.envs.pixel.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
 from pixelis.envs.pixel.size_paint import size_labels
-from pixelis.envs.pixel.size_scene import SCENE_SIZE, SizeScene
+from pixelis.envs.pixel.size_scene import LEVELS, RANGE, SCENE_SIZE, SizeScene
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.policies import Policy
 
@@ -70,6 +70,34 @@ def _points(scene: SizeScene) -> list[tuple[list[float], list[float]]]:
             ([round(v, 8) for v in box], [round(float(v.mean()) / side, 4) for v in (columns, rows)])
         )
     return found
+
+
+class MeasureOnePolicy:
+    """Measures one shape and judges by the level's usual areas: answers with it, or guesses another.
+
+    It shows that one area tells little: areas differ from scene to scene by more than the margin.
+    """
+
+    def __init__(self, env: ToolEnv[Any]) -> None:
+        self._env = env
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return ZOOM, SEGMENT and GET_PROPERTIES of the shape named first, then the answer."""
+        assert self._env.task is not None  # a policy plays an episode that has begun
+        task = self._env.task
+        if not info["tool_calls"]:
+            center, point = _points(SizeScene.from_json(task.data["scene"]))[0]
+            return (
+                call("ZOOM", center=center, factor=FACTOR)
+                + call("SEGMENT", point=point)
+                + call("GET_PROPERTIES", region=1)
+            )
+        level = LEVELS[task.difficulty]
+        usual = level.area / (1 + level.margin) ** ((RANGE + 1) / 2) / SCENE_SIZE**2 * FACTOR**2
+        names = candidates(task.question)
+        large = info["tool_calls"][-1]["data"].get("area_share", 0) > usual
+        others = names[1:]
+        return answer(names[0] if large else others[int(task.content_hash, 16) % len(others)])
 
 
 class BoxesPolicy:
@@ -138,6 +166,7 @@ def size_compare_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
     return {
         "oracle": lambda env: MeasuringPolicy(env, FACTOR),
         "no_zoom": lambda env: MeasuringPolicy(env, 1),
+        "measure_one": MeasureOnePolicy,
         "listed": lambda env: ListedPolicy(),
         "boxes_only": lambda env: BoxesPolicy(),
         "tool_free": lambda env: GuessPolicy(),
