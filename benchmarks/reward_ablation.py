@@ -1,8 +1,9 @@
-"""What reward terms do to learning: ``python benchmarks/reward_ablation.py``.
+"""What reward terms do to learning: ``python benchmarks/reward_ablation.py [--task size_compare]``.
 
-Trains ``pixelis-tiny`` on ZoomRead as ``configs/zoom_read.yaml`` says, but for a fixed number of steps, under
-six rewards and with three seeds each; one torch thread a run, two runs at a time. Writes a table (JSON and
-Markdown) and a plot. Runs that exist in ``--runs`` are not trained again.
+Trains ``pixelis-tiny`` as ``configs/zoom_read.yaml`` says, but for a fixed number of steps, under six rewards
+and with three seeds each; one torch thread a run, two runs at a time. On SizeCompare, which the model was
+not pretrained for, all runs start from the same adapter, learnt here from demonstrations of its policy
+``listed``. Writes a table (JSON and Markdown) and a plot. What exists in ``--runs`` is not trained again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,27 @@ from pixelis.rewards.stages import PERFORMANCE_CURRICULUM, STEP_CURRICULUM
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "configs" / "zoom_read.yaml"
+TASKS: Mapping[str, Mapping[str, Any]] = {
+    "zoom_read": {},
+    "size_compare": {
+        "env": "Pixelis/SizeCompare-v0",
+        "difficulty": 0,
+        "max_new_tokens": 96,
+        "temperature": 0.5,
+        "lora_rank": 64,
+        "lora_alpha": 64,
+    },
+}
+"""What differs from the shipped configuration."""
+DEMONSTRATIONS: Mapping[str, Any] = {
+    **{key: value for key, value in TASKS["size_compare"].items() if key != "temperature"},
+    "env_kwargs": {"max_turns": 4},
+    "demonstrator": "listed",
+    "demonstrations": 1024,
+    "lr": 0.003,
+    "eval_episodes": 100,
+    "eval_every": 40,
+}
 LAST = 10
 """Steps at the end of training over which RaPR and calls are averaged."""
 GOOD = 0.8
@@ -74,7 +96,7 @@ TITLES = {
 }
 
 
-def train(arm: str, seed: int, steps: int, episodes: int, folder: Path) -> None:
+def train(task: str, arm: str, seed: int, steps: int, episodes: int, runs: Path) -> None:
     """Train once and play held-out tasks, in this process."""
     import torch
 
@@ -82,7 +104,10 @@ def train(arm: str, seed: int, steps: int, episodes: int, folder: Path) -> None:
     from pixelis.agents.grpo.run import TrainingRun
 
     torch.set_num_threads(1)
+    folder = runs / f"{arm}-{seed}"
     changes = {
+        **TASKS[task],
+        **({} if task == "zoom_read" else {"model": str(runs / "demonstrated" / "adapter")}),
         "rewards": dict(ARMS[arm]),
         "seed": seed,
         "steps": steps,
@@ -97,6 +122,16 @@ def train(arm: str, seed: int, steps: int, episodes: int, folder: Path) -> None:
     with TrainingRun.resume(folder, config) if begun else TrainingRun.start(config) as run:
         run.train()
         run.evaluate("after")
+
+
+def demonstrate(folder: Path) -> None:
+    """Learn the adapter that the runs on SizeCompare start from, unless it is there."""
+    if (folder / "adapter").exists():
+        return
+    path = folder.with_suffix(".yaml")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(yaml.safe_dump({**DEMONSTRATIONS, "output": str(folder)}))
+    subprocess.run([sys.executable, ROOT / "scripts" / "train_sft.py", "--config", path], check=True)
 
 
 def finished(folder: Path) -> bool:
@@ -178,7 +213,7 @@ def plot(runs: Mapping[str, Sequence[Path]], path: Path) -> None:
     for axis in axes[1]:
         axis.set_xlabel("training steps")
     for axis in axes[:, 0]:
-        axis.set(ylabel="success", ylim=(0.3, 1.02))
+        axis.set(ylabel="success", ylim=(0, 1.02))
     figure.tight_layout()
     figure.savefig(path)
 
@@ -194,6 +229,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--task", choices=list(TASKS), default="zoom_read")
     parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=list(ARMS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=45)
@@ -201,16 +237,19 @@ def main() -> None:
         "--episodes", type=int, default=200, help="held-out episodes, greedy and sampled each"
     )
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--runs", type=Path, default=Path("runs/reward_ablation"))
+    parser.add_argument("--runs", type=Path, help="default: runs/reward_ablation/TASK")
     parser.add_argument("--results", type=Path, default=ROOT / "docs" / "results")
     parser.add_argument(
         "--one", nargs=2, metavar=("ARM", "SEED"), help="train this one only, in this process"
     )
     options = parser.parse_args()
+    options.runs = options.runs or Path("runs/reward_ablation") / options.task
     if options.one:
         arm, seed = options.one[0], int(options.one[1])
-        train(arm, seed, options.steps, options.episodes, options.runs / f"{arm}-{seed}")
+        train(options.task, arm, seed, options.steps, options.episodes, options.runs)
         return
+    if options.task == "size_compare":
+        demonstrate(options.runs / "demonstrated")
     folders = {arm: [options.runs / f"{arm}-{seed}" for seed in options.seeds] for arm in options.arms}
     todo = [
         (arm, seed)
@@ -218,22 +257,24 @@ def main() -> None:
         for arm in options.arms
         if not finished(options.runs / f"{arm}-{seed}")
     ]
-    command = [sys.executable, __file__, "--steps", options.steps, "--episodes", options.episodes]
+    command = [sys.executable, __file__, "--task", options.task, "--steps", options.steps]
+    command += ["--episodes", options.episodes]
     command += ["--runs", options.runs, "--one"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with ThreadPoolExecutor(options.workers) as pool:
         jobs = [[*map(str, command), arm, str(seed)] for arm, seed in todo]
         list(pool.map(lambda words: subprocess.run(words, check=True, env=environment), jobs))
     result = {
-        "command": "python benchmarks/reward_ablation.py",
+        "command": f"python benchmarks/reward_ablation.py --task {options.task} --steps {options.steps}",
         "steps": options.steps,
         "seeds": options.seeds,
         "episodes": options.episodes,
         "arms": {arm: [measured(folder) for folder in paths] for arm, paths in folders.items()},
     }
     options.results.mkdir(parents=True, exist_ok=True)
-    (options.results / "reward_ablation.json").write_text(json.dumps(result, indent=1) + "\n")
-    plot(folders, options.results / "reward_ablation.png")
+    name = "reward_ablation" if options.task == "zoom_read" else f"reward_ablation_{options.task}"
+    (options.results / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    plot(folders, options.results / f"{name}.png")
     print(markdown(result))
 
 
