@@ -34,10 +34,18 @@ class CallRefused(Exception):
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a tool's function returns: ``text`` for the model and ``data`` (JSON) for programs."""
+    """What a tool's function returns.
+
+    Attributes:
+        text: for the model.
+        data: for programs; JSON.
+        error_code: a stable name when the tool did its work and there was nothing to be had; such a call is
+            not ``ok``. One that cannot be carried out raises ``CallRefused`` instead.
+    """
 
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
+    error_code: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class ToolResult:
 
     Attributes:
         tool: the name that was called (as written, also when no such tool exists).
-        ok: whether it was carried out.
+        ok: whether it was carried out and something came back.
         text: what the model reads.
         data: what programs read; JSON.
         error_code: ``None`` when ``ok``; else e.g. ``bad_json``, ``unknown_tool``, ``bad_arguments``, or one
@@ -145,7 +153,8 @@ class Toolset(Generic[W]):
             output = tool.run(workspace, arguments)
         except CallRefused as refusal:
             return ToolResult(name, False, f"{name}: {refusal.message}", {}, refusal.error_code, arguments)
-        return ToolResult(name, True, output.text, output.data, None, arguments)
+        code = output.error_code
+        return ToolResult(name, code is None, output.text, output.data, code, arguments)
 
 
 def _explain(problem: ValidationError) -> str:

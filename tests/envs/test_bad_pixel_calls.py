@@ -7,6 +7,7 @@ import pytest
 from pixelis.envs.pixel.count_tiny import CountTinyEnv
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.size_compare import SizeCompareEnv
+from pixelis.envs.pixel.toolset import NO_TEXT
 from pixelis.envs.pixel.zoom_read import ZoomReadEnv
 
 CASES = {
@@ -48,5 +49,6 @@ def test_reading_a_blank_says_that_there_is_nothing(reader):
     env.reset(seed=0)
     *_, info = env.step(call("ZOOM", center=[0.0, 0.0], factor=45) + call("READ_TEXT"))
     record = info["tool_calls"][1]
-    assert (record["text"], record["data"]) == ("No text can be read here.", {"text": "", "lines": []})
+    assert (record["text"], record["data"]) == (NO_TEXT, {"text": "", "lines": []})
+    assert (record["ok"], record["error_code"]) == (False, "no_text")
     assert record["scores"] == {"cer": 0.0}

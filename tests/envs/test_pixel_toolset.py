@@ -5,7 +5,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from pixelis.envs.pixel.ocr import Line, Reading
-from pixelis.envs.pixel.toolset import pixel_toolset
+from pixelis.envs.pixel.toolset import NO_TEXT, pixel_toolset
 from pixelis.envs.pixel.workspace import WHOLE, PixelWorkspace, format_box
 from pixelis.envs.tools import CallRefused
 
@@ -215,7 +215,8 @@ def test_without_a_box_the_whole_view_is_read(workspace):
 
 def test_an_empty_view_says_so(workspace):
     workspace._reader_of = lambda view_box: type("Blind", (), {"read": lambda self, view, box: Reading()})()
-    assert call(workspace, "READ_TEXT").text == "No text can be read here."
+    result = call(workspace, "READ_TEXT")
+    assert (result.text, result.ok, result.error_code) == (NO_TEXT, False, "no_text")
     workspace.image = Image.new("RGB", (800, 800), (128, 128, 128))
     workspace.look(WHOLE)
     assert call(workspace, "SEGMENT").text == "No region stands out here."

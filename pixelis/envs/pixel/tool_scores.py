@@ -25,11 +25,11 @@ def score_call(picture: Picture, workspace: PixelWorkspace, result: ToolResult) 
     """Return a call's scores by name; none for other tools, refused calls and unknown truth.
 
     - SEGMENT: ``iou``, 0-1, the mean over its regions of :func:`best_iou`; none when it found no region.
-    - READ_TEXT: ``cer``, see :func:`character_errors`.
+    - READ_TEXT: ``cer``, see :func:`character_errors`; also of a reading that found nothing.
 
     To be called before the view changes.
     """
-    if not result.ok:
+    if not result.data:
         return {}
     box, size = workspace.view_box, workspace.view_size
     if result.tool == "SEGMENT" and picture.labels is not None and result.data["regions"]:

@@ -18,6 +18,7 @@ from pixelis.envs.tools import CallRefused, Tool, ToolOutput, Toolset
 MIN_BOX_SIDE = 0.02
 MAX_FACTOR = 50
 MAX_REGIONS = 48
+NO_TEXT = "No text can be read here. Zoom in on it first, or read elsewhere."
 REGION_MARGIN = 0.25  # share of a region's longer side that a view around it shows on each side
 
 _COORDINATE = {"type": "number", "minimum": 0, "maximum": 1}
@@ -118,7 +119,8 @@ def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolO
         for line in reading.lines
     ]
     text = "\n".join(f"{line['text']} {format_box(line['box'])}" for line in lines)
-    return ToolOutput(text or "No text can be read here.", {"text": reading.text, "lines": lines})
+    data = {"text": reading.text, "lines": lines}
+    return ToolOutput(text, data) if lines else ToolOutput(NO_TEXT, data, "no_text")
 
 
 READ_TEXT: Tool[PixelWorkspace] = Tool(

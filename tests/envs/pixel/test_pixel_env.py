@@ -12,7 +12,7 @@ from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.pixel_env import PixelEnv
 from pixelis.envs.pixel.render import FRAME_SHAPE
 from pixelis.envs.pixel.scripted_turns import answer, call
-from pixelis.envs.pixel.toolset import THINK, ZOOM
+from pixelis.envs.pixel.toolset import NO_TEXT, THINK, ZOOM
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import Verdict
 from pixelis.errors import TaskError
@@ -76,7 +76,9 @@ def test_a_picture_of_unknown_text_reads_as_blank_by_truth():
 
     env = Bare(reader="truth")
     env.reset(seed=0)
-    assert env.step(call("READ_TEXT"))[0]["text"] == "No text can be read here."
+    observation, *_, info = env.step(call("READ_TEXT"))
+    assert observation["text"] == NO_TEXT
+    assert (info["tool_calls"][0]["ok"], info["tool_calls"][0]["error_code"]) == (False, "no_text")
 
 
 def test_a_subclass_chooses_its_tools():
