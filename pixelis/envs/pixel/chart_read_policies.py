@@ -54,7 +54,7 @@ def axis_line(readings: Sequence[Reading], log: bool) -> tuple[float, float, int
         return 0.0, 0.0, 0
     rows = np.stack([points[best, 1], np.ones(best.sum())], 1)
     slope, offset = np.linalg.lstsq(rows, points[best, 0], rcond=None)[0]
-    return float(slope), float(offset), int(len(np.unique(points[best].round(3), axis=0)))
+    return float(slope), float(offset), len(np.unique(points[best].round(3), axis=0))
 
 
 class ReadingPolicy:
@@ -66,13 +66,11 @@ class ReadingPolicy:
         env: the environment that is played.
         zoom: whether it looks closer.
         asked: whether it looks at what is asked for, or at a bar or mark drawn by the task's hash.
-        nearest: whether it answers with the nearest label and does not interpolate.
+        labels: how many of the labels nearest to what it outlined it averages; 0 for interpolating.
     """
 
-    def __init__(
-        self, env: ToolEnv[Any], *, zoom: bool = True, asked: bool = True, nearest: bool = False
-    ) -> None:
-        self._env, self._zoom, self._asked, self._nearest = env, zoom, asked, nearest
+    def __init__(self, env: ToolEnv[Any], *, zoom: bool = True, asked: bool = True, labels: int = 0) -> None:
+        self._env, self._zoom, self._asked, self._labels = env, zoom, asked, labels
         self._factors = iter(FACTORS if zoom else FACTORS[:1])
         self._readings: list[Reading] = []
         self._height: float | None = None
@@ -94,9 +92,10 @@ class ReadingPolicy:
             return self._look_at_labels(scene, factor) + self._look_at_data(scene, place[0], place[1])
         if agree < 2 or self._height is None:
             return GuessPolicy().act(observation, info)
-        if self._nearest:
-            near = min(self._readings, key=lambda reading: abs(reading[1] - (self._height or 0)))
-            return answer(f"{near[0]:g}")
+        if self._labels:
+            apart = {value: abs(y - self._height) for value, y in self._readings}
+            nearest = sorted(apart, key=lambda value: apart[value])[: self._labels]
+            return answer(f"{sum(nearest) / len(nearest):.5g}")
         found = slope * self._height + offset
         return answer(f"{math.exp(found) if scene.axis.log else found:.5g}")
 
@@ -158,8 +157,9 @@ def chart_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         "oracle": ReadingPolicy,
         "tool_free": lambda env: GuessPolicy(),
         "overview_only": lambda env: ReadingPolicy(env, zoom=False),
+        "halfway": lambda env: ReadingPolicy(env, labels=2),
         "random_point": lambda env: ReadingPolicy(env, asked=False),
-        "exploit_nearest_label": lambda env: ReadingPolicy(env, nearest=True),
+        "exploit_nearest_label": lambda env: ReadingPolicy(env, labels=1),
         "exploit_answer_everything": lambda env: FixedTurns([answer(" ".join(numbers))]),
         "exploit_range": lambda env: FixedTurns([answer("1 to 1000")]),
         "exploit_plus_minus": lambda env: FixedTurns([answer("500 ± 500")]),
