@@ -13,7 +13,7 @@ from pixelis.envs.contract_scores import score
 from pixelis.envs.pixel.chart_axis import label_value
 from pixelis.envs.pixel.chart_read import ChartReadEnv, ask_for, asked_point, verify_value
 from pixelis.envs.pixel.chart_read_policies import LABEL, axis_line
-from pixelis.envs.pixel.chart_sample import LEVELS, sample_chart
+from pixelis.envs.pixel.chart_sample import LEVELS, QUANTITIES, sample_chart
 from pixelis.envs.pixel.ocr import make_reader
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.tasks import Task
@@ -49,6 +49,13 @@ def test_the_question_names_what_the_answer_belongs_to(env, difficulty):
     assert true is not None
     assert float(true.value) == pytest.approx(scene.value(series, category), rel=1e-4)
     assert scene.title.endswith(env.task.answer.split()[1])
+
+
+@pytest.mark.parametrize("unit", [unit for _, unit in QUANTITIES])
+def test_every_unit_may_be_said_or_left_out(unit):
+    task = Task("t", "chart_read", 0, "train", "?", f"250 {unit}")
+    right = [verify_value(task, said, None).success for said in ("250", f"251 {unit}", "250 parsecs")]  # type: ignore[arg-type]
+    assert right == [True, True, False]
 
 
 # ---------------------------------------------------------------------- verdicts

@@ -13,8 +13,9 @@ from pixelis.envs.pixel.chart_axis import VALUES, Axis, label_value
 from pixelis.envs.pixel.chart_paint import chart_labels, paint_chart
 from pixelis.envs.pixel.chart_sample import ASKED, CATEGORIES, LEVELS, NAMES, QUANTITIES, sample_chart
 from pixelis.envs.pixel.chart_scene import THEMES, ChartScene, Series
-from pixelis.envs.pixel.chart_text import category_texts, chart_texts, legend_places, tick_texts
+from pixelis.envs.pixel.chart_text import category_texts, chart_texts, legend_places, text_width, tick_texts
 from pixelis.envs.pixel.palette import PALETTE
+from pixelis.envs.pixel.signs import FONTS
 from pixelis.envs.pixel.splits import seed_split
 from pixelis.errors import SplitError, TaskError
 
@@ -127,6 +128,14 @@ def test_a_label_is_painted_around_its_tick():
     dark = (pixels[:, :90] - THEMES["white"].paper).sum(-1) < -200
     rows = np.flatnonzero(dark[200:280].any(1)) + 200
     assert (rows[0] + rows[-1] + 1) / 2 == pytest.approx(240, abs=0.5)
+
+
+@pytest.mark.parametrize("font", FONTS)
+def test_labels_of_all_scales_are_equally_wide(font):
+    """So a label that is too small to be read does not tell the scale by its width."""
+    labels = ("0.042", "4.170", "41.70", "417.0", "4.17k", "41.7k", "1.111", "888.8")
+    for height in (14, 15, 16):
+        assert np.ptp([text_width(font, height, label) for label in labels]) <= 1
 
 
 # ---------------------------------------------------------------------- what is drawn by lot
