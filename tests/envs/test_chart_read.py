@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,23 @@ def test_a_closer_view_is_read_and_scored(env):
     record = info["tool_calls"][1]
     assert scene.ticks[1] in record["data"]["text"]
     assert record["scores"] == {"cer": 0.0}
+
+
+@pytest.mark.parametrize("difficulty", range(5))
+def test_what_an_agent_is_told_suffices(env, difficulty):
+    """The oracle's calls, but only the words of the observation: labels, boxes, and a ruler by hand."""
+    env.reset(seed=7, options={"difficulty": difficulty})
+    oracle, (scene, *_) = env.policies()["oracle"](env), asked_point(env.task)
+    said = env.step(oracle.act({}, {"tool_calls": [], "task": {}}))[0]["text"]
+    labels = re.findall(r"(\S{5}) \[\S+ (\S+), \S+ (\S+)\]", said)
+    readings = [
+        (label_value(text), (float(y0) + float(y1)) / 2) for text, y0, y1 in labels if LABEL.fullmatch(text)
+    ]
+    top, bottom = map(float, re.findall(r"\d+: [a-z ]+ \[\S+ (\S+), \S+ (\S+)\]", said)[-1])
+    row = top if scene.kind == "bars" else (top + bottom) / 2
+    slope, offset, _ = axis_line(readings, scene.axis.log)
+    value = math.exp(slope * row + offset) if scene.axis.log else slope * row + offset
+    assert verify_value(env.task, f"{value:.4g}", env.workspace).success
 
 
 # ---------------------------------------------------------------------- policies
