@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pixelis.envs.pixel.chart_read import ChartReadEnv
 from pixelis.envs.pixel.count_tiny import CountTinyEnv
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.size_compare import SizeCompareEnv
@@ -24,7 +25,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv])
+@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv, ChartReadEnv])
 def env(request):
     return request.param(reader="truth", max_turns=100)
 

@@ -79,6 +79,7 @@ def test_factor(workspace):
 
 def test_format_box():
     assert format_box((0, 0.125, 0.5, 1)) == "[0.00, 0.12, 0.50, 1.00]"
+    assert format_box((0, 0.125, 0.5, 1), 4) == "[0.0000, 0.1250, 0.5000, 1.0000]"
 
 
 def test_the_view_cannot_be_written_to(workspace):

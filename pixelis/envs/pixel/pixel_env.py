@@ -82,6 +82,7 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
     tools: ClassVar[tuple[Tool[PixelWorkspace], ...]] = PIXEL_TOOLS
     turns: ClassVar[int] = 8
+    box_decimals: ClassVar[int] = 2  # of the boxes that an agent is told; more where a pixel counts
 
     def __init__(
         self,
@@ -156,7 +157,8 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
 
     def _open_workspace(self, task: Task) -> PixelWorkspace:
         picture = self.open_picture(task)
-        workspace = PixelWorkspace(picture.image, self.view_size, partial(self._reader_of, picture))
+        reader_of = partial(self._reader_of, picture)
+        workspace = PixelWorkspace(picture.image, self.view_size, reader_of, self.box_decimals)
         self._picture = picture
         return workspace
 

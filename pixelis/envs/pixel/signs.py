@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pixelis.envs.pixel.palette import KINDS, PALETTE, RGB
-from pixelis.errors import TaskError
+from pixelis.envs.pixel.scene_fields import reading_scene
 
 FONTS: tuple[str, ...] = (
     "DejaVuSansMono-Bold.ttf",
@@ -98,14 +98,11 @@ class Scene:
         Raises:
             TaskError: if a part is missing, unknown, of the wrong type or out of range.
         """
-        try:
+        with reading_scene(cls.__name__):
             size, seed, noise = (_integer(data[name]) for name in ("size", "backdrop_seed", "noise"))
             if not (0 <= seed < 2**32 and 0 <= noise <= 64):
                 raise ValueError("backdrop_seed is 0 to 2**32 - 1 and noise 0 to 64")
             return cls(size, tuple(_sign_from_json(sign, size) for sign in data["signs"]), seed, noise)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise TaskError(f"expected a scene as Scene.to_json writes it, got one with {reason}") from error
 
 
 def _integer(value: Any) -> int:

@@ -74,7 +74,8 @@ def _zoom(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput
         case _:
             raise CallRefused("bad_arguments", "give a box, a region, or a center with a factor.")
     workspace.look(box)
-    return ToolOutput(f"View {format_box(box)}.", {"view": list(box), "factor": round(workspace.factor, 3)})
+    shown = format_box(box, workspace.box_decimals)
+    return ToolOutput(f"View {shown}.", {"view": list(box), "factor": round(workspace.factor, 3)})
 
 
 ZOOM: Tool[PixelWorkspace] = Tool(
@@ -118,7 +119,7 @@ def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolO
         }
         for line in reading.lines
     ]
-    text = "\n".join(f"{line['text']} {format_box(line['box'])}" for line in lines)
+    text = "\n".join(f"{line['text']} {format_box(line['box'], workspace.box_decimals)}" for line in lines)
     data = {"text": reading.text, "lines": lines}
     return ToolOutput(text, data) if lines else ToolOutput(NO_TEXT, data, "no_text")
 
@@ -143,7 +144,9 @@ def _segment(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOut
         case _:
             masks = [region.mask for region in salient_regions(workspace.view, MAX_REGIONS)]
     rows = [_describe_region(workspace, mask) for mask in masks if mask.any()]
-    text = "\n".join(f"{row['region']}: {row['colour']} {format_box(row['box'])}" for row in rows)
+    text = "\n".join(
+        f"{row['region']}: {row['colour']} {format_box(row['box'], workspace.box_decimals)}" for row in rows
+    )
     return ToolOutput(text or "No region stands out here.", {"regions": rows})
 
 

@@ -36,10 +36,18 @@ class PixelWorkspace:
         image: the scene at native resolution, RGB; not modified.
         view_size: side V of the square view in pixels.
         reader_of: ``(view box) -> reader``; the reader of a view's text.
+        box_decimals: how finely boxes are written in what an agent is told; 1 to 4.
     """
 
-    def __init__(self, image: Image.Image, view_size: int, reader_of: Callable[[Box], Reader]) -> None:
+    def __init__(
+        self,
+        image: Image.Image,
+        view_size: int,
+        reader_of: Callable[[Box], Reader],
+        box_decimals: int = 2,
+    ) -> None:
         self.image, self.view_size, self._reader_of = image, view_size, reader_of
+        self.box_decimals = box_decimals
         self._regions: dict[int, FoundRegion] = {}
         self._stale_regions = 0
         self.view_box: Box = WHOLE
@@ -128,6 +136,6 @@ class PixelWorkspace:
         return min(int((point[0] - x0) * scale), limit), min(int((point[1] - y0) * scale), limit)
 
 
-def format_box(box: Sequence[float]) -> str:
-    """Return ``[x0, y0, x1, y1]`` with two decimals."""
-    return "[" + ", ".join(f"{value:.2f}" for value in box) + "]"
+def format_box(box: Sequence[float], decimals: int = 2) -> str:
+    """Return ``[x0, y0, x1, y1]`` with two decimals, or another number of them."""
+    return "[" + ", ".join(f"{value:.{decimals}f}" for value in box) + "]"
