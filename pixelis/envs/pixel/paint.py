@@ -133,7 +133,7 @@ _BOARDS = {"sign": _draw_sign, "label": _draw_label, "screen": _draw_screen}
 
 def _draw_code(draw: ImageDraw.ImageDraw, sign: Sign, middle: tuple[int, int]) -> None:
     """The code, letter-spaced as on real signs; every character starts on a whole pixel, without kerning."""
-    font = _font(sign.font, sign.text_height * _OVERSAMPLING)
+    font = line_font(sign.font, sign.text_height * _OVERSAMPLING)
     widths = [round(font.getlength(character)) + _LETTER_SPACING for character in sign.code]
     x = middle[0] - (sum(widths) - _LETTER_SPACING) // 2
     for character, width in zip(sign.code, widths, strict=True):
@@ -142,7 +142,7 @@ def _draw_code(draw: ImageDraw.ImageDraw, sign: Sign, middle: tuple[int, int]) -
 
 
 @lru_cache(maxsize=64)
-def _font(name: str, line_height: int) -> ImageFont.FreeTypeFont:
+def line_font(name: str, line_height: int) -> ImageFont.FreeTypeFont:
     """The font at the size whose ascent plus descent is `line_height` pixels."""
     path, layout = str(FONT_FOLDER / name), ImageFont.Layout.BASIC
     ascent, descent = ImageFont.truetype(path, line_height, layout_engine=layout).getmetrics()
