@@ -45,8 +45,7 @@ class ReceiptLevel:
         group: how many lines have the word that is asked for.
         struck: how many lines are struck out.
         underlined: how many names are underlined.
-        quantities: whether a line says how many and the price of one.
-        taxed: whether the page adds tax.
+        detailed: whether lines say how many and the price of one, and the page adds tax.
         text_height: line height, native pixels.
         pitch: from one line to the next, native pixels.
         points: decimal marks to draw from.
@@ -60,8 +59,7 @@ class ReceiptLevel:
     group: range
     struck: range
     underlined: range
-    quantities: bool
-    taxed: bool
+    detailed: bool
     text_height: int
     pitch: int
     points: str
@@ -72,11 +70,11 @@ _FEW = ("named", "group", "lowest", "highest")
 _ALL, _TAX = (*_FEW, "total"), (*_FEW, "total", "due")
 _SLIP, _BOTH, _NONE, _NAMES = ("receipt",), ("receipt", "invoice"), range(1), range(3, 9)
 LEVELS: tuple[ReceiptLevel, ...] = (
-    ReceiptLevel(8, _SLIP, _FEW, range(2, 3), range(3, 5), _NONE, _NONE, False, False, 16, 32, ".", 0),
-    ReceiptLevel(16, _SLIP, _FEW, range(3, 4), range(3, 6), _NONE, _NONE, False, False, 16, 30, ".,", 0),
-    ReceiptLevel(28, _BOTH, _ALL, range(3, 5), range(3, 6), range(2, 6), _NONE, False, False, 15, 27, ".,", 2),
-    ReceiptLevel(44, _BOTH, _TAX, range(4, 6), range(4, 7), range(3, 9), _NONE, True, True, 15, 24, ".,", 2),
-    ReceiptLevel(60, _BOTH, _TAX, range(4, 6), range(4, 9), range(4, 13), _NAMES, True, True, 14, 21, ".,", 3),
+    ReceiptLevel(8, _SLIP, _FEW, range(2, 3), range(3, 5), _NONE, _NONE, False, 16, 32, ".", 0),
+    ReceiptLevel(16, _SLIP, _FEW, range(3, 4), range(3, 6), _NONE, _NONE, False, 16, 30, ".,", 0),
+    ReceiptLevel(28, _BOTH, _ALL, range(3, 5), range(3, 6), range(2, 6), _NONE, False, 15, 27, ".,", 2),
+    ReceiptLevel(44, _BOTH, _TAX, range(4, 6), range(4, 7), range(3, 9), _NONE, True, 15, 24, ".,", 2),
+    ReceiptLevel(60, _BOTH, _TAX, range(4, 6), range(4, 9), range(4, 13), _NAMES, True, 14, 21, ".,", 3),
 )  # fmt: skip
 
 
@@ -142,7 +140,7 @@ def _blank_page(rng: np.random.Generator, level: ReceiptLevel, seed: int) -> Rec
         text_height=level.text_height,
         pitch=level.pitch,
         point=_pick(rng, level.points),
-        quantities=level.quantities,
+        quantities=level.detailed,
         tax=0,
         pen=_pick(rng, PENS),
         lines=(),
@@ -169,7 +167,7 @@ def _priced(
     rng: np.random.Generator, level: ReceiptLevel, names: list[str], marks: list[str]
 ) -> tuple[Item, ...]:
     units = rng.integers(PRICES.start, PRICES.stop, level.lines).tolist()
-    counts = rng.integers(1, 5 if level.quantities else 2, level.lines).tolist()
+    counts = rng.integers(1, 5 if level.detailed else 2, level.lines).tolist()
     return tuple(map(Item, names, counts, units, marks))
 
 
@@ -185,7 +183,7 @@ def _is_extreme_of_all(scene: ReceiptScene, ask: Ask) -> bool:
 
 def _taxed(rng: np.random.Generator, level: ReceiptLevel, scene: ReceiptScene) -> ReceiptScene:
     """The page with a rate, where its level has one, that leaves no half cent to round."""
-    if not level.taxed:
+    if not level.detailed:
         return scene
     due = Ask("total").answer(scene)
     rates = [rate for rate in range(3, 26) if due * rate % 100 != 50]

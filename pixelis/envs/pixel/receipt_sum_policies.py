@@ -191,7 +191,7 @@ class GuessPolicy:
         rng, level = np.random.default_rng(int(info["task"]["hash"], 16)), LEVELS[info["task"]["difficulty"]]
         group = int(rng.choice(level.group))
         count = {"named": len(ask.names), "total": level.lines, "due": level.lines}.get(ask.kind, group)
-        counts = rng.integers(1, 5 if level.quantities else 2, count)
+        counts = rng.integers(1, 5 if level.detailed else 2, count)
         prices = rng.integers(PRICES.start, PRICES.stop, count)
         return answer(decimal_text(ask.combine((counts * prices).tolist(), 10)))
 
