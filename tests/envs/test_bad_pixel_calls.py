@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pixelis.envs.pixel.count_tiny import CountTinyEnv
+from pixelis.envs.pixel.receipt_sum import ReceiptSumEnv
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.size_compare import SizeCompareEnv
 from pixelis.envs.pixel.zoom_read import ZoomReadEnv
@@ -23,7 +24,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv])
+@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv, ReceiptSumEnv])
 def env(request):
     return request.param(reader="truth", max_turns=100)
 
