@@ -70,10 +70,10 @@ _FEW = ("named", "group", "lowest", "highest")
 _ALL, _TAX = (*_FEW, "total"), (*_FEW, "total", "due")
 _SLIP, _BOTH, _NONE, _NAMES = ("receipt",), ("receipt", "invoice"), range(1), range(3, 9)
 LEVELS: tuple[ReceiptLevel, ...] = (
-    ReceiptLevel(8, _SLIP, _FEW, range(2, 3), range(3, 5), _NONE, _NONE, False, 16, 32, ".", 0),
-    ReceiptLevel(16, _SLIP, _FEW, range(3, 4), range(3, 6), _NONE, _NONE, False, 16, 30, ".,", 0),
-    ReceiptLevel(28, _BOTH, _ALL, range(3, 5), range(3, 6), range(2, 6), _NONE, False, 15, 27, ".,", 2),
-    ReceiptLevel(44, _BOTH, _TAX, range(4, 6), range(4, 7), range(3, 9), _NONE, True, 15, 24, ".,", 2),
+    ReceiptLevel(8, _SLIP, _FEW, range(2, 3), range(3, 5), _NONE, _NONE, False, 14, 32, ".", 0),
+    ReceiptLevel(16, _SLIP, _FEW, range(3, 4), range(3, 6), _NONE, _NONE, False, 14, 30, ".,", 0),
+    ReceiptLevel(28, _BOTH, _ALL, range(3, 5), range(3, 6), range(2, 6), _NONE, False, 14, 27, ".,", 2),
+    ReceiptLevel(44, _BOTH, _TAX, range(4, 6), range(4, 7), range(3, 9), _NONE, True, 14, 24, ".,", 2),
     ReceiptLevel(60, _BOTH, _TAX, range(4, 6), range(4, 9), range(4, 13), _NAMES, True, 14, 21, ".,", 3),
 )  # fmt: skip
 

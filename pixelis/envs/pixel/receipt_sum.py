@@ -71,8 +71,8 @@ class ReceiptSumEnv(PixelEnv):
     and Brown Bread?"), of all lines with a word ("… with Tea …"), the lowest or highest of these, from
     difficulty 2 on of all lines, from 3 on of all lines with the tax at the printed rate. From difficulty 2
     on a pen has struck lines out, which do not count; the total at the bottom was printed before that and
-    counts them. The first view shows the whole table at 384×384, where a line is 4 pixels high: too small to
-    be read. The agent must ZOOM to the lines, READ_TEXT their amounts, see which are struck out, and
+    counts them. The first view shows the whole table at 384×384, where a line is 3.5 pixels high: too small
+    to be read. The agent must ZOOM to the lines, READ_TEXT their amounts, see which are struck out, and
     calculate.
 
     Every price is drawn from 1.00 to 24.99, each cent as likely, and the lowest or highest amount that is
@@ -83,7 +83,7 @@ class ReceiptSumEnv(PixelEnv):
     1 for the right amount to the cent, else 0. No partial credit, and nothing for calling tools. A point or a
     comma may be the decimal mark, a currency may stand beside it. `info["success"]` says the same;
     `info["reward_terms"]["amount_error"]` says how far off the amount was (a metric of weight 0). No one
-    amount is right more than once in 500 (difficulty 0) to 250 times (difficulty 4).
+    amount is right more often than once in 250 times.
 
     ## Arguments
 
