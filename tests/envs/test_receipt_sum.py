@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from pixelis.envs.contract_scores import score
 from pixelis.envs.pixel.receipt_question import Ask, decimal_text
 from pixelis.envs.pixel.receipt_scene import ReceiptScene, amount_end
 from pixelis.envs.pixel.receipt_sum import ReceiptSumEnv, verify_amount
-from pixelis.envs.pixel.receipt_sum_policies import is_struck, read_cents
+from pixelis.envs.pixel.receipt_sum_policies import ReadingPolicy, is_struck, read_cents
 from pixelis.envs.pixel.scripted_turns import answer, call
 from pixelis.envs.playing import play
 from pixelis.envs.tasks import Task
@@ -142,6 +144,28 @@ def test_the_overview_shows_no_amount(seeing, difficulty):
         *_, info = seeing.step(call("READ_TEXT"))
         read = {read_cents(word) for word in info["tool_calls"][0]["data"]["text"].split()}
         assert not read & {item.amount for item in scene.lines}
+
+
+def test_what_does_not_come_out_is_read_again_in_another_view(env):
+    """The reader is told that a view showed nothing: it looks there again, closer, and never outside a view."""
+    env.reset(seed=2, options={"difficulty": 4})
+    rows = [1, 5, 40]
+    policy = ReadingPolicy(env, lambda scene, ask: rows, lambda ask, amounts, tax: str(sorted(amounts)))
+    observation, info = env.reset(seed=2, options={"difficulty": 4})
+    asked = []
+    for blank in (True, False, False, False, False):
+        turn = policy.act(observation, info)
+        asked.append(re.findall(r'"factor": ([0-9.]+)', turn))
+        if turn.startswith("<answer>"):
+            break
+        observation, *_, info = env.step(turn)
+        assert all(record["ok"] for record in info["tool_calls"])
+        if blank:
+            for record in info["tool_calls"][1:]:
+                record["data"]["text"] = ""
+    assert asked[0] == ["5.0"] and asked[1] == ["6.0"] and asked[-1] == []
+    struck = {i for i, line in enumerate(env.task.data["scene"]["lines"]) if line[3] == "struck"}
+    assert turn == answer(str([row for row in rows if row not in struck]))
 
 
 def test_marks_matter(env):

@@ -63,7 +63,7 @@ class ReadingPolicy:
         self._shown: list[int] = []
         self._amounts: dict[int, int] = {}
         self._tax: int | None = None
-        self._tries = 0
+        self._misses = 0
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return ZOOM and READ_TEXTs on the next rows, then on the tax rate, then the answer."""
@@ -72,15 +72,14 @@ class ReadingPolicy:
             self._open = list(self._rows(scene, ask))
         self._note(scene, observation["image"], info["tool_calls"])
         if self._open:
-            return self._look(scene, self._open)
+            return self._look(scene, sorted(self._open))
         if ask.kind == "due" and self._tax is None:
             self._shown = []
             return _read(scene, [_label_box(scene)], self._factor())
         return answer(self._say(ask, self._amounts, self._tax or 0))
 
     def _factor(self) -> float:
-        self._tries += 1
-        return FACTORS[self._tries // 8 % len(FACTORS)]
+        return FACTORS[self._misses % len(FACTORS)]
 
     def _look(self, scene: ReceiptScene, rows: list[int]) -> str:
         factor = self._factor()
@@ -90,23 +89,23 @@ class ReadingPolicy:
         return _read(scene, [_amount_box(scene, row) for row in self._shown], factor)
 
     def _note(self, scene: ReceiptScene, view: np.ndarray, results: Sequence[Mapping[str, Any]]) -> None:
-        """Take over what the last turn read; rows that did not come out go to the end."""
+        """Take over what the last turn read; rows that did not come out stay open."""
         if not results:
             return
         box, texts = results[0]["data"]["view"], [result["data"]["text"] for result in results[1:]]
         if not self._shown:
             found = _RATE.search(texts[0])
             self._tax = int(found[1]) if found else None
+            self._misses += found is None
         assert self._open is not None  # act() has set it
+        left = len(self._open) - len(self._shown)
         for row, text in zip(self._shown, texts, strict=False):
-            self._open.remove(row)
             if self._heeds_marks and is_struck(view, box, _amount_box(scene, row)):
-                continue
-            cents = read_cents(text)
-            if cents is None:
-                self._open.append(row)
-            else:
+                self._open.remove(row)
+            elif (cents := read_cents(text)) is not None:
+                self._open.remove(row)
                 self._amounts[row] = cents
+        self._misses += len(self._open) > left
 
 
 def _amount_box(scene: ReceiptScene, row: int) -> list[float]:
