@@ -147,7 +147,7 @@ def test_the_overview_shows_no_amount(seeing, difficulty):
 
 
 def test_what_does_not_come_out_is_read_again_in_another_view(env):
-    """The reader is told that a view showed nothing: it looks there again, closer, and never outside a view."""
+    """The reader is told that a view showed nothing: it looks again, closer, and never outside a view."""
     env.reset(seed=2, options={"difficulty": 4})
     rows = [1, 5, 40]
     policy = ReadingPolicy(env, lambda scene, ask: rows, lambda ask, amounts, tax: str(sorted(amounts)))
