@@ -31,6 +31,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare:SizeCompareEnv"),
     EnvEntry("Pixelis/CountTiny-v0", "pixelis.envs.pixel.count_tiny:CountTinyEnv"),
     EnvEntry("Pixelis/ChartRead-v0", "pixelis.envs.pixel.chart_read:ChartReadEnv"),
+    EnvEntry("Pixelis/ReceiptSum-v0", "pixelis.envs.pixel.receipt_sum:ReceiptSumEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
 )
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
-from pixelis.envs.pixel.chart_read import ChartReadEnv
 from pixelis.envs.pixel.count_tiny import CountTinyEnv
+from pixelis.envs.pixel.pixel_env import PixelEnv
 from pixelis.envs.pixel.scripted_turns import call
-from pixelis.envs.pixel.size_compare import SizeCompareEnv
 from pixelis.envs.pixel.toolset import NO_TEXT
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.envs.registration import ENVIRONMENTS
 
 CASES = {
     "a zero-area box": (call("SEGMENT", box=[0.2, 0.2, 0.2, 0.2]), "box_too_small", "at least 0.02"),
@@ -25,7 +26,16 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv, ChartReadEnv])
+def pixel_envs():
+    """The classes of all registered pixel environments."""
+    for entry in ENVIRONMENTS:
+        module, _, name = entry.entry_point.partition(":")
+        found = getattr(importlib.import_module(module), name)
+        if issubclass(found, PixelEnv):
+            yield found
+
+
+@pytest.fixture(scope="module", params=pixel_envs(), ids=lambda env_class: env_class.__name__)
 def env(request):
     return request.param(reader="truth", max_turns=100)
 
