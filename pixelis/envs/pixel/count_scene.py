@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.pixel.palette import BASE_COLOURS, PALETTE
+from pixelis.envs.pixel.scene_json import task_error, whole
 from pixelis.envs.pixel.splits import SEEDS, sample_seed
-from pixelis.errors import TaskError
 
 SCENE_SIZE = 1536
 KINDS: tuple[str, ...] = ("bead", "tile", "stick")
@@ -101,9 +101,9 @@ class CountScene:
         Raises:
             TaskError: a part is missing, of the wrong type or out of range.
         """
-        try:
-            side, size = _whole(data["side"], 64, 4096), _whole(data["size"], 4, 32)
-            seed, noise = _whole(data["seed"], 0, SEEDS - 1), _whole(data["noise"], 0, 64)
+        with task_error("CountScene"):
+            side, size = whole(data["side"], 64, 4096), whole(data["size"], 4, 32)
+            seed, noise = whole(data["seed"], 0, SEEDS - 1), whole(data["noise"], 0, 64)
             looks = tuple((colour, kind) for colour, kind in data["looks"])
             if not all(colour in PALETTE and kind in KINDS for colour, kind in looks):
                 raise ValueError("a look that is no colour and kind")
@@ -112,25 +112,14 @@ class CountScene:
             low, high = size, side - size
             pieces = tuple(
                 (
-                    _whole(x, low, high),
-                    _whole(y, low, high),
-                    _whole(look, 0, len(looks) - 1),
-                    _whole(up, 0, 1),
+                    whole(x, low, high),
+                    whole(y, low, high),
+                    whole(look, 0, len(looks) - 1),
+                    whole(up, 0, 1),
                 )
                 for x, y, look, up in data["pieces"]
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise TaskError(
-                f"expected a scene as CountScene.to_json writes it, got one with {reason}"
-            ) from error
         return cls(side, size, looks, pieces, seed, noise)
-
-
-def _whole(value: Any, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{value!r:.40} where a whole number from {low} to {high} belongs")
-    return value
 
 
 def sample_count_scene(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.pixel.palette import BASE_COLOURS, PALETTE, RGB
+from pixelis.envs.pixel.scene_json import task_error, whole
 from pixelis.envs.pixel.shapes import (
     GROWTH,
     SHAPES,
@@ -24,7 +25,6 @@ from pixelis.envs.pixel.shapes import (
     unit_shape,
 )
 from pixelis.envs.pixel.splits import SEEDS, sample_seed
-from pixelis.errors import TaskError
 
 SCENE_SIZE = 1536
 FILLS: tuple[str, ...] = ("flat", "gradient", "stripes", "speckles")
@@ -122,16 +122,11 @@ class SizeScene:
         Raises:
             TaskError: a part is missing, unknown, of the wrong type or out of range.
         """
-        try:
-            size, seed, noise = (_whole(data[name], 0, SEEDS - 1) for name in ("size", "seed", "noise"))
+        with task_error("SizeScene"):
+            size, seed, noise = (whole(data[name], 0, SEEDS - 1) for name in ("size", "seed", "noise"))
             if not (64 <= size <= 4096 and noise <= 64):
                 raise ValueError("size is 64 to 4096 and noise 0 to 64")
             return cls(size, tuple(_shape_from_json(shape, size) for shape in data["shapes"]), seed, noise)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise TaskError(
-                f"expected a scene as SizeScene.to_json writes it, got one with {reason}"
-            ) from error
 
 
 def _shape_to_json(shape: Shape) -> dict[str, Any]:
@@ -148,19 +143,13 @@ def _shape_from_json(data: Mapping[str, Any], size: int) -> Shape:
     corners, card = (_corners(data[name], size) for name in ("corners", "card"))
     if len(corners) < 3 or len(card) in (1, 2):
         raise ValueError("an outline of fewer than three corners")
-    return Shape(data["colour"], data["fill"], _whole(data["angle"], 0, 179), corners, card)
+    return Shape(data["colour"], data["fill"], whole(data["angle"], 0, 179), corners, card)
 
 
 def _corners(values: Any, size: int) -> Corners:
     if len(values) > 256:
         raise ValueError("an outline of more than 256 corners")
-    return tuple((_whole(x, 0, size * SUBPIXELS), _whole(y, 0, size * SUBPIXELS)) for x, y in values)
-
-
-def _whole(value: Any, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{value!r:.40} where a whole number from {low} to {high} belongs")
-    return value
+    return tuple((whole(x, 0, size * SUBPIXELS), whole(y, 0, size * SUBPIXELS)) for x, y in values)
 
 
 # ---------------------------------------------------------------------- drawing a scene by lot
