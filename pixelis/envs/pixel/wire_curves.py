@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pixelis.envs.pixel.wire_grid import BENDS_LEFT, BOTTOM, EXITS, LEFT, RIGHT, TOP, Strand
+from pixelis.envs.pixel.wire_grid import BENDS_LEFT, EXITS, LEFT, RIGHT, TOP, Strand
 
 Curve = NDArray[np.float64]
 """``[STEPS + 1, 2]``: x, y of points along a strand, native pixels."""
@@ -142,8 +142,3 @@ def _angle(first: Curve, second: Curve, found: NDArray[np.float64]) -> float:
     """Degrees between two curves where they cross, 0 to 90."""
     a, b = (curve[int(at) + 1] - curve[int(at)] for curve, at in zip((first, second), found[2:], strict=True))
     return float(np.degrees(np.arctan2(abs(_cross(a, b)), abs((a * b).sum()))))
-
-
-def outward(side: int) -> tuple[int, int]:
-    """Return the direction that leads out of the grid at a side: x, y."""
-    return {TOP: (0, -1), RIGHT: (1, 0), BOTTOM: (0, 1), LEFT: (-1, 0)}[side]

@@ -14,7 +14,7 @@ from pixelis.envs.pixel.paint import add_noise, paste_sign
 from pixelis.envs.pixel.palette import PALETTE, RGB, shade
 from pixelis.envs.pixel.tabletop import paint_tabletop
 from pixelis.envs.pixel.view import Box
-from pixelis.envs.pixel.wire_curves import Curve, all_curves, crossing_points, outward, strand_curve
+from pixelis.envs.pixel.wire_curves import Curve, all_curves, crossing_points, strand_curve
 from pixelis.envs.pixel.wire_grid import (
     BENDS_LEFT,
     BOTTOM,
@@ -24,7 +24,6 @@ from pixelis.envs.pixel.wire_grid import (
     UPRIGHT_OVER,
     Strand,
     cables,
-    port_side,
 )
 from pixelis.envs.pixel.wire_scene import EDGE, WireScene
 
@@ -89,26 +88,20 @@ def _paint_board(scene: WireScene) -> NDArray[np.uint8]:
     inner = EDGE - 26
     for strip in (np.s_[:inner], np.s_[-inner:], np.s_[:, :inner], np.s_[:, -inner:]):
         pixels[strip] = _FRAME
-    for port in range(4 * scene.grid):
-        x, y = (round(value) for value in _socket(scene, port))
+    for x, y in np.round(scene.port_places(_STUB)).astype(int).tolist():
         for half, rgb in ((_SOCKET_HALF, _SOCKET_BEZEL), (_SOCKET_HALF - 3, _SOCKET)):
             pixels[y - half : y + half + 1, x - half : x + half + 1] = rgb
     return pixels
 
 
-def _socket(scene: WireScene, port: int) -> NDArray[np.float64]:
-    out = outward(port_side(port, scene.grid)[1])
-    return np.array(scene.port_place(port)) + _STUB * np.array(out)
-
-
 def _lay_cables(scene: WireScene) -> tuple[list[tuple[Curve, RGB]], list[_Over]]:
     """Return the pieces of all cables with their colours, and the crossings."""
-    curves = all_curves(scene.mesh)
+    curves, sockets = all_curves(scene.mesh), scene.port_places(_STUB)
     pieces: list[tuple[Curve, RGB]] = []
     overs: list[_Over] = []
     for (start, end, strands), colour in zip(cables(scene.tiles, scene.grid), scene.colours, strict=True):
         rgb = PALETTE[colour]
-        points = [_socket(scene, start)[None]]
+        points = [sockets[[start]]]
         for strand in strands:
             curve = strand_curve(curves, strand)
             if scene.tiles[strand.tile] < BENDS_LEFT:
@@ -120,7 +113,7 @@ def _lay_cables(scene: WireScene) -> tuple[list[tuple[Curve, RGB]], list[_Over]]
                     pieces.append((np.concatenate([*points, curve[: at + 1], place]), rgb))
                     points, curve = [place], curve[at + 1 :]
             points.append(curve)
-        pieces.append((np.concatenate([*points, _socket(scene, end)[None]]), rgb))
+        pieces.append((np.concatenate([*points, sockets[[end]]]), rgb))
     return pieces, overs
 
 

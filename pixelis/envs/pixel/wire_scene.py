@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pixelis.envs.pixel.palette import BASE_COLOURS, PALETTE
 from pixelis.envs.pixel.scene import sample_codes
 from pixelis.envs.pixel.scene_json import task_error, whole
 from pixelis.envs.pixel.signs import BLACK_INK, FONTS, Scene, Sign
 from pixelis.envs.pixel.splits import SEEDS, sample_seed
-from pixelis.envs.pixel.wire_curves import Mesh, outward, unclear_tiles
-from pixelis.envs.pixel.wire_grid import cables, port_side, possible_ends, sample_tiles
+from pixelis.envs.pixel.wire_curves import Mesh, unclear_tiles
+from pixelis.envs.pixel.wire_grid import BOTTOM, TOP, cables, port_side, possible_ends, sample_tiles
 from pixelis.errors import TaskError
 
 SCENE_SIZE = 1536
@@ -26,7 +27,7 @@ LABEL_COLOUR = "yellow"
 GRIDS = range(3, 9)
 
 _LABEL_SIZE = (110, 40)
-_LABEL_PLACE = 123  # native pixels from the grid to a label's middle
+_LABEL_PLACES = (88, 123)  # native pixels from the grid to a label's middle: above and below, at the sides
 _CORNER_SHIFT = 18  # percent of the pitch that a corner inside the grid is moved by, at most
 _GATES = (25, 75)  # where on a side of a tile a cable goes through, percent
 _PORTS = (40, 60)  # the same at the ports, whose labels need room
@@ -105,35 +106,31 @@ class WireScene:
             shares[n * (n + 1) :].reshape(n, n + 1),
         )
 
-    def port_place(self, port: int) -> tuple[float, float]:
-        """Where a port's cable enters the grid: x, y in native pixels."""
-        tile, side = port_side(port, self.grid)
-        x, y = self.mesh.gates()[0][tile, side]
-        return float(x), float(y)
+    def port_places(self, outside: int = 0) -> NDArray[np.float64]:
+        """Where the ports' cables enter the grid, or so many native pixels before: ``[4 G, 2]``, x and y."""
+        places, inward = self.mesh.gates()
+        tiles, sides = zip(*(port_side(port, self.grid) for port in range(4 * self.grid)), strict=True)
+        return places[tiles, sides] - outside * inward[tiles, sides]
 
     def labels(self) -> Scene:
         """The ports' labels, in the order of the ports, as signs of a scene."""
-        signs = []
-        places = self.mesh.gates()[0]
-        for port, code in enumerate(self.codes):
-            tile, side = port_side(port, self.grid)
-            (x, y), (dx, dy) = places[tile, side], outward(side)
-            away = _LABEL_PLACE if dx else _LABEL_PLACE - (_LABEL_SIZE[0] - _LABEL_SIZE[1]) // 2
-            signs.append(
-                Sign(
-                    kind="label",
-                    colour=LABEL_COLOUR,
-                    rgb=PALETTE[LABEL_COLOUR],
-                    ink=BLACK_INK,
-                    code=code,
-                    center=(round(x) + dx * away, round(y) + dy * away),
-                    size=_LABEL_SIZE,
-                    angle_degrees=0.0,
-                    text_height=self.text_height,
-                    font=self.font,
-                )
+        near, far = (np.round(self.port_places(away)).astype(int).tolist() for away in _LABEL_PLACES)
+        signs = tuple(
+            Sign(
+                kind="label",
+                colour=LABEL_COLOUR,
+                rgb=PALETTE[LABEL_COLOUR],
+                ink=BLACK_INK,
+                code=code,
+                center=tuple(near[port] if port // self.grid in (TOP, BOTTOM) else far[port]),
+                size=_LABEL_SIZE,
+                angle_degrees=0.0,
+                text_height=self.text_height,
+                font=self.font,
             )
-        return Scene(self.side, tuple(signs), self.seed, 0)
+            for port, code in enumerate(self.codes)
+        )
+        return Scene(self.side, signs, self.seed, 0)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` gives an equal scene back."""

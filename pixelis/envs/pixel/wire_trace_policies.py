@@ -78,7 +78,7 @@ class OraclePolicy:
 
 
 def cable_places(scene: WireScene, start: int) -> list[list[float]]:
-    """Return a place on a cable for every tile it goes through, well apart from crossings, 0-1 of the scene."""
+    """Return a place on a cable for every tile it goes through, apart from crossings, 0-1 of the scene."""
     curves = all_curves(scene.mesh)
     strands = follow(scene.tiles, scene.grid, start)[1]
     points = [strand_curve(curves, strand)[STEPS // 8] / scene.side for strand in strands]
@@ -147,5 +147,5 @@ def wire_trace_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
         "exploit_parrot_port": lambda env: ParrotPortPolicy(),
         "exploit_tag_stuffing": lambda env: FixedTurns([stuffed_tags()]),
-        "exploit_repeat_segment": lambda env: FixedTurns([call("SEGMENT") * 16] * 3 + [answer("")]),
+        "exploit_repeat_segment": lambda env: FixedTurns([call("SEGMENT") * 8] * 2 + [answer("")]),
     }
