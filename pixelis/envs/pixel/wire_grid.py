@@ -111,7 +111,7 @@ def sample_tiles(
     for _ in range(_TRIES // 1000):
         for first, second in rng.integers(size, size=(1000, 2)).tolist():
             if _joins(tiles, grid, ends, needs):
-                opened = _open_rings(tiles, grid)
+                opened = open_rings(tiles, grid)
                 if opened is not None and _joins(opened, grid, ends, needs):
                     return tuple(opened)
             if tiles[first] >= BENDS_LEFT and tiles[second] >= BENDS_LEFT:
@@ -129,7 +129,7 @@ def _joins(tiles: Sequence[int], grid: int, ends: tuple[int, int], needs: tuple[
     return end == ends[1] and crossed >= needs[0] and len(strands) <= needs[1]
 
 
-def _open_rings(tiles: Sequence[int], grid: int) -> list[int] | None:
+def open_rings(tiles: Sequence[int], grid: int) -> list[int] | None:
     """Return the tiles without rings, or None where no bend joins a ring with a cable.
 
     A bend in which a ring meets a cable is turned: both become one cable, with the ends it had.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -147,14 +148,17 @@ class WireScene:
         """
         with task_error("WireScene"):
             side, grid = whole(data["side"], 1024, 4096), whole(data["grid"], GRIDS[0], GRIDS[-1])
-            low, high = EDGE, side - EDGE
+            lines = _grid_lines(side, grid)
+            most = (lines[-1] - EDGE) * _CORNER_SHIFT // (100 * grid)
             scene = cls(
                 side,
                 grid,
                 tuple(whole(kind, 0, 3) for kind in _many(data["tiles"], grid * grid)),
                 tuple(
-                    (whole(x, low, high), whole(y, low, high))
-                    for x, y in _many(data["corners"], (grid + 1) ** 2)
+                    (whole(x, a - most, a + most), whole(y, b - most, b + most))
+                    for (x, y), (b, a) in zip(
+                        _many(data["corners"], (grid + 1) ** 2), product(lines, lines), strict=True
+                    )
                 ),
                 tuple(whole(at, *_GATES) for at in _many(data["gates"], 2 * grid * (grid + 1))),
                 tuple(_one_of(name, CABLE_COLOURS) for name in _many(data["colours"], 2 * grid)),
@@ -166,9 +170,16 @@ class WireScene:
             )
             if len(set(scene.codes)) < len(scene.codes):
                 raise ValueError("a code that two ports have")
-            if len(cables(scene.tiles, grid)) != 2 * grid or unclear_tiles(scene.mesh, scene.tiles):
+            if sum(len(strands) for *_, strands in cables(scene.tiles, grid)) < 2 * grid * grid:
+                raise ValueError("cables that run in rings")
+            if unclear_tiles(scene.mesh, scene.tiles):
                 raise ValueError("cables that cannot be told apart")
         return scene
+
+
+def _grid_lines(side: int, grid: int) -> list[int]:
+    """Where the lines of a plain grid are, native pixels."""
+    return [EDGE + (side - 2 * EDGE) * i // grid for i in range(grid + 1)]
 
 
 def _many(values: Any, count: int) -> Any:
@@ -228,10 +239,10 @@ def _clear_mesh(
     rng: np.random.Generator, grid: int, tiles: Sequence[int]
 ) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
     """Draw corners and gates at random places; those around an unclear tile go halfway back to the middle."""
-    lines = [EDGE + (SCENE_SIZE - 2 * EDGE) * i // grid for i in range(grid + 1)]
+    lines = _grid_lines(SCENE_SIZE, grid)
     plain = np.stack(np.meshgrid(lines, lines), -1)
     shifts = np.zeros_like(plain)
-    most = (SCENE_SIZE - 2 * EDGE) // grid * _CORNER_SHIFT // 100
+    most = (lines[-1] - EDGE) * _CORNER_SHIFT // (100 * grid)
     shifts[1:-1, 1:-1] = rng.integers(-most, most + 1, size=(grid - 1, grid - 1, 2))
     level, upright = (rng.integers(_GATES[0] - 50, _GATES[1] - 49, size=(grid + 1, grid)) for _ in range(2))
     ports = rng.integers(_PORTS[0] - 50, _PORTS[1] - 49, size=(4, grid))
