@@ -27,7 +27,7 @@ from pixelis.envs.pixel.wire_grid import (
 
 
 def plain_mesh(grid=2, pitch=100.0):
-    lines = 200 + pitch * np.arange(grid + 1)
+    lines = np.array([200 + pitch * step for step in range(grid + 1)], np.float64)
     half = np.full((grid + 1, grid), 0.5)
     return Mesh(np.stack(np.meshgrid(lines, lines), -1), half, half.T)
 
