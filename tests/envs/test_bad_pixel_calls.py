@@ -7,6 +7,7 @@ import pytest
 from pixelis.envs.pixel.count_tiny import CountTinyEnv
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.size_compare import SizeCompareEnv
+from pixelis.envs.pixel.wire_trace import WireTraceEnv
 from pixelis.envs.pixel.zoom_read import ZoomReadEnv
 
 CASES = {
@@ -23,7 +24,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv])
+@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv, WireTraceEnv])
 def env(request):
     return request.param(reader="truth", max_turns=100)
 
