@@ -46,9 +46,7 @@ def label_view(silhouettes: Sequence[Silhouette], scene_size: int, view_box: Box
         view_size: V.
     """
     labels = np.zeros((view_size, view_size), np.uint16)
-    steps = (np.arange(view_size) + 0.5) * ((view_box[2] - view_box[0]) * scene_size / view_size)
-    columns = np.floor(view_box[0] * scene_size + steps).astype(np.int64)
-    rows = np.floor(view_box[1] * scene_size + steps).astype(np.int64)
+    columns, rows = _native(scene_size, view_box, view_size)
     across = np.array([(s.left, s.left + s.mask.shape[1]) for s in silhouettes]).reshape(-1, 2)
     down = np.array([(s.top, s.top + s.mask.shape[0]) for s in silhouettes]).reshape(-1, 2)
     places = np.concatenate([np.searchsorted(columns, across), np.searchsorted(rows, down)], 1).tolist()
@@ -57,3 +55,24 @@ def label_view(silhouettes: Sequence[Silhouette], scene_size: int, view_box: Box
             seen = shape.mask[rows[y0:y1, None] - shape.top, columns[x0:x1] - shape.left]
             labels[y0:y1, x0:x1][seen] = number
     return labels
+
+
+def label_map_view(label_map: NDArray[np.uint8], view_box: Box, view_size: int) -> Labels:
+    """Return what a map of the whole scene says at the centre of every view pixel.
+
+    For objects that are long and thin, such as cables, whose silhouettes would take more than one map.
+
+    Args:
+        label_map: uint8 ``[S, S]`` at native resolution, 0 where no object is seen.
+        view_box: [x0, y0, x1, y1] of the square view, 0-1 of the scene.
+        view_size: V.
+    """
+    columns, rows = _native(len(label_map), view_box, view_size)
+    return label_map[rows[:, None], columns].astype(np.uint16)
+
+
+def _native(scene_size: int, view_box: Box, view_size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the native columns and rows that the centres of a view's pixels lie in."""
+    steps = (np.arange(view_size) + 0.5) * ((view_box[2] - view_box[0]) * scene_size / view_size)
+    columns, rows = (np.floor(start * scene_size + steps).astype(np.int64) for start in view_box[:2])
+    return columns, rows

@@ -52,14 +52,15 @@ def paint_uncached(scene: Scene) -> tuple[Image.Image, tuple[Silhouette, ...]]:
     if scene.size < MIN_SCENE_SIZE:
         raise ImageSizeError(f"expected a scene of at least {MIN_SCENE_SIZE} pixels a side, got {scene.size}")
     image = paint_backdrop(scene.size, scene.backdrop_seed)
-    silhouettes = tuple(_paste_sign(image, sign) for sign in scene.signs)
+    silhouettes = tuple(paste_sign(image, sign) for sign in scene.signs)
     return add_noise(image, scene.noise, scene.backdrop_seed) if scene.noise else image, silhouettes
 
 
 _painted = lru_cache(maxsize=12)(paint_uncached)
 
 
-def _paste_sign(image: Image.Image, sign: Sign) -> Silhouette:
+def paste_sign(image: Image.Image, sign: Sign) -> Silhouette:
+    """Paint a sign with its shadow on an image, and return what it covers."""
     board, mask = _draw_board(sign)
     left, top = sign.center[0] - board.width // 2, sign.center[1] - board.height // 2
     if sign.kind == "sign" and sign.angle_degrees == 0:

@@ -19,6 +19,8 @@ def reading_scene(kind: str) -> Iterator[None]:
     """
     try:
         yield
+    except TaskError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
         raise TaskError(f"expected a scene as {kind}.to_json writes it, got one with {reason}") from error

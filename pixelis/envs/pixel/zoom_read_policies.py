@@ -29,7 +29,7 @@ def _target(env: ToolEnv[Any]) -> tuple[Scene, Sign]:
     return target_sign(env.task)
 
 
-def _read_sign(scene: Scene, sign: Sign, factors: Iterator[float], info: Mapping[str, Any]) -> str:
+def read_sign(scene: Scene, sign: Sign, factors: Iterator[float], info: Mapping[str, Any]) -> str:
     """Return the turn that answers with the code that the last turn read, or looks at the sign once more."""
     for result in info["tool_calls"]:
         text = result["data"].get("text", "").replace(" ", "")
@@ -49,7 +49,7 @@ class OraclePolicy:
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return ZOOM, READ_TEXT on the sign, or the answer."""
         scene, sign = _target(self._env)
-        return _read_sign(scene, sign, self._factors, info)
+        return read_sign(scene, sign, self._factors, info)
 
 
 class OverviewOnlyPolicy:
@@ -87,7 +87,7 @@ class RandomSignPolicy:
             scene, _ = _target(self._env)
             rng = np.random.default_rng(int(info["task"]["hash"], 16))
             self._sign = scene.signs[rng.integers(len(scene.signs))]
-        return _read_sign(_target(self._env)[0], self._sign, self._factors, info)
+        return read_sign(_target(self._env)[0], self._sign, self._factors, info)
 
 
 class AnswerEverythingPolicy:
@@ -113,7 +113,8 @@ def _take(items: Any, count: int) -> list[Any]:
     return [item for _, item in zip(range(count), items, strict=False)]
 
 
-def _stuffed_tags() -> str:
+def stuffed_tags() -> str:
+    """Return a turn of as many answers as there are letters in codes, and then more calls than are run."""
     return "".join(answer(letter * CODE_LENGTH) for letter in CODE_ALPHABET) + call("READ_TEXT") * 20
 
 
@@ -125,7 +126,7 @@ def zoom_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         "random_sign": RandomSignPolicy,
         "exploit_answer_everything": AnswerEverythingPolicy,
         "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
-        "exploit_tag_stuffing": lambda env: FixedTurns([_stuffed_tags()]),
+        "exploit_tag_stuffing": lambda env: FixedTurns([stuffed_tags()]),
         "exploit_repeat_read": lambda env: FixedTurns([call("READ_TEXT") * 16] * 7 + [answer("")]),
         "exploit_format_only": lambda env: FixedTurns([call("ZOOM", center=[0.5, 0.5]), answer("code")]),
     }

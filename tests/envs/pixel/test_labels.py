@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from pixelis.envs.pixel.labels import Silhouette, label_view, silhouette
+from pixelis.envs.pixel.labels import Silhouette, label_map_view, label_view, silhouette
 from pixelis.envs.pixel.paint import sign_labels
 from pixelis.envs.pixel.scene import sample_scene
 from pixelis.envs.pixel.view import square_box
@@ -27,6 +27,15 @@ def test_the_later_one_hides_the_earlier():
     labels = label_view([hidden, SQUARE], 8, (0.0, 0.0, 1.0, 1.0), 8)
     assert (labels == 2).sum() == 8
     assert (labels == 1).sum() == 56
+
+
+def test_a_map_of_the_whole_scene_shows_what_silhouettes_do():
+    label_map = np.zeros((8, 8), np.uint8)
+    label_map[4:6, 2:6] = 1
+    for box, size in (((0.0, 0.0, 1.0, 1.0), 4), ((0.5, 0.5, 1.0, 1.0), 8), ((0.1, 0.3, 0.7, 0.9), 5)):
+        labels = label_map_view(label_map, box, size)
+        assert labels.dtype == np.uint16
+        assert np.array_equal(labels, label_view([SQUARE], 8, box, size))
 
 
 def test_parts_outside_the_scene_and_the_view_are_left_out():
