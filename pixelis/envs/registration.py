@@ -30,6 +30,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),
     EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare:SizeCompareEnv"),
     EnvEntry("Pixelis/CountTiny-v0", "pixelis.envs.pixel.count_tiny:CountTinyEnv"),
+    EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read:TrackReadEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
 )
 

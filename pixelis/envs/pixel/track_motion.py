@@ -88,7 +88,9 @@ def apart(a: Path, b: Path, gap: int) -> bool:
     return not (near & (np.abs(a[:, 0] - b[:, 0]) < gap)).any()
 
 
-def visible_share(boxes: Boxes, standing: Sequence[tuple[int, int, int, int]], moving: Sequence[Boxes]) -> NDArray[np.float64]:
+def visible_share(
+    boxes: Boxes, standing: Sequence[tuple[int, int, int, int]], moving: Sequence[Boxes]
+) -> NDArray[np.float64]:
     """Return, for every frame, the share 0-1 of a box that nothing covers and that is inside the scene.
 
     Everything counts as the rectangle around it, so a share is never too large.

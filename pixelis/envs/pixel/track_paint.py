@@ -35,6 +35,7 @@ _GRAIN = 256  # pixels after which the ground's grain repeats
 _COARSE = 4  # native pixels along the sides of those that are counted to see how much of a car is visible
 _PLATE_HEIGHT = 0.59  # of the plate's middle, share of the vehicle's height from the top
 
+
 @dataclass(frozen=True)
 class Layer:
     """A picture in a frame.
@@ -88,7 +89,10 @@ def paint_part(scene: TrackScene, frame: int, box: PixelBox) -> Image.Image:
 def layers(scene: TrackScene, frame: int) -> list[Layer]:
     """What stands or drives there, from the back to the front: vehicles and trees, at last the bridge."""
     found = [
-        (vehicle.path[frame][1], Layer(_with_plate(vehicle, vehicle.states[frame]), *vehicle.box(frame)[:2], i))
+        (
+            vehicle.path[frame][1],
+            Layer(_with_plate(vehicle, vehicle.states[frame]), *vehicle.box(frame)[:2], i),
+        )
         for i, vehicle in enumerate(scene.vehicles)
     ]
     for index, tree in enumerate(scene.trees):

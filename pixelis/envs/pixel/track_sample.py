@@ -129,7 +129,9 @@ def sample_track_scene(rng: np.random.Generator, difficulty: int, split: str) ->
         traffic = _place_all(rng, level, standing)
         if traffic is not None:
             break
-    clear = [_clear_frames(rng, one, index == 0, traffic, standing, level) for index, one in enumerate(traffic)]
+    clear = [
+        _clear_frames(rng, one, index == 0, traffic, standing, level) for index, one in enumerate(traffic)
+    ]
     order = rng.permutation(len(traffic))
     vehicles = [_vehicle(rng, traffic[i], clear[i], codes[i] if i < level.cars else "") for i in order]
     scene = TrackScene(SCENE_SIZE, tuple(vehicles), tuple(trees), bridge, int(rng.integers(SEEDS)))
@@ -171,7 +173,11 @@ def _place_all(rng: np.random.Generator, level: TrackLevel, standing: Standing) 
 
 
 def _target(
-    rng: np.random.Generator, level: TrackLevel, look: tuple[str, str], standing: Standing, flow: NDArray[np.int64]
+    rng: np.random.Generator,
+    level: TrackLevel,
+    look: tuple[str, str],
+    standing: Standing,
+    flow: NDArray[np.int64],
 ) -> _Traffic | None:
     for _ in range(_TRIES):
         car = _draw(rng, level, look, (0.0, 0.35), standing, flow)
@@ -212,7 +218,9 @@ def _draw(
     """A vehicle that begins between two shares of its way through the scene and goes with its lane's flow."""
     road, lane = int(rng.integers(2)), int(rng.integers(4))
     way = 1 if road == 0 else -1
-    along = int(rng.integers(int(begin[0] * SCENE_SIZE), int(begin[1] * SCENE_SIZE))) + LENGTHS[look[0]][0] // 2
+    along = (
+        int(rng.integers(int(begin[0] * SCENE_SIZE), int(begin[1] * SCENE_SIZE))) + LENGTHS[look[0]][0] // 2
+    )
     start = along if road == 0 else SCENE_SIZE - along
     goals = np.maximum(flow[road, lane] + rng.integers(-3, 4, flow.shape[2]), 4) * way
     beside = lane + int(rng.choice((-1, 1)))
@@ -225,7 +233,11 @@ def _draw(
 
 
 def can_be_followed(
-    path: Path, size: tuple[int, int], standing: Standing, moving: Sequence[NDArray[np.int64]], level: TrackLevel
+    path: Path,
+    size: tuple[int, int],
+    standing: Standing,
+    moving: Sequence[NDArray[np.int64]],
+    level: TrackLevel,
 ) -> bool:
     """Return whether a car can be followed with the eye, is hidden as the level says, and shows its plate."""
     shares = visible_share(boxes_along(path, size), standing, moving)

@@ -120,9 +120,7 @@ class TrackScene:
 def _vehicle(data: Mapping[str, Any]) -> Vehicle:
     path = tuple((_whole(x, -9999, 9999), _whole(y, 0, 4096)) for x, y in data["path"])
     states = tuple(_whole(state, CLEAR, SMEAR) for state in data["states"])
-    vehicle = Vehicle(
-        data["kind"], data["colour"], data["right"], path, data["code"], data["font"], states
-    )
+    vehicle = Vehicle(data["kind"], data["colour"], data["right"], path, data["code"], data["font"], states)
     if vehicle.kind not in LENGTHS or not isinstance(vehicle.right, bool) or vehicle.font not in FONTS:
         raise ValueError("a vehicle of an unknown kind, direction or font")
     if vehicle.colour not in (LORRY_COLOURS if vehicle.kind == "lorry" else PALETTE):
