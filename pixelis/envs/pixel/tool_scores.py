@@ -1,4 +1,4 @@
-"""How well the tools did, apart from the answer: IoU of a segment or track, character error rate of a reading.
+"""How well the tools did, apart from the answer: IoU of a segment or a track, errors of a reading.
 
 Computed from a picture's ground truth, for metrics; nothing of it is in what an agent is shown.
 """
@@ -173,8 +173,9 @@ def track_iou(
 ) -> float | None:
     """Return the mean IoU of a track with the object that it began on, 0-1; 0 when it began on none.
 
-    None where the object was in sight in no frame and was not reported in one either. The object is the one whose box the first box overlaps most. The first frame does not count; a frame
+    The object is the one whose box the first box overlaps most. The first frame does not count; a frame
     without a box counts as 0 where at least half of the object is visible, and not at all where less is.
+    None where no frame counts.
 
     Args:
         places_of: where every object is in a frame.

@@ -18,7 +18,7 @@ from pixelis.envs.pixel.signs import Sign
 from pixelis.envs.pixel.track_cars import Picture as Sprite
 from pixelis.envs.pixel.track_cars import car_picture, tree_picture
 from pixelis.envs.pixel.track_motion import bridge_box, tree_box
-from pixelis.envs.pixel.track_scene import CLEAR, GLARE, LENGTHS, ROADS, SMEAR, TrackScene, Vehicle
+from pixelis.envs.pixel.track_scene import CLEAR, GLARE, LENGTHS, ROADS, SMEAR, TREE, TrackScene, Vehicle
 from pixelis.envs.pixel.video import Film, Place
 from pixelis.envs.pixel.view import Box
 
@@ -115,7 +115,7 @@ def plate_texts(scene: TrackScene, frame: int, view_box: Box, view_size: int) ->
 
 
 def track_labels(scene: TrackScene, frame: int, view_box: Box, view_size: int) -> Labels:
-    """Which thing every pixel of a view of a frame shows: 1 + its index among the layers, 0 for the ground."""
+    """Which thing every pixel of a view of a frame shows: 1 + the index of its layer, 0: ground."""
     return label_view(_silhouettes(scene, frame), scene.size, view_box, view_size)
 
 
@@ -165,7 +165,7 @@ def _car_with_plate(kind: str, colour: str, right: bool, code: str, font: str, s
     sign = plate_sign(vehicle, (0, 0, *LENGTHS[kind]))
     board, edge = draw_board(sign)
     if state == GLARE:
-        board = Image.blend(board, Image.new("RGB", board.size, _WASHED), 1.0)
+        board = Image.new("RGB", board.size, _WASHED)
     elif state == SMEAR:
         narrow = board.resize((4, board.height), Image.Resampling.BOX)
         board = narrow.resize(board.size, Image.Resampling.BILINEAR)
@@ -177,7 +177,7 @@ def _car_with_plate(kind: str, colour: str, right: bool, code: str, font: str, s
 # ---------------------------------------------------------------------- the ground and the bridge
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=12)
 def _ground(size: int, seed: int) -> Image.Image:
     """Lawn, pavement and two roads of four lanes; the roads lie where `ROADS` says."""
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -194,12 +194,24 @@ def _ground(size: int, seed: int) -> Image.Image:
             for x in range(-int(rng.integers(150)), size, 150):
                 draw.rectangle((x, lane + 14, x + 70, lane + 18), fill=(206, 206, 202))
     pixels = np.asarray(image).copy()
-    grain = rng.integers(-4, 5, size=(_GRAIN, _GRAIN, 1), dtype=np.int8).view(np.uint8)
+    grain = np.repeat(rng.integers(-4, 5, size=(_GRAIN, _GRAIN, 1), dtype=np.int8).view(np.uint8), 3, 2)
+    row = np.ascontiguousarray(np.tile(grain, (1, -(-size // _GRAIN), 1))[:, :size])
     for y in range(0, size, _GRAIN):
-        for x in range(0, size, _GRAIN):
-            part = pixels[y : y + _GRAIN, x : x + _GRAIN]
-            part += grain[: part.shape[0], : part.shape[1]]  # two's complement, far from 0 and 255
-    return Image.fromarray(pixels)
+        band = pixels[y : y + _GRAIN]
+        band += row[: len(band)]  # two's complement, far from 0 and 255
+    image = Image.fromarray(pixels)
+    _plant(image, rng)
+    return image
+
+
+def _plant(image: Image.Image, rng: np.random.Generator) -> None:
+    """Trees on the lawns above and below the roads, far from them."""
+    for foot in (ROADS[0][0] - 160, image.height + 90):
+        for x in range(int(rng.integers(-60, 120)), image.width, 260):
+            if rng.integers(3):
+                picture, mask = tree_picture(int(rng.integers(4)))
+                shift = int(rng.integers(-50, 51)), int(rng.integers(-40, 41))
+                image.paste(picture, (x + shift[0], foot - TREE[1] + shift[1]), mask)
 
 
 @lru_cache(maxsize=4)

@@ -1,4 +1,4 @@
-"""Draw TrackRead scenes of a difficulty and a split: a car that can be followed, and the traffic around it."""
+"""Draw TrackRead scenes of a difficulty and a split: a car that can be followed, and traffic around it."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _furniture(rng: np.random.Generator, level: TrackLevel) -> tuple[list[tuple[
 
 
 def _place_all(rng: np.random.Generator, level: TrackLevel, standing: Standing) -> list[_Traffic] | None:
-    """The car that is asked for, its look-alikes, the other cars, the lorries; None where there is no room."""
+    """The car that is asked for, its look-alikes, other cars, lorries; None where there is no room."""
     colours = rng.permutation(len(BASE_COLOURS))[: 1 + level.others]
     kind = CAR_KINDS[int(rng.integers(len(CAR_KINDS)))]
     first, *rest = (BASE_COLOURS[i] for i in colours)

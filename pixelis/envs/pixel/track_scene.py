@@ -87,7 +87,7 @@ class TrackScene:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` gives an equal scene back."""
         vehicles = [
-            {**vars(v), "path": [list(place) for place in v.path], "states": list(v.states)}
+            {**vars(v), "path": [list(axis) for axis in zip(*v.path, strict=True)], "states": list(v.states)}
             for v in self.vehicles
         ]
         trees = [list(tree) for tree in self.trees]
@@ -118,7 +118,7 @@ class TrackScene:
 
 
 def _vehicle(data: Mapping[str, Any]) -> Vehicle:
-    path = tuple((_whole(x, -9999, 9999), _whole(y, 0, 4096)) for x, y in data["path"])
+    path = tuple((_whole(x, -9999, 9999), _whole(y, 0, 4096)) for x, y in zip(*data["path"], strict=True))
     states = tuple(_whole(state, CLEAR, SMEAR) for state in data["states"])
     vehicle = Vehicle(data["kind"], data["colour"], data["right"], path, data["code"], data["font"], states)
     if vehicle.kind not in LENGTHS or not isinstance(vehicle.right, bool) or vehicle.font not in FONTS:

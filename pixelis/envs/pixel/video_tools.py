@@ -19,7 +19,7 @@ from pixelis.envs.pixel.toolset import (
 from pixelis.envs.pixel.tracking import Sighting, Trail, follow
 from pixelis.envs.pixel.video import VideoWorkspace
 from pixelis.envs.pixel.view import Box
-from pixelis.envs.pixel.workspace import PixelWorkspace, format_box
+from pixelis.envs.pixel.workspace import format_box
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 
 MAX_FRAMES = 64
@@ -122,7 +122,7 @@ def reported_frames(start: int, stop: int) -> list[int]:
 TRACK: Tool[VideoWorkspace] = Tool(
     "TRACK",
     "Follow the object in a box or region of the current view through the frames, to the last or to a given "
-    "one, forwards or backwards. Says where it is seen, where not, and when it is lost. The open frame stays.",
+    "one, forwards or backwards. Says where it is seen, where not, and when it is lost.",
     {
         "properties": {
             "box": BOX_SCHEMA,
@@ -133,4 +133,4 @@ TRACK: Tool[VideoWorkspace] = Tool(
     _track,
 )
 
-VIDEO_TOOLS: tuple[Tool[VideoWorkspace], ...] = (*PIXEL_TOOLS, TRACK, SELECT_FRAME)
+VIDEO_TOOLS: tuple[Tool[Any], ...] = (*PIXEL_TOOLS, TRACK, SELECT_FRAME)
