@@ -15,7 +15,9 @@ Method = Literal["template", "mean_shift"]
 
 _TEXTURED = 9.0  # mean grey-level gradient of what has enough texture for a template
 _COLOURFUL = 60  # HSV saturation and value from which on a hue means something, 0-255
+_MOSTLY = 0.4  # share of a box that must be colourful for its hues to say where it is
 _PULL = 0.25  # of the expectation: what a match at the rim of the search loses
+_PLAIN = 2.0  # standard deviation below which a sample is noise, and correlates with anything; grey levels
 _LIKE = 0.5  # least correlation with the template
 _ENOUGH = 0.5  # least share of the object's colour that must be there
 _HUES = 32
@@ -75,7 +77,7 @@ def choose_method(sample: Image) -> Method:
 
     hsv = cv2.cvtColor(sample, cv2.COLOR_RGB2HSV)
     colourful = ((hsv[..., 1] >= _COLOURFUL) & (hsv[..., 2] >= _COLOURFUL)).mean()
-    return "mean_shift" if texture(sample) < _TEXTURED and colourful >= _ENOUGH else "template"
+    return "mean_shift" if texture(sample) < _TEXTURED and colourful >= _MOSTLY else "template"
 
 
 def make_locator(method: Method, sample: Image, around: Image, box: PixelBox) -> Locator:
@@ -101,11 +103,14 @@ class TemplateLocator:
 
     def __init__(self, sample: Image) -> None:
         self._sample = np.ascontiguousarray(sample)
+        self._plain = float(sample.std(axis=(0, 1)).max()) < _PLAIN
 
     def locate(self, pixels: Image, middle: tuple[float, float], reach: float) -> Found | None:
         """Return the best match; see `Locator`."""
         import cv2
 
+        if self._plain:
+            return None
         height, width = self._sample.shape[:2]
         # Where a part of the object is outside the picture, the sample must still fit into what is searched.
         rows, columns = (
@@ -144,7 +149,7 @@ class HueLocator:
     Every hue weighs as much as it is the object's rather than its surroundings'.
     """
 
-    sure = 0.95
+    sure = 0.88
 
     def __init__(self, sample: Image, around: Image, box: PixelBox) -> None:
         inside = _hue_histogram(sample)
