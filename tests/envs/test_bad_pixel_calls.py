@@ -7,7 +7,9 @@ import pytest
 from pixelis.envs.pixel.count_tiny import CountTinyEnv
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.size_compare import SizeCompareEnv
+from pixelis.envs.pixel.track_read import TrackReadEnv
 from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.rewards.penalties import CallTally, PenaltySettings, charges
 
 CASES = {
     "a zero-area box": (call("SEGMENT", box=[0.2, 0.2, 0.2, 0.2]), "box_too_small", "at least 0.02"),
@@ -23,7 +25,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv])
+@pytest.fixture(scope="module", params=[ZoomReadEnv, SizeCompareEnv, CountTinyEnv, TrackReadEnv])
 def env(request):
     return request.param(reader="truth", max_turns=100)
 
@@ -50,3 +52,16 @@ def test_reading_a_blank_says_that_there_is_nothing(reader):
     record = info["tool_calls"][1]
     assert (record["text"], record["data"]) == ("No text can be read here.", {"text": "", "lines": []})
     assert record["scores"] == {"cer": 0.0}
+
+
+@pytest.mark.parametrize("make", [ZoomReadEnv, SizeCompareEnv, CountTinyEnv])
+@pytest.mark.parametrize("tool", ["TRACK", "SELECT_FRAME"])
+def test_tools_for_a_video_are_refused_on_a_still_image_and_track_is_charged(make, tool):
+    env = make(reader="truth")
+    env.reset(seed=0)
+    *_, info = env.step(call(tool, box=[0.1, 0.1, 0.3, 0.3]))
+    (record,) = info["tool_calls"]
+    assert (record["ok"], record["error_code"], record["tool"]) == (False, "still_image", tool)
+    assert "one picture only" in record["text"] and "ZOOM and SEGMENT" in record["text"]
+    charged = charges(record, CallTally(), PenaltySettings())
+    assert charged.get("still_image", 0.0) == (0.2 if tool == "TRACK" else 0.0)
