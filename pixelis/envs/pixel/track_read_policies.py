@@ -178,7 +178,7 @@ def _guess(info: Mapping[str, Any]) -> str:
 def track_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
     """Return the policies by name."""
     stuffing = "".join(answer(letter * CODE_LENGTH) for letter in CODE_ALPHABET)
-    track = call("TRACK", box=[0.4, 0.4, 0.6, 0.6])
+    track = call("TRACK", box=[0.4, 0.4, 0.5, 0.5], to=16)
     return {
         "oracle": OraclePolicy,
         "same_colour": lambda env: AnyCarPolicy(env, same_colour=True),
@@ -188,5 +188,5 @@ def track_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         "exploit_answer_everything": AnswerEverythingPolicy,
         "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
         "exploit_tag_stuffing": lambda env: FixedTurns([stuffing]),
-        "exploit_repeat_track": lambda env: FixedTurns([track * 4] * 2 + [answer("")]),
+        "exploit_repeat_track": lambda env: FixedTurns([track * 3] * 2 + [answer("")]),
     }
