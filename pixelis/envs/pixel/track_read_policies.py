@@ -137,7 +137,7 @@ def _looks(scene: TrackScene, car: Vehicle) -> list[str]:
 
 
 class AnswerEverythingPolicy:
-    """Reads a frame part by part and answers with every text it has read, in one answer."""
+    """Reads frames part by part and answers with all codes it has read, and one more, in one answer."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
         self._frames = [18, 22, 26]
@@ -147,7 +147,7 @@ class AnswerEverythingPolicy:
         """Return the views of one frame a turn, and at last all that was read."""
         self._read += codes_read(info)
         if not self._frames:
-            return answer(" ".join(self._read))
+            return answer(" ".join([*self._read, _guess(info)]))
         places = [[x, y] for y in (0.4, 0.75) for x in (1 / 6, 1 / 2, 5 / 6)]
         views = [call("ZOOM", center=place, factor=3) + call("READ_TEXT") for place in places]
         return call("SELECT_FRAME", frame=self._frames.pop()) + "".join(views)

@@ -149,8 +149,8 @@ class _Path:
         part = self._part_of(frame, (left, top, right, low))
         return _Cut(np.asarray(part.reduce(scale) if scale > 1 else part), left, top, scale)
 
-    def expected(self, frame: int, seen: list[Sighting]) -> tuple[float, float]:
-        """Return where the middle should be: a straight line through the last sightings.
+    def expected(self, frame: int, seen: list[Sighting]) -> tuple[float, float, int]:
+        """Return where the middle should be, and since which frame: a straight line through sightings.
 
         Only those count, while there are some, whose place is exact.
         """
@@ -159,22 +159,22 @@ class _Path:
         times = np.array([one.frame for one in recent], np.float64)
         middles = np.array([[(b[0] + b[2]) / 2, (b[1] + b[3]) / 2] for b in (one.box for one in recent)])
         if len(recent) == 1:
-            return float(middles[0, 0]), float(middles[0, 1])
+            return float(middles[0, 0]), float(middles[0, 1]), recent[0].frame
         spread = times - times.mean()
         velocity = spread @ (middles - middles.mean(0)) / (spread @ spread)
         place = middles[-1] + velocity * (frame - times[-1])
-        return float(place[0]), float(place[1])
+        return float(place[0]), float(place[1]), recent[-1].frame
 
     def is_gone(self, frame: int, seen: list[Sighting]) -> bool:
         """Return whether the object should have left the picture."""
-        x, y = self.expected(frame, seen)
+        x, y, _ = self.expected(frame, seen)
         reach = _FARTHEST * self._unit
         return not (-reach <= x <= self._size[0] + reach and -reach <= y <= self._size[1] + reach)
 
     def look(self, frame: int, seen: list[Sighting], locator: Locator) -> Sighting | None:
         """Return where the object is in a frame, or None where it cannot be seen."""
-        x, y = self.expected(frame, seen)
-        unseen = abs(frame - seen[-1].frame) - 1
+        x, y, since = self.expected(frame, seen)
+        unseen = abs(frame - since) - 1
         reach = _FIRST_REACH if len(seen) == 1 else min(_REACH + _GROWTH * unseen, _FARTHEST)
         box = (x - self.width / 2, y - self.height / 2, x + self.width / 2, y + self.height / 2)
         if self._outside(box):
