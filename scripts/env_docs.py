@@ -48,9 +48,9 @@ def page(entry: EnvEntry) -> str:
 
 
 def whole_text(env_class: type) -> str:
-    """Return a class's docstring in the usual order, with the sections it leaves to its base class."""
+    """Return a class's docstring in the usual order, with the sections it leaves to its base classes."""
     found: dict[str, str] = {}
-    for one in (env_class, *env_class.__bases__):
+    for one in env_class.__mro__:
         _, *sections = re.split(r"^## ", inspect.cleandoc(one.__doc__ or ""), flags=re.MULTILINE)
         for section in sections:
             found.setdefault(section.partition("\n")[0], f"## {section.strip()}")

@@ -14,7 +14,7 @@ from pixelis.agents.episode import Episode
 from pixelis.envs.actions import parse_action
 
 BAD_CALL = "bad_call"  # the name under which calls to no known tool are counted
-VISUAL_TOOLS = frozenset({"ZOOM", "SEGMENT", "READ_TEXT", "GET_PROPERTIES"})
+VISUAL_TOOLS = frozenset({"ZOOM", "SEGMENT", "READ_TEXT", "GET_PROPERTIES", "TRACK", "SELECT_FRAME"})
 """Tools that look at pixels; THINK does not."""
 
 Row = dict[str, float | int | None]

@@ -33,6 +33,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/ChartRead-v0", "pixelis.envs.pixel.chart_read:ChartReadEnv"),
     EnvEntry("Pixelis/ReceiptSum-v0", "pixelis.envs.pixel.receipt_sum:ReceiptSumEnv"),
     EnvEntry("Pixelis/WireTrace-v0", "pixelis.envs.pixel.wire_trace:WireTraceEnv"),
+    EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read:TrackReadEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
 )
 

@@ -107,11 +107,13 @@ def test_tool_scores_are_means_over_the_calls_that_have_them():
 
 def test_the_visual_tools_are_the_pixel_family_s():
     from pixelis.envs.pixel.toolset import pixel_toolset
+    from pixelis.envs.pixel.video_tools import VIDEO_TOOLS
 
     def never_opened(task):
         raise AssertionError(task)
 
     names = {schema["function"]["name"] for schema in pixel_toolset(never_opened).schemas()}
+    names |= {tool.name for tool in VIDEO_TOOLS}
     assert names - VISUAL_TOOLS == {"THINK"} and names >= VISUAL_TOOLS
 
 

@@ -10,7 +10,9 @@ from pixelis.envs.pixel.count_tiny import CountTinyEnv
 from pixelis.envs.pixel.pixel_env import PixelEnv
 from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.toolset import NO_TEXT
+from pixelis.envs.pixel.video_env import VideoEnv
 from pixelis.envs.registration import ENVIRONMENTS
+from pixelis.rewards.penalties import CallTally, PenaltySettings, charges
 
 CASES = {
     "a zero-area box": (call("SEGMENT", box=[0.2, 0.2, 0.2, 0.2]), "box_too_small", "at least 0.02"),
@@ -63,3 +65,16 @@ def test_reading_a_blank_says_that_there_is_nothing(reader):
     assert (record["text"], record["data"]) == (NO_TEXT, {"text": "", "lines": []})
     assert (record["ok"], record["error_code"]) == (False, "no_text")
     assert record["scores"] == {"cer": 0.0}
+
+
+@pytest.mark.parametrize("make", [one for one in pixel_envs() if not issubclass(one, VideoEnv)])
+@pytest.mark.parametrize("tool", ["TRACK", "SELECT_FRAME"])
+def test_tools_for_a_video_are_refused_on_a_still_image_and_track_is_charged(make, tool):
+    env = make(reader="truth")
+    env.reset(seed=0)
+    *_, info = env.step(call(tool, box=[0.1, 0.1, 0.3, 0.3]))
+    (record,) = info["tool_calls"]
+    assert (record["ok"], record["error_code"], record["tool"]) == (False, "still_image", tool)
+    assert "one picture only" in record["text"] and "ZOOM and SEGMENT" in record["text"]
+    charged = charges(record, CallTally(), PenaltySettings())
+    assert charged.get("still_image", 0.0) == (0.2 if tool == "TRACK" else 0.0)

@@ -19,7 +19,7 @@ from pixelis.errors import ActionTypeError, ConfigError
 from pixelis.wrappers import DiscreteToolActions
 from pixelis.wrappers.discrete.question import QUESTION_WORDS
 
-IDS = ("ZoomRead", "SizeCompare", "CountTiny")
+IDS = ("ZoomRead", "SizeCompare", "CountTiny", "TrackRead")
 ZOOM, READ, SEGMENT, PROPERTIES, ANSWER = range(5)
 
 

@@ -63,10 +63,17 @@ def sign_texts(scene: Scene, view_box: Sequence[float], view_size: int) -> list[
     """
     scale = view_size / ((view_box[2] - view_box[0]) * scene.size)
     left, top = view_box[0] * scene.size, view_box[1] * scene.size
-    return [_sign_text(sign, scale, (left, top)) for sign in scene.signs]
+    return [sign_text(sign, scale, (left, top)) for sign in scene.signs]
 
 
-def _sign_text(sign: Sign, scale: float, origin: tuple[float, float]) -> TextItem:
+def sign_text(sign: Sign, scale: float, origin: tuple[float, float]) -> TextItem:
+    """Return where a sign's code is in a view.
+
+    Args:
+        sign: the sign.
+        scale: pixels of the view per native pixel.
+        origin: x and y of the view's top left corner, native pixels.
+    """
     width = _text_width(sign.font, sign.text_height, sign.code) + _LETTER_SPACE * (len(sign.code) - 1)
     half = width / 2, sign.text_height / 2
     angle = math.radians(sign.angle_degrees)

@@ -61,7 +61,7 @@ _painted = lru_cache(maxsize=12)(paint_uncached)
 
 def paste_sign(image: Image.Image, sign: Sign) -> Silhouette:
     """Paint a sign with its shadow on an image, and return what it covers."""
-    board, mask = _draw_board(sign)
+    board, mask = draw_board(sign)
     left, top = sign.center[0] - board.width // 2, sign.center[1] - board.height // 2
     if sign.kind == "sign" and sign.angle_degrees == 0:
         _hang(image, sign)
@@ -81,7 +81,7 @@ def _hang(image: Image.Image, sign: Sign) -> None:
         draw.rectangle((rod - 1, y - height // 2 - 9, rod + 1, y - height // 2), fill=(78, 80, 84))
 
 
-def _draw_board(sign: Sign) -> tuple[Image.Image, Image.Image]:
+def draw_board(sign: Sign) -> tuple[Image.Image, Image.Image]:
     """The turned board (RGB) and where it covers the street (L), as large as the upright box around it."""
     scale = _OVERSAMPLING
     width, height = (v * scale for v in sign.size)

@@ -14,7 +14,7 @@ from pixelis.envs.pixel.ocr_truth import TruthReader
 from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.render import Ending, Window, render_episode
 from pixelis.envs.pixel.tool_scores import score_call
-from pixelis.envs.pixel.toolset import PIXEL_TOOLS
+from pixelis.envs.pixel.toolset import NEED_FRAMES, PIXEL_TOOLS, STILL_IMAGE
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task, TaskSource
@@ -168,8 +168,14 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         return Ending(self.answer, self.verdict.success)
 
     def _run(self, call: ToolCall | BadCall) -> ToolResult:
+        if isinstance(call, ToolCall) and call.name in NEED_FRAMES and call.name not in self.toolset.tools:
+            text = f"{call.name}: {STILL_IMAGE}"
+            return ToolResult(call.name, False, text, error_code="still_image", arguments=call.arguments)
         result = super()._run(call)
-        return replace(result, scores=score_call(self._picture, self.workspace, result))
+        return replace(result, scores=self._scores(result))
+
+    def _scores(self, result: ToolResult) -> dict[str, float]:
+        return score_call(self._picture, self.workspace, result)
 
     def _reader_of(self, picture: Picture, view_box: Box) -> Reader:
         if isinstance(self._reader, TruthReader):

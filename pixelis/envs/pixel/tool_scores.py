@@ -1,4 +1,4 @@
-"""How well the tools did, apart from the answer: IoU of a segment, character error rate of a reading.
+"""How well the tools did, apart from the answer: IoU of a segment or a track, errors of a reading.
 
 Computed from a picture's ground truth, for metrics; nothing of it is in what an agent is shown.
 """
@@ -6,7 +6,8 @@ Computed from a picture's ground truth, for metrics; nothing of it is in what an
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from pixelis.envs.pixel.ocr import PixelBox
 from pixelis.envs.pixel.ocr_truth import TextItem, text_inside
 from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.toolset import box_to_read
+from pixelis.envs.pixel.video import Place
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tools import ToolResult
 
@@ -148,3 +150,48 @@ def edit_distance(a: str, b: str) -> int:
         up = ((right_down << 1) | ~(diagonal | right_up)) & full
         down = right_up & diagonal & full
     return distance
+
+
+# ---------------------------------------------------------------------- TRACK
+
+_IN_SIGHT = 0.5  # share of an object that must be visible for a tracker to be expected to see it
+
+
+def box_iou(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the intersection over union of two boxes ``[x0, y0, x1, y1]``."""
+    width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    if width <= 0 or height <= 0:
+        return 0.0
+    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (a, b))
+    return width * height / (sum(areas) - width * height)
+
+
+def track_iou(
+    places_of: Callable[[int], Sequence[Place]],
+    start: tuple[int, Sequence[float]],
+    rows: Sequence[Mapping[str, Any]],
+) -> float | None:
+    """Return the mean IoU of a track with the object that it began on, 0-1; 0 when it began on none.
+
+    The object is the one whose box the first box overlaps most. The first frame does not count; a frame
+    without a box counts as 0 where at least half of the object is visible, and not at all where less is.
+    None where no frame counts.
+
+    Args:
+        places_of: where every object is in a frame.
+        start: the frame and the box, 0-1, that the track began on.
+        rows: what TRACK reported: ``frame`` and ``box`` (or None).
+    """
+    overlaps = [box_iou(place.box, start[1]) if place.box else 0.0 for place in places_of(start[0])]
+    if not any(overlaps):
+        return 0.0
+    target, ious = int(np.argmax(overlaps)), []
+    for row in rows:
+        if row["frame"] == start[0]:
+            continue
+        place = places_of(row["frame"])[target]
+        if row["box"] is not None:
+            ious.append(box_iou(place.box, row["box"]) if place.box else 0.0)
+        elif place.visible >= _IN_SIGHT:
+            ious.append(0.0)
+    return sum(ious) / len(ious) if ious else None

@@ -22,7 +22,7 @@ NO_TEXT = "No text can be read here. Zoom in on it first, or read elsewhere."
 REGION_MARGIN = 0.25  # share of a region's longer side that a view around it shows on each side
 
 _COORDINATE = {"type": "number", "minimum": 0, "maximum": 1}
-_BOX = {
+BOX_SCHEMA = {
     "type": "array",
     "items": _COORDINATE,
     "minItems": 4,
@@ -30,7 +30,7 @@ _BOX = {
     "description": "[x0, y0, x1, y1], 0-1",
 }
 _POINT = {"type": "array", "items": _COORDINATE, "minItems": 2, "maxItems": 2, "description": "[x, y], 0-1"}
-_REGION = {"type": "integer", "minimum": 1, "description": "id of a region from SEGMENT"}
+REGION_SCHEMA = {"type": "integer", "minimum": 1, "description": "id of a region from SEGMENT"}
 _FACTOR = {"type": "number", "minimum": 1, "maximum": MAX_FACTOR, "description": "1 shows the whole scene"}
 
 
@@ -39,7 +39,7 @@ def pixel_toolset(open_workspace: Callable[[Task], PixelWorkspace]) -> Toolset[P
     return Toolset(PIXEL_TOOLS, open_workspace)
 
 
-def _one_of(arguments: Mapping[str, Any], *choices: str) -> str | None:
+def one_of(arguments: Mapping[str, Any], *choices: str) -> str | None:
     """Return the one choice that was given, ``None`` for none of them; refuse several."""
     given = [name for name in choices if name in arguments]
     if len(given) > 1:
@@ -49,7 +49,8 @@ def _one_of(arguments: Mapping[str, Any], *choices: str) -> str | None:
     return given[0] if given else None
 
 
-def _checked_box(box: list[float]) -> Box:
+def checked_box(box: list[float]) -> Box:
+    """Return a box of a call, 0-1 of the scene; refuse one that is too small or the wrong way round."""
     x0, y0, x1, y1 = box
     if x1 - x0 < MIN_BOX_SIDE or y1 - y0 < MIN_BOX_SIDE:
         raise CallRefused(
@@ -64,9 +65,9 @@ def _checked_box(box: list[float]) -> Box:
 
 
 def _zoom(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
-    match _one_of(arguments, "box", "region", "center"):
+    match one_of(arguments, "box", "region", "center"):
         case "box":
-            box = square_around(_checked_box(arguments["box"]), margin=0)
+            box = square_around(checked_box(arguments["box"]), margin=0)
         case "region":
             box = square_around(workspace.region(arguments["region"]).box, REGION_MARGIN)
         case "center":
@@ -81,7 +82,7 @@ def _zoom(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput
 ZOOM: Tool[PixelWorkspace] = Tool(
     "ZOOM",
     "Look closer (or back): the next view is the square around a box, a region, or a center at a factor.",
-    {"properties": {"box": _BOX, "region": _REGION, "center": _POINT, "factor": _FACTOR}},
+    {"properties": {"box": BOX_SCHEMA, "region": REGION_SCHEMA, "center": _POINT, "factor": _FACTOR}},
     _zoom,
 )
 
@@ -91,9 +92,9 @@ ZOOM: Tool[PixelWorkspace] = Tool(
 
 def box_to_read(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> tuple[int, int, int, int]:
     """Return the part of the view that READ_TEXT reads, in pixels; refuse one that is not there."""
-    match _one_of(arguments, "box", "region"):
+    match one_of(arguments, "box", "region"):
         case "box":
-            box = _checked_box(arguments["box"])
+            box = checked_box(arguments["box"])
         case "region":
             box = workspace.region(arguments["region"]).box
         case _:
@@ -127,7 +128,7 @@ def _read_text(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolO
 READ_TEXT: Tool[PixelWorkspace] = Tool(
     "READ_TEXT",
     "Read the text in the current view, or in a box or region of it. Small text must be zoomed in on first.",
-    {"properties": {"box": _BOX, "region": _REGION}},
+    {"properties": {"box": BOX_SCHEMA, "region": REGION_SCHEMA}},
     _read_text,
 )
 
@@ -136,11 +137,11 @@ READ_TEXT: Tool[PixelWorkspace] = Tool(
 
 
 def _segment(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
-    match _one_of(arguments, "point", "box"):
+    match one_of(arguments, "point", "box"):
         case "point":
             masks = [segment_point(workspace.view, *workspace.point_to_view(arguments["point"]))]
         case "box":
-            masks = [segment_box(workspace.view, workspace.to_view(_checked_box(arguments["box"])))]
+            masks = [segment_box(workspace.view, workspace.to_view(checked_box(arguments["box"])))]
         case _:
             masks = [region.mask for region in salient_regions(workspace.view, MAX_REGIONS)]
     rows = [_describe_region(workspace, mask) for mask in masks if mask.any()]
@@ -165,7 +166,7 @@ SEGMENT: Tool[PixelWorkspace] = Tool(
     "SEGMENT",
     "Segment the object at a point or in a box; with neither, list the regions of the current view "
     "that stand out.",
-    {"properties": {"point": _POINT, "box": _BOX}},
+    {"properties": {"point": _POINT, "box": BOX_SCHEMA}},
     _segment,
 )
 
@@ -198,7 +199,7 @@ def _short(value: Any) -> str:
 GET_PROPERTIES: Tool[PixelWorkspace] = Tool(
     "GET_PROPERTIES",
     "Measure a region: colour, area (share of the view), shape and position in the view.",
-    {"properties": {"region": _REGION}, "required": ["region"]},
+    {"properties": {"region": REGION_SCHEMA}, "required": ["region"]},
     _get_properties,
 )
 
@@ -219,3 +220,8 @@ THINK: Tool[PixelWorkspace] = Tool(
 
 
 PIXEL_TOOLS: tuple[Tool[PixelWorkspace], ...] = (ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK)
+
+NEED_FRAMES = ("TRACK", "SELECT_FRAME")
+"""Tools that only a video has, see `video_tools`; on one picture a call of them is refused as such."""
+
+STILL_IMAGE = "there is one picture only, not a video; look closer at it with ZOOM and SEGMENT."

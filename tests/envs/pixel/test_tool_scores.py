@@ -14,7 +14,14 @@ from pixelis.envs.pixel.labels import Silhouette, label_view
 from pixelis.envs.pixel.ocr_truth import TextItem
 from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.scripted_turns import call
-from pixelis.envs.pixel.tool_scores import best_iou, character_errors, edit_distance
+from pixelis.envs.pixel.tool_scores import (
+    best_iou,
+    box_iou,
+    character_errors,
+    edit_distance,
+    track_iou,
+)
+from pixelis.envs.pixel.video import Place
 from pixelis.envs.pixel.zoom_read import ZoomReadEnv
 from pixelis.envs.playing import play, same
 
@@ -190,3 +197,47 @@ def test_the_oracle_of_zoom_read_reads_without_an_error(reader):
         record for turn in episode for record in turn[4]["tool_calls"] if record["tool"] == "READ_TEXT"
     ]
     assert [record["scores"] for record in records] == [{"cer": 0.0}]
+
+
+# ---------------------------------------------------------------------- TRACK
+
+
+def places(frame):
+    """Two objects; the first moves by 0.1 a frame and is hidden in frame 2, the second stands still."""
+    first = Place((0.1 * frame, 0.0, 0.1 * frame + 0.2, 0.2), 0.0 if frame == 2 else 1.0)
+    return [first, Place((0.6, 0.6, 0.8, 0.8), 1.0) if frame < 3 else Place(None, 0.0)]
+
+
+def rows(*boxes):
+    return [{"frame": frame, "box": box} for frame, box in enumerate(boxes)]
+
+
+MOVING = [(0.1 * frame, 0.0, 0.1 * frame + 0.2, 0.2) for frame in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("start", "reported", "expected"),
+    [
+        (MOVING[0], rows(*MOVING), 1.0),
+        (MOVING[0], rows(MOVING[0], MOVING[1], None, MOVING[3]), 1.0),  # hidden, and not reported
+        (MOVING[0], rows(MOVING[0], MOVING[1], None, None), 0.5),  # in sight, and not reported
+        (MOVING[0], rows(MOVING[0], MOVING[0]), 1 / 3),
+        (MOVING[0], rows(MOVING[0], (0.6, 0.6, 0.8, 0.8)), 0.0),
+        ((0.61, 0.6, 0.81, 0.8), rows(None, (0.6, 0.6, 0.8, 0.8)), 1.0),
+        ((0.6, 0.6, 0.8, 0.8), rows(None, (0.6, 0.6, 0.8, 0.8), None, (0.6, 0.6, 0.8, 0.8)), 1 / 3),
+        ((0.3, 0.8, 0.4, 0.9), rows(None, (0.3, 0.8, 0.4, 0.9)), 0.0),  # nothing is there
+    ],
+)
+def test_a_track_is_scored_by_hand(start, reported, expected):
+    assert track_iou(places, (0, start), reported) == pytest.approx(expected)
+
+
+def test_a_track_of_no_frame_in_sight_has_no_score():
+    assert (
+        track_iou(places, (0, MOVING[0]), [{"frame": 0, "box": MOVING[0]}, {"frame": 2, "box": None}]) is None
+    )
+
+
+def test_box_iou_by_hand():
+    assert box_iou((0, 0, 2, 2), (1, 1, 3, 3)) == pytest.approx(1 / 7)
+    assert box_iou((0, 0, 1, 1), (1, 0, 2, 1)) == 0
