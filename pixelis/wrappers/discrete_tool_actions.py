@@ -8,7 +8,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from PIL import Image
 
 from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ActionTypeError, ConfigError
@@ -109,6 +108,14 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         return (*(plan.name for plan in self._builder.tools), "answer")
 
     @property
+    def counted(self) -> np.ndarray:
+        """Which of the five numbers matter: bool ``[tools + 1, scales, 5]`` by tool and scale.
+
+        An agent may leave the others out of an action's probability: they change nothing.
+        """
+        return self._builder.counted()
+
+    @property
     def candidates(self) -> tuple[str, ...]:
         """The answers in the slots now."""
         return tuple(candidate.text for candidate in self._episode().candidates[:SLOTS])
@@ -195,5 +202,7 @@ def _observation_space(words: int) -> spaces.Dict:
 
 def _small(image: np.ndarray) -> np.ndarray:
     """Return a square picture at 96 × 96, averaged down."""
+    from PIL import Image  # here: importing the wrappers is light
+
     side = (PICTURE_SIZE, PICTURE_SIZE)
     return np.asarray(Image.fromarray(image).resize(side, Image.Resampling.BOX))

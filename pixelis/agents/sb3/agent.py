@@ -21,6 +21,7 @@ from pixelis.agents.sb3.grpo import GroupLearner
 from pixelis.agents.sb3.learners import StepDQN, StepPPO, dqn_settings, ppo_settings
 from pixelis.agents.sb3.library import Logger, VecEnv
 from pixelis.agents.sb3.network import PictureFeatures
+from pixelis.agents.sb3.policy import ToolPolicy
 from pixelis.agents.sb3.vectors import make_vec
 from pixelis.agents.seat import EpisodeRequest
 from pixelis.agents.state_files import one_line
@@ -141,16 +142,18 @@ class Sb3Agent:
 def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepDQN:
     dqn = config.agent == "sb3-dqn"
     features = {"channels": config.channels, "features": config.features}
-    network = {
+    network: dict[str, Any] = {
         "features_extractor_class": PictureFeatures,
         "features_extractor_kwargs": features,
         "net_arch": [config.hidden] if dqn else {"pi": [config.hidden], "vf": [config.hidden]},
     }
+    if not dqn:
+        network["counted"] = vector.env_method("get_wrapper_attr", "counted", indices=0)[0]
     settings = dqn_settings(config) if dqn else ppo_settings(config)
     if config.agent == "sb3-grpo":
         settings |= {"n_steps": 2, "batch_size": 2 * config.n_envs}  # of a rollout buffer that is not used
     model = _LEARNERS[config.agent](
-        "MultiInputPolicy",
+        "MultiInputPolicy" if dqn else ToolPolicy,
         vector,
         learning_rate=config.lr,
         policy_kwargs=network,

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pixelis.errors import ConfigError
 from pixelis.wrappers.discrete.notebook import SLOTS, Notebook
 
@@ -95,6 +97,18 @@ class TurnBuilder:
     def sizes(self) -> tuple[int, int, int, int, int]:
         """How many values each of the five numbers has."""
         return len(self.tools) + 1, self.grid, self.grid, len(self.factors), SLOTS
+
+    def counted(self) -> np.ndarray:
+        """Return which of the five numbers change the turn: bool ``[tools + 1, scales, 5]``."""
+        matters = np.zeros((len(self.tools) + 1, len(self.factors), 5), bool)
+        matters[..., 0] = True
+        for index, plan in enumerate(self.tools):
+            has_place, has_scale = plan.parts
+            matters[index, :, 1:3] = has_place
+            matters[index, :, 3] = has_scale
+            matters[index, 0, 1:3] &= not has_scale  # scale 0 is the whole, which has one place
+        matters[-1, :, 1:3], matters[-1, :, 4] = self.numbers, not self.numbers
+        return matters
 
     def write(self, choice: Choice, notebook: Notebook) -> str:
         """Return the turn; an answer with an empty slot is a turn that says nothing, and costs one."""
