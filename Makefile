@@ -31,7 +31,7 @@ $(USE_READY): $(LOCK) | $(BIN)/python
 	@touch $@
 
 $(DEV_READY): $(USE_READY)
-	$(PIP) -e '.[ocr,render,sb3,dev]'
+	$(PIP) -e '.[ocr,render,sb3,text,dev]'
 	@touch $@
 
 setup: $(USE_READY)  ## Create .venv with the package and what the demo needs

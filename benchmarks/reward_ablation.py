@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -25,6 +26,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import yaml
 
+from pixelis.rewards.stages import PERFORMANCE_CURRICULUM, STEP_CURRICULUM
+
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "configs" / "zoom_read.yaml"
 LAST = 10
@@ -35,49 +38,31 @@ COHERENCE = {"coherence": {"encoder": "hashed"}}
 # The defaults of the day on which it was run; they are less now.
 CURIOSITY = {"curiosity": {"batch_size": 64, "max_updates": 16}}
 FULL: Mapping[str, Any] = {**COHERENCE, **CURIOSITY, "penalty": {}}
-# The shipped curricula, their lengths and windows cut to a run of 45 steps: a third of it for each stage.
-STEPS = {
-    "stages": {
-        "task": {"weights": {"task": 1.0, "curiosity": 0.0, "coherence": 0.0}, "steps": 15},
-        "some": {"weights": {"task": 0.7, "curiosity": 0.2, "coherence": 0.1}, "steps": 15},
-        "full": {"weights": {"task": 0.5, "curiosity": 0.3, "coherence": 0.2}},
-    }
-}
-PERFORMANCE = {
-    "check_every": 2,
-    "stages": {
-        "learn_goal": {
-            "weights": {"task": 1.0, "curiosity": 0.0, "coherence": 0.0},
-            "exits": [{"metric": "success/rate_ma5", "threshold": 0.7}],
-            "steps": 30,
-            "min_samples": 5,
-        },
-        "learn_coherence": {
-            "weights": {"task": 1.0, "curiosity": 0.0, "coherence": 0.1},
-            "exits": [
-                {
-                    "metric": "coherence/raw_ma5",
-                    "statistic": "slope",
-                    "comparison": "<",
-                    "threshold": 0.001,
-                    "patience": 3,
-                },
-                {"metric": "success/rate_ma5 * coherence/raw_ma5", "threshold": 0.65},
-            ],
-            "steps": 30,
-            "min_samples": 5,
-        },
-        "full": {"weights": {"task": 1.0, "curiosity": 0.05, "coherence": 0.1}},
-    },
-    "rollback": {"metric": "success/rate_ma5", "cooldown": 5},
-}
+STAGE_STEPS = {"task": 15, "some": 15, "learn_goal": 30, "learn_coherence": 30}
+"""The shipped stages' lengths, cut to a run of 45 steps; windows, patience and samples are cut as well."""
+
+
+def shortened(curriculum: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a shipped curriculum cut to a short run."""
+    short = json.loads(re.sub(r"_ma\d+", "_ma5", json.dumps(curriculum)))
+    for name, stage in short["stages"].items():
+        stage.update({"steps": STAGE_STEPS[name]} if "steps" in stage else {})
+        stage.update({"min_samples": 5} if "min_samples" in stage else {})
+        for condition in stage.get("exits", ()):
+            condition.update({"patience": 3} if "patience" in condition else {})
+    if "rollback" in short:
+        short["rollback"]["cooldown"] = 5
+        short["check_every"] = 2
+    return short
+
+
 ARMS: Mapping[str, Mapping[str, Any]] = {
     "task": {},
     "coherence": COHERENCE,
     "curiosity": CURIOSITY,
     "full": FULL,
-    "steps": {**FULL, "curriculum": STEPS},
-    "performance": {**FULL, "curriculum": PERFORMANCE},
+    "steps": {**FULL, "curriculum": shortened(STEP_CURRICULUM)},
+    "performance": {**FULL, "curriculum": shortened(PERFORMANCE_CURRICULUM)},
 }
 TITLES = {
     "task": "task only",

@@ -109,6 +109,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         self.turn = 0
         self.results: list[ToolResult] = []
         self.answer: str | None = None
+        self.verdict: Verdict | None = None  # of an episode that has ended
 
     # ------------------------------------------------------------------ Gymnasium
 
@@ -129,7 +130,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         task = self._choose_task(options or {})
         self.workspace = self.toolset.open_workspace(task)  # first, so that a bad task changes nothing
         self.task = task
-        self.turn, self.results, self.answer = 0, [], None
+        self.turn, self.results, self.answer, self.verdict = 0, [], None, None
         self._ended = False
         text = f"{task.question}\n{self.instructions}" if self.instructions else task.question
         if self.render_mode == "human":
@@ -223,7 +224,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     def _end(self, info: dict[str, Any]) -> float:
         assert self.task is not None  # step() has checked it
-        verdict = self.verifier(self.task, self.answer, self.workspace)
+        self.verdict = verdict = self.verifier(self.task, self.answer, self.workspace)
         self._ended = True
         info["success"] = verdict.success
         info["reward_terms"] = dict(verdict.terms)

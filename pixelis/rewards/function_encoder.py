@@ -65,7 +65,7 @@ class PretrainedEmbedding:
 
     def __init__(self, model: str, *, pictures: bool, component: str = "curiosity") -> None:
         try:
-            from sentence_transformers import SentenceTransformer  # pyright: ignore[reportMissingImports]
+            from sentence_transformers import SentenceTransformer
         except ImportError as error:
             raise MissingDependencyError(
                 f"the encoder {model!r} needs sentence-transformers: pip install 'pixelis[text]'"

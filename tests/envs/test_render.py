@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pixelis.envs.pixel.render import FRAME_SHAPE, PANEL_WIDTH, SCENE_SIDE, render_episode
+from pixelis.envs.pixel.ask_image import AskImageEnv
+from pixelis.envs.pixel.render import FRAME_SHAPE, PANEL_WIDTH, SCENE_SIDE, Ending, render_episode
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task
 from pixelis.envs.tools import ToolResult
@@ -44,11 +45,22 @@ def test_calls_and_failures_are_written(workspace):
     assert count(empty, BAD) == count(good, BAD) == 0 < count(bad, BAD)
 
 
-@pytest.mark.parametrize(("answer", "colour"), [("KT47", GOOD), (" kt47", GOOD), ("KT4", BAD), ("", BAD)])
-def test_the_answer_has_the_verifiers_colour(workspace, answer, colour):
-    frame = render_episode(TASK, workspace, [], answer)
+@pytest.mark.parametrize(("success", "colour"), [(True, GOOD), (False, BAD)])
+def test_the_answer_has_the_verdicts_colour(workspace, success, colour):
+    frame = render_episode(TASK, workspace, [], Ending("KT47", success))
     assert count(frame, colour) > 0
     assert count(frame, GOOD if colour == BAD else BAD) == 0
+
+
+def test_an_environment_draws_its_own_verdict():
+    """26.0 is the truth 26, which no comparison of letters would say."""
+    data = {"image": "board_train.png", "answer_type": "number"}
+    env = AskImageEnv(reader="truth", render_mode="rgb_array")
+    for text, colour in (("26.0", GOOD), ("26.1", BAD)):
+        env.reset(seed=0, options={"task": {"question": "Which platform?", "answer": "26", "data": data}})
+        env.step(f"<answer>{text}</answer>")
+        assert count(env.render(), colour) > 0
+        assert count(env.render(), GOOD if colour == BAD else BAD) == 0
 
 
 def test_any_text_and_any_number_of_calls_can_be_drawn(workspace):
@@ -56,7 +68,7 @@ def test_any_text_and_any_number_of_calls_can_be_drawn(workspace):
     result = ToolResult(nasty, False, nasty, {}, "x", {nasty: [[nasty]]})
     task = Task("t", "zoom_read", 0, "train", "Why? " * 2000 + nasty, "KT47")
     for one, results in ((TASK, [result] * 300), (task, [result])):
-        assert render_episode(one, workspace, results, nasty).shape == FRAME_SHAPE
+        assert render_episode(one, workspace, results, Ending(nasty, False)).shape == FRAME_SHAPE
 
 
 def test_the_last_calls_are_kept_when_there_is_no_room_for_all(workspace):

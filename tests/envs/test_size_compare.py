@@ -95,3 +95,8 @@ def test_floors(env, policy):
 def test_a_task_without_a_scene_is_a_task_error(env):
     with pytest.raises(TaskError, match="expected a scene"):
         env.reset(options={"task": {"question": "?", "answer": "red"}})
+
+
+def test_one_area_tells_little(env):
+    """Of two shapes 30 % apart, where all areas vary by 1.3 to the 4th: at best 0.5 + 1/8."""
+    assert score(env, "measure_one", range(100), difficulty=0).success < 0.5 + 1 / 8 + 0.1

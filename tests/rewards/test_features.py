@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pixelis.errors import ConfigError, MissingDependencyError, ModelLoadError, RewardError
+from pixelis.errors import ConfigError, MissingDependencyError, RewardError
 from pixelis.rewards.features import HashedEncoder, make_encoder
 from pixelis.rewards.function_encoder import FunctionEncoder
 
@@ -157,51 +156,6 @@ def test_pretrained_encoder_names_its_extra(name: str, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
     with pytest.raises(MissingDependencyError, match=r"pixelis\[text\]"):
         make_encoder(name)
-
-
-class Sentences:
-    """Stands in for the library's class: a text is the first unit vector, a picture the second."""
-
-    def __init__(self, model: str) -> None:
-        if model == "missing":
-            raise OSError("no such model")
-
-    def encode(self, part: Any, normalize_embeddings: bool) -> np.ndarray:
-        assert normalize_embeddings
-        row = np.zeros(768, np.float32)
-        row[0 if isinstance(part, str) else 1] = 1.0
-        return row
-
-
-@pytest.fixture
-def sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("sentence_transformers")
-    module.SentenceTransformer = Sentences  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"), [("sentence-transformer", [768**0.5, 0]), ("clip", [768**0.5 / 2, 768**0.5 / 2])]
-)
-@pytest.mark.usefixtures("sentences")
-def test_pretrained_encoder_averages_what_it_can_embed(name: str, expected: list[float]):
-    encoder = make_encoder(name)
-    (features,) = encoder.encode([encoder.look({"text": "a", "image": IMAGE})])
-    assert features[:2] == pytest.approx(expected) and not features[2:].any()
-    assert encoder.name.startswith(f"{name}:")
-
-
-@pytest.mark.usefixtures("sentences")
-def test_pretrained_encoder_without_its_input():
-    encoder = make_encoder("sentence-transformer", component="novelty")
-    with pytest.raises(RewardError, match=r"novelty: expected an observation with text, .* \['image'\]"):
-        encoder.encode([encoder.look({"image": IMAGE})])
-
-
-@pytest.mark.usefixtures("sentences")
-def test_pretrained_model_that_is_not_there():
-    with pytest.raises(ModelLoadError, match="curiosity: the encoder 'missing' cannot be loaded: no such"):
-        make_encoder("clip:missing")
 
 
 @pytest.mark.parametrize("encoder", ["bert", "", 7, None, "hashed:1"])

@@ -17,7 +17,7 @@ from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.rewards.answers import text_matches
+from pixelis.rewards.answers import number_matches, parse_quantity
 
 
 class PieceTables:
@@ -47,19 +47,17 @@ def ask_for(colour: str, kind: str | None) -> str:
 
 
 def verify_count(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-    """Judge an answer: 1 for the right number in digits, else 0; ``count_error`` is how far off it is.
+    """Judge an answer: 1 for the right number (``number_matches``), else 0; ``count_error`` is how far off.
 
     ``count_error`` is a metric without weight: |answer - truth| / truth, at most 1, and 1 for no number.
     """
-    success = answer is not None and text_matches(answer, task.answer)
+    success = answer is not None and number_matches(answer, task.answer)
     return Verdict(success, {"task": float(success), "count_error": _error(answer, int(task.answer))})
 
 
 def _error(answer: str | None, truth: int) -> float:
-    text = (answer or "").strip()
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        return 1.0
-    return min(1.0, abs(int(text) - truth) / max(1, truth))
+    number = parse_quantity(answer or "")
+    return 1.0 if number is None else float(min(1, abs(number.value - truth) / max(1, truth)))
 
 
 class CountTinyEnv(PixelEnv):
@@ -75,10 +73,10 @@ class CountTinyEnv(PixelEnv):
 
     ## Rewards
 
-    1 for the right number in digits, else 0. No partial credit, and nothing for calling tools.
-    `info["success"]` says the same; `info["reward_terms"]["count_error"]` says how far off the number was
-    (a metric of weight 0). A guess is right once in 25 (difficulty 0) to 60 times (difficulty 4): every
-    number of the level's range is the answer as often.
+    1 for the right number, else 0; it is read as people write numbers (`16`, `16.0`). No partial credit, and
+    nothing for calling tools. `info["success"]` says the same; `info["reward_terms"]["count_error"]` says how
+    far off the number was (a metric of weight 0). A guess is right once in 25 (difficulty 0) to 60 times
+    (difficulty 4): every number of the level's range is the answer as often.
 
     ## Arguments
 

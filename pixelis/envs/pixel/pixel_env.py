@@ -12,7 +12,7 @@ from pixelis.envs.actions import BadCall, ToolCall
 from pixelis.envs.pixel.ocr import Reader, make_reader
 from pixelis.envs.pixel.ocr_truth import TruthReader
 from pixelis.envs.pixel.picture import Picture
-from pixelis.envs.pixel.render import Window, render_episode
+from pixelis.envs.pixel.render import Ending, Window, render_episode
 from pixelis.envs.pixel.tool_scores import score_call
 from pixelis.envs.pixel.toolset import PIXEL_TOOLS
 from pixelis.envs.pixel.view import Box
@@ -139,7 +139,7 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         """Return (``rgb_array``) or show (``human``) the scene with the view's box, the calls, the answer."""
         if self.render_mode is None or self.task is None:
             return None
-        frame = render_episode(self.task, self.workspace, self.results, self.answer)
+        frame = render_episode(self.task, self.workspace, self.results, self._ending())
         if self.render_mode == "rgb_array":
             return frame
         self._window = self._window or Window(f"Pixelis {type(self).__name__.removesuffix('Env')}")
@@ -159,6 +159,11 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         workspace = PixelWorkspace(picture.image, self.view_size, partial(self._reader_of, picture))
         self._picture = picture
         return workspace
+
+    def _ending(self) -> Ending | None:
+        if self.answer is None or self.verdict is None:
+            return None
+        return Ending(self.answer, self.verdict.success)
 
     def _run(self, call: ToolCall | BadCall) -> ToolResult:
         result = super()._run(call)

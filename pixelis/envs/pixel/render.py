@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
@@ -15,7 +15,6 @@ from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task
 from pixelis.envs.tools import ToolResult
 from pixelis.errors import MissingDependencyError
-from pixelis.rewards.answers import text_matches
 
 SCENE_SIDE, PANEL_WIDTH, MARGIN = 640, 320, 12
 FRAME_SHAPE = (SCENE_SIDE + 2 * MARGIN, SCENE_SIDE + PANEL_WIDTH + 3 * MARGIN, 3)
@@ -31,8 +30,15 @@ def _font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
     return ImageFont.truetype(str(FONT_FOLDER / name), size, layout_engine=ImageFont.Layout.BASIC)
 
 
+class Ending(NamedTuple):
+    """An answer, and whether it was right."""
+
+    answer: str
+    success: bool
+
+
 def render_episode(
-    task: Task, workspace: PixelWorkspace, results: Sequence[ToolResult], answer: str | None
+    task: Task, workspace: PixelWorkspace, results: Sequence[ToolResult], ending: Ending | None
 ) -> np.ndarray:
     """Draw the state of an episode.
 
@@ -51,7 +57,7 @@ def render_episode(
     draw.rectangle(
         (column, MARGIN, column + PANEL_WIDTH - 1, MARGIN + PANEL_WIDTH - 1), outline=_MARK, width=2
     )
-    _write_log(draw, (column, PANEL_WIDTH + 2 * MARGIN), task, results, answer)
+    _write_log(draw, (column, PANEL_WIDTH + 2 * MARGIN), task, results, ending)
     return np.asarray(frame)
 
 
@@ -60,21 +66,17 @@ def _write_log(
     place: tuple[int, int],
     task: Task,
     results: Sequence[ToolResult],
-    answer: str | None,
+    ending: Ending | None,
 ) -> None:
     x, y = place
     for line in textwrap.wrap(task.question, _COLUMNS - 6):
         draw.text((x, y), line, _INK, _font(15, bold=True))
         y += _LINE_HEIGHT + 3
-    ending = (
-        []
-        if answer is None
-        else [(f"answer: {_printable(answer)}", _GOOD if text_matches(answer, task.answer) else _BAD)]
-    )
-    room = (FRAME_SHAPE[0] - MARGIN - y) // _LINE_HEIGHT - len(ending)
+    last = [(f"answer: {_printable(ending.answer)}", _GOOD if ending.success else _BAD)] if ending else []
+    room = (FRAME_SHAPE[0] - MARGIN - y) // _LINE_HEIGHT - len(last)
     lines = [line for result in results for line in _result_lines(result)]
     shown = lines[-room:] if room > 0 else []
-    for text, colour in [*shown, *ending]:
+    for text, colour in [*shown, *last]:
         draw.text((x, y), text, colour, _font(13))
         y += _LINE_HEIGHT
 

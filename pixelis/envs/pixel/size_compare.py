@@ -64,8 +64,9 @@ class SizeCompareEnv(PixelEnv):
     rectangles, triangles, pentagons, hexagons. The question names their colours: "Which shape shows the
     largest area: red, blue or pink?". The largest shows 30 % more than the next at difficulty 0, 2 % more at
     difficulty 4. Which shape has the largest box is drawn apart from which has the largest area, so outlines
-    tell little: each shape must be picked out (SEGMENT) and measured (GET_PROPERTIES, whose `area_share` is a
-    share of the *view*: compare at one factor). At difficulty 4 the overview is too coarse for that, and each
+    tell little; how large all of them are differs from scene to scene, so one shape's area tells little. Each
+    must be picked out (SEGMENT) and measured (GET_PROPERTIES, whose `area_share` is a share of the *view*:
+    compare at one factor). At difficulty 4 the overview is too coarse for that, and each
     must be looked at closely (ZOOM). From difficulty 2 on, grey cards hide parts of some shapes; what is
     hidden does not count.
 

@@ -11,7 +11,7 @@ import numpy as np
 from pixelis.envs.pixel.palette import BASE_COLOURS
 from pixelis.envs.pixel.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
 from pixelis.envs.pixel.size_paint import size_labels
-from pixelis.envs.pixel.size_scene import SCENE_SIZE, SizeScene
+from pixelis.envs.pixel.size_scene import LEVELS, RANGE, SCENE_SIZE, SizeScene
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.policies import Policy
 
@@ -72,6 +72,34 @@ def _points(scene: SizeScene) -> list[tuple[list[float], list[float]]]:
     return found
 
 
+class MeasureOnePolicy:
+    """Measures one shape and judges by the level's usual areas: answers with it, or guesses another.
+
+    It shows that one area tells little: areas differ from scene to scene by more than the margin.
+    """
+
+    def __init__(self, env: ToolEnv[Any]) -> None:
+        self._env = env
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return ZOOM, SEGMENT and GET_PROPERTIES of the shape named first, then the answer."""
+        assert self._env.task is not None  # a policy plays an episode that has begun
+        task = self._env.task
+        if not info["tool_calls"]:
+            center, point = _points(SizeScene.from_json(task.data["scene"]))[0]
+            return (
+                call("ZOOM", center=center, factor=FACTOR)
+                + call("SEGMENT", point=point)
+                + call("GET_PROPERTIES", region=1)
+            )
+        level = LEVELS[task.difficulty]
+        usual = level.area / (1 + level.margin) ** ((RANGE + 1) / 2) / SCENE_SIZE**2 * FACTOR**2
+        names = candidates(task.question)
+        large = info["tool_calls"][-1]["data"].get("area_share", 0) > usual
+        others = names[1:]
+        return answer(names[0] if large else others[int(task.content_hash, 16) % len(others)])
+
+
 class BoxesPolicy:
     """Lists the regions of the overview and answers with the one whose box is the largest: no measuring."""
 
@@ -84,6 +112,26 @@ class BoxesPolicy:
             row["colour"]: (row["box"][2] - row["box"][0]) * (row["box"][3] - row["box"][1]) for row in rows
         }
         return answer(max(boxes, key=lambda name: boxes[name])) if boxes else ""
+
+
+class ListedPolicy:
+    """Measures every region that SEGMENT lists in the overview; answers with the largest of those named.
+
+    It knows nothing but what it reads: neither the places nor how many shapes there are.
+    """
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return SEGMENT, then GET_PROPERTIES of each region, then the answer."""
+        results = info["tool_calls"]
+        if not results:
+            self._names = candidates(observation["text"])
+            return call("SEGMENT")
+        if results[0]["tool"] == "SEGMENT":
+            rows = results[0]["data"].get("regions", [])
+            return "".join(call("GET_PROPERTIES", region=row["region"]) for row in rows)
+        found = [result["data"] for result in results if result["ok"]]
+        areas = {row["colour"]: row["area_share"] for row in found if row["colour"] in self._names}
+        return answer(max(areas, key=lambda name: areas[name])) if areas else ""
 
 
 class GuessPolicy:
@@ -118,6 +166,8 @@ def size_compare_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
     return {
         "oracle": lambda env: MeasuringPolicy(env, FACTOR),
         "no_zoom": lambda env: MeasuringPolicy(env, 1),
+        "measure_one": MeasureOnePolicy,
+        "listed": lambda env: ListedPolicy(),
         "boxes_only": lambda env: BoxesPolicy(),
         "tool_free": lambda env: GuessPolicy(),
         "exploit_first_named": lambda env: FirstNamedPolicy(),

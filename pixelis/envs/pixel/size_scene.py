@@ -40,7 +40,7 @@ class SizeLevel:
     Attributes:
         shapes: how many.
         margin: how much larger the largest visible area is than the next, share of the latter.
-        area: the largest visible area, native pixels.
+        area: the largest visible area is at most this, native pixels.
         fills: how shapes may be filled, see `FILLS`.
         hidden: share of the shapes that a card partly hides.
         noise: amplitude of the pixel noise, grey levels.
@@ -62,6 +62,7 @@ LEVELS: tuple[SizeLevel, ...] = (
     SizeLevel(8, 0.02, 26_000, FILLS, 0.5, 3),
 )
 
+RANGE = 4  # the largest area differs from scene to scene by up to (1 + margin) to this power
 _SPREAD = 0.3  # the smallest shape is at most this much smaller than the second largest
 _STRETCH = 2.0  # longest ellipse or rectangle, length over width
 _LEAST_FILL = 0.5  # share of its upright box that a shape's visible area fills; SEGMENT lists from 0.45 on
@@ -180,7 +181,8 @@ def sample_size_scene(rng: np.random.Generator, difficulty: int, split: str) -> 
     """Draw a scene and return it with the index of the shape that shows the largest area.
 
     A pure function of the generator's state. Which shape is the largest is drawn first; then, independently,
-    which one has the largest upright box, so that boxes do not tell areas.
+    which one has the largest upright box, so that boxes do not tell areas. How large all of them are is drawn
+    as well, so that one shape's area tells little of whether it is the largest.
 
     Args:
         rng: the only source of randomness.
@@ -190,10 +192,11 @@ def sample_size_scene(rng: np.random.Generator, difficulty: int, split: str) -> 
     level = LEVELS[difficulty]
     seed = sample_seed(rng, split)
     winner, widest = int(rng.integers(level.shapes)), int(rng.integers(level.shapes))
-    second = level.area / (1 + level.margin)
+    largest = level.area * (1 + level.margin) ** float(-RANGE * rng.random())
+    second = largest / (1 + level.margin)
     areas = second / (1 + _SPREAD * rng.random(level.shapes))
     areas[(winner + 1 + int(rng.integers(level.shapes - 1))) % level.shapes] = second
-    areas[winner] = level.area
+    areas[winner] = largest
     places: list[tuple[int, int]] = []
     outlines: list[_Outline] = []
     while not places:  # a draw that finds no room starts again
