@@ -43,8 +43,13 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     | answer | with ``answers="numbers"``, x + grid · y | |
 
     The answer slots hold the choices of the task, or those its question lists (``…: red, blue or pink?``), at
-    most 8; for other questions the texts that were read, the newest reading first. An empty slot is no
-    answer: the turn is empty and costs one. Tools that need more than a place (THINK) are left out.
+    most 8; for other questions the texts that were read, the newest reading first (lines, and the numbers in
+    them). So nothing can be answered that has to be worked out: a sum over a receipt, a value between two ticks
+    of a chart. An empty slot is no answer: the turn is empty and costs one. Tools that need more than a place, a
+    region or one whole number are left out, such as THINK; `tool_names` tells which are there.
+
+    What SEGMENT and GET_PROPERTIES measured of a choice that is a colour stands in ``last_result`` as a number,
+    so SizeCompare can be solved without looking at the pictures.
 
     Observation:
 

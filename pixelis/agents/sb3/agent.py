@@ -22,7 +22,7 @@ from pixelis.agents.sb3.learners import StepDQN, StepPPO, dqn_settings, ppo_sett
 from pixelis.agents.sb3.library import Logger, VecEnv
 from pixelis.agents.sb3.network import PictureFeatures
 from pixelis.agents.sb3.policy import ToolPolicy
-from pixelis.agents.sb3.vectors import make_vec
+from pixelis.agents.sb3.vectors import EnvMaker, make_vec
 from pixelis.agents.seat import EpisodeRequest
 from pixelis.agents.state_files import one_line
 from pixelis.agents.task_env import TaskEnv
@@ -51,7 +51,9 @@ class Sb3Agent:
     def __init__(self, config: Sb3Config, env: TaskEnv) -> None:
         self.config, self.env, self.base_name = config, env, config.agent
         actions = {**config.action_kwargs, "flat": config.agent == "sb3-dqn"}
-        self.vector: VecEnv = make_vec(env, actions, config.n_envs, config.processes)
+        self.vector: VecEnv = make_vec(
+            EnvMaker(env, actions, config.rewards), config.n_envs, config.processes
+        )
         try:
             self.model = _learner(config, env, self.vector)
         except BaseException:

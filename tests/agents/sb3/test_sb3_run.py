@@ -120,6 +120,23 @@ def test_an_environment_without_pictures_is_refused(tiny):
         Sb3Run.start(tiny(env="toy_env:Toy/Echo-v0", env_kwargs={}, difficulty=None))
 
 
+def test_terms_that_learn_nothing_are_paid(tiny):
+    """What an episode earns is its success and the term's sum, held in ±1, times the weight."""
+    rewards = {"orchestrate": False, "penalty": {"weight": 0.5}}
+    with Sb3Run.start(tiny(rewards=rewards)) as run:
+        requests = [EpisodeRequest(seed, seed, 0, run.task_env.options("train")) for seed in range(4)]
+        episodes = run.policy.play(requests, greedy=False)
+    for episode in episodes:
+        paid = max(-1.0, episode.reward_terms["penalty"])
+        assert episode.reward == pytest.approx(float(episode.success) + 0.5 * paid)
+    assert any(episode.reward_terms["penalty"] < 0 for episode in episodes)
+
+
+def test_terms_that_learn_are_refused(tiny):
+    with pytest.raises(ConfigError, match="curiosity learns while it pays"):
+        Sb3Run.start(tiny(rewards={"orchestrate": False, "curiosity": {}}))
+
+
 def test_failed_episodes_are_left_out_of_groups(tiny):
     """A group of which one member failed learns from the others; alone, a failure is no zero reward."""
     with Sb3Run.start(tiny(agent="sb3-grpo", groups=2, group_size=2)) as run:
