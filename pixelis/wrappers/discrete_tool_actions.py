@@ -19,7 +19,7 @@ from pixelis.wrappers.discrete.question import (
     one_hot,
     words_in,
 )
-from pixelis.wrappers.discrete.turns import Choice, TurnBuilder, check_grid, plan_tools
+from pixelis.wrappers.discrete.turns import Choice, TurnBuilder, check_grid, chosen, plan_tools
 
 PICTURE_SIZE = 96
 ANSWERS = ("auto", "numbers")
@@ -43,13 +43,14 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     | answer | with ``answers="numbers"``, x + grid · y | |
 
     The answer slots hold the choices of the task, or those its question lists (``…: red, blue or pink?``), at
-    most 8; for other questions the texts that were read, the newest reading first (lines, and the numbers in
-    them). So nothing can be answered that has to be worked out: a sum over a receipt, a value between two ticks
-    of a chart. An empty slot is no answer: the turn is empty and costs one. Tools that need more than a place, a
-    region or one whole number are left out, such as THINK; `tool_names` tells which are there.
+    most 8; for other questions the texts that were read, the newest reading first (lines, and the numbers
+    in them). So nothing can be answered that has to be worked out: a sum over a receipt, a value between
+    two ticks of a chart. With n slots filled, slot k means slot k modulo n; with none, the turn is empty and
+    costs one. Tools that need more than a place, a region or one whole number are left out, such as THINK;
+    `tool_names` tells which are there.
 
-    What SEGMENT and GET_PROPERTIES measured of a choice that is a colour stands in ``last_result`` as a number,
-    so SizeCompare can be solved without looking at the pictures.
+    What SEGMENT and GET_PROPERTIES measured of a choice that is a colour stands in ``last_result`` as a
+    number, so SizeCompare can be solved without looking at the pictures.
 
     Observation:
 
@@ -68,6 +69,8 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         factors: of the scales, ascending from 1.
         answers: ``auto`` as above, ``numbers`` where the question asks for a count.
         words: what ``question`` stands for.
+        tools: names of the tools that may be called, in the order of the action's first number; None: all
+            that numbers can call.
         flat: make the action one number, ``Discrete``, over all distinct actions (DQN needs that). There are
             about grid² · 3 · scales of them: take a small grid.
 
@@ -83,10 +86,11 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         factors: Sequence[float] = (1.0, 2.0, 4.0, 8.0),
         answers: str = "auto",
         words: Sequence[str] = QUESTION_WORDS,
+        tools: Sequence[str] | None = None,
         flat: bool = False,
     ) -> None:
         gym.utils.RecordConstructorArgs.__init__(
-            self, grid=grid, factors=factors, answers=answers, words=words, flat=flat
+            self, grid=grid, factors=factors, answers=answers, words=words, tools=tools, flat=flat
         )
         gym.Wrapper.__init__(self, env)
         inner: Any = env.unwrapped
@@ -99,7 +103,8 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
             raise ConfigError(f"answers must be one of {', '.join(ANSWERS)}, got {answers!r}")
         self._words, self._inner = tuple(words), inner
         grid, scales = check_grid(grid, factors)
-        self._builder = TurnBuilder(plan_tools(inner.toolset.schemas()), grid, scales, answers == "numbers")
+        plans = chosen(plan_tools(inner.toolset.schemas()), tools)
+        self._builder = TurnBuilder(plans, grid, scales, answers == "numbers")
         self._table = self._builder.distinct() if flat else ()
         self.action_space = (
             spaces.Discrete(len(self._table)) if flat else spaces.MultiDiscrete(list(self._builder.sizes))

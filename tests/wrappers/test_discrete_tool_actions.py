@@ -143,6 +143,22 @@ def test_flat_actions_are_the_same_turns():
     assert {wide.turn_of(wide.action_space.sample()) for _ in range(200)} <= turns
 
 
+def test_only_the_tools_that_are_named():
+    env = make(tools=["SEGMENT", "ZOOM"], grid=2)
+    assert env.tool_names == ("SEGMENT", "ZOOM", "answer")
+    assert env.action_space.nvec.tolist() == [3, 2, 2, 4, 8]
+    env.reset(seed=0)
+    assert [call["tool"] for call in env.step([0, 0, 0, 0, 0])[-1]["tool_calls"]] == ["SEGMENT"]
+
+
+def test_slots_go_round():
+    """With two choices slots 0, 2, 4, 6 are the first of them."""
+    env = make("SizeCompare")
+    env.reset(seed=0)
+    turns = [env.turn_of([ANSWER, 0, 0, 0, slot]) for slot in range(8)]
+    assert turns == [f"<answer>{env.candidates[slot % 2]}</answer>" for slot in range(8)]
+
+
 def test_numbers_that_are_not_counted_change_nothing():
     """For each tool and scale, the numbers that count are those that some other value changes the turn of."""
     env = make(grid=3)
@@ -185,7 +201,7 @@ def test_it_goes_through_the_real_environment():
         assert told == {key: value for key, value in info.items() if key != "turn"}
 
 
-def test_an_empty_slot_costs_a_turn():
+def test_an_answer_before_anything_was_read_costs_a_turn():
     env = make()
     env.reset(seed=0)
     for turn in range(8):
@@ -287,6 +303,10 @@ class Numbers(gym.Env):
         (None, {"answers": "words"}, "answers must be one of auto, numbers"),
         (None, {"grid": 1}, "grid must be an integer from 2 to 64"),
         (None, {"factors": (2, 4)}, "factors must ascend from 1"),
+        (None, {"tools": ["ZOOM", "REED_TEXT"]}, "no tool 'REED_TEXT' .* Did you mean 'READ_TEXT'"),
+        (None, {"tools": ["THINK"]}, "no tool 'THINK' that numbers can call"),
+        (None, {"tools": "ZOOM"}, "tools must be a list of names"),
+        (None, {"tools": []}, "tools must be a list of names"),
     ],
 )
 def test_mistakes(env, keywords, message):

@@ -112,6 +112,13 @@ class Sb3Agent:
         if isinstance(self.model, StepDQN):
             save_file({n: torch.from_numpy(a).contiguous() for n, a in self._filled()}, folder / REPLAY)
 
+    @property
+    def replay_bytes(self) -> int:
+        """Size of DQN's buffer when it is full, which every checkpoint then holds; 0 for the others."""
+        if not isinstance(self.model, StepDQN):
+            return 0
+        return sum(values.nbytes for _, values in self._arrays())
+
     def load_replay(self, folder: Path) -> None:
         """Take over what `save_replay` wrote; the counters must have been restored.
 
@@ -130,11 +137,14 @@ class Sb3Agent:
     def _filled(self) -> list[tuple[str, np.ndarray]]:
         """Return the filled part of each array of the buffer, by name."""
         buffer: Any = self.model.replay_buffer  # type: ignore[union-attr]
-        size = buffer.size()
+        return [(name, values[: buffer.size()]) for name, values in self._arrays()]
+
+    def _arrays(self) -> list[tuple[str, np.ndarray]]:
+        buffer: Any = self.model.replay_buffer  # type: ignore[union-attr]
         arrays = {name: getattr(buffer, name) for name in _REPLAYED}
         arrays |= {f"now/{name}": values for name, values in buffer.observations.items()}
         arrays |= {f"next/{name}": values for name, values in buffer.next_observations.items()}
-        return [(name, values[:size]) for name, values in arrays.items()]
+        return list(arrays.items())
 
     def close(self) -> None:
         """Close the environments."""

@@ -52,7 +52,7 @@ class Sb3Config(AnyRunSettings):
     rewards: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
         REWARDS,
         dict,
-        "terms that learn nothing, each paid by itself, e.g. {orchestrate: false, coherence: {}, penalty: {}}",
+        "terms that learn nothing, each paid by itself, e.g. {orchestrate: false, penalty: {}}",
     )
 
     steps: int = option(

@@ -20,11 +20,11 @@ class PictureFeatures(BaseFeaturesExtractor):
     """Features of `DiscreteToolActions`' observations: each picture by convolutions, the rest as it is.
 
     A picture float [B, 3, 96, 96] in 0-1 is cut into patches of 8 × 8 pixels by a first convolution. Two
-    channels with each patch's x and y are added (CoordConv, Liu et al. 2018, arXiv 1807.03247; after the patches,
-    where they cost little), then come a 3 × 3 convolution of stride 2 and a linear layer. The weights of the
-    two pictures are apart. A linear layer cannot tell one cell of a grid from a place in 0-1, so places and
-    measurements also come as Fourier features, sin and cos of π, 2π and 4π times the value (Tancik et al. 2020,
-    arXiv 2006.10739).
+    channels with each patch's x and y are added (CoordConv, Liu et al. 2018, arXiv 1807.03247; after the
+    patches, where they cost little), then come a 3 × 3 convolution of stride 2 and a linear layer. The
+    weights of the two pictures are apart. A linear layer cannot tell one cell of a grid from a place in 0-1,
+    so places and measurements also come as Fourier features, sin and cos of π, 2π and 4π times the value
+    (Tancik et al. 2020, arXiv 2006.10739).
 
     Args:
         observation_space: with channels first.

@@ -48,8 +48,8 @@ class Notebook:
     Attributes:
         view: the square that is looked at, 0-1 of the scene.
         regions: of the current view, as SEGMENT reported them.
-        candidates: the choices in their order, or the distinct texts read so far, the newest reading first: each
-            line, and of a line of several words those with a digit.
+        candidates: the choices in their order, or the distinct texts read so far, the newest reading first:
+            each line, and of a line of several words those with a digit.
     """
 
     def __init__(self, choices: Sequence[str], colours: frozenset[str]) -> None:
@@ -147,7 +147,7 @@ class Notebook:
 
 
 def _parts(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a line and, where it has several words, those with a digit: "Milk 2.40" may be asked for 2.40."""
+    """Return a line and, where it has several words, those with a digit: of "Milk 2.40" also 2.40."""
     words = line.get("words", ())
     numbers = [word for word in words if any(sign.isdigit() for sign in word["text"])]
     return [line, *(numbers if len(words) > 1 else ())]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, suggest
 from pixelis.wrappers.discrete.notebook import SLOTS, Notebook
 
 ANSWER = "answer"
@@ -59,6 +59,23 @@ def plan_tools(schemas: Sequence[Mapping[str, Any]]) -> tuple[ToolPlan, ...]:
     """
     plans = (_plan(schema["function"]) for schema in schemas)
     return tuple(plan for plan in plans if plan is not None)
+
+
+def chosen(plans: Sequence[ToolPlan], names: Sequence[str] | None) -> tuple[ToolPlan, ...]:
+    """Return the plans of the tools that are named, in the order of the names; all for None.
+
+    Raises:
+        ConfigError: a name is none of theirs, or there are none.
+    """
+    if names is None:
+        return tuple(plans)
+    by_name = {plan.name: plan for plan in plans}
+    if isinstance(names, str) or not names:
+        raise ConfigError(f"tools must be a list of names such as [ZOOM, READ_TEXT], got {names!r}")
+    for name in names:
+        if name not in by_name:
+            raise ConfigError(f"no tool {name!r} that numbers can call.{suggest(str(name), list(by_name))}")
+    return tuple(by_name[name] for name in dict.fromkeys(names))
 
 
 def _plan(function: Mapping[str, Any]) -> ToolPlan | None:
@@ -111,7 +128,7 @@ class TurnBuilder:
         return matters
 
     def write(self, choice: Choice, notebook: Notebook) -> str:
-        """Return the turn; an answer with an empty slot is a turn that says nothing, and costs one."""
+        """Return the turn; an answer while all slots are empty is a turn that says nothing, and costs one."""
         if choice.tool == len(self.tools):
             return self._answer(choice, notebook)
         plan = self.tools[choice.tool]
@@ -140,9 +157,8 @@ class TurnBuilder:
     def _answer(self, choice: Choice, notebook: Notebook) -> str:
         if self.numbers:
             return f"<answer>{choice.x + self.grid * choice.y}</answer>"
-        if choice.slot >= len(notebook.candidates):
-            return ""
-        return f"<answer>{notebook.candidates[choice.slot].text}</answer>"
+        filled = notebook.candidates[:SLOTS]
+        return f"<answer>{filled[choice.slot % len(filled)].text}</answer>" if filled else ""
 
     def _arguments(self, plan: ToolPlan, choice: Choice, notebook: Notebook) -> dict[str, Any]:
         across, down = (choice.x + 0.5) / self.grid, (choice.y + 0.5) / self.grid

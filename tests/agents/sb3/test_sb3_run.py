@@ -84,6 +84,15 @@ def test_a_saved_agent_plays_alike_and_evaluation_disturbs_nothing(tiny, tmp_pat
     assert [episode.info["turns"] for episode in played] == [episode.info["turns"] for episode in again]
 
 
+def test_the_log_says_how_large_a_full_buffer_is(tiny):
+    """Two observations of two pictures of 96 · 96 · 3 bytes are most of each of the 40 transitions."""
+    with Sb3Run.start(tiny(agent="sb3-dqn", steps=1, eval_episodes=0)) as run:
+        run.train()
+        size, text = run.policy.replay_bytes, (run.folder.path / "log.txt").read_text()
+    assert 40 * 4 * 96 * 96 * 3 < size < 41 * 4 * 96 * 96 * 3
+    assert f"in every checkpoint: up to {size / 2**20:.0f} MiB" in text
+
+
 def test_no_pickles_on_the_disk(tiny, tmp_path):
     with Sb3Run.start(tiny(agent="sb3-dqn")):
         pass

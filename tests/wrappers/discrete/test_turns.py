@@ -80,7 +80,8 @@ def test_scale_0_is_no_place():
 def test_answers():
     book = notebook(choices=("red", "blue"))
     assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 1), book) == "<answer>blue</answer>"
-    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), book) == ""
+    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), book) == "<answer>red</answer>"  # slots go round
+    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), notebook()) == ""  # nothing was read yet
     counts = TurnBuilder(PLANS, 4, (1.0, 2.0), numbers=True)
     assert counts.write(Choice(ANSWER, 3, 2, 0, 0), notebook()) == "<answer>11</answer>"
 
