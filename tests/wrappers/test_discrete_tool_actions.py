@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import gymnasium as gym
@@ -265,6 +266,14 @@ def test_processes_play_as_one_does(context):
         logs.append(log)
         vector.close()
     assert same(*logs)
+
+
+def test_threads_play_as_one_does():
+    seeds = range(4)
+    alone = [episode(make(grid=4), seed) for seed in seeds]
+    with ThreadPoolExecutor(4) as pool:
+        beside = list(pool.map(lambda seed: episode(make(grid=4), seed), seeds))
+    assert same(alone, beside)
 
 
 @pytest.mark.parametrize(
