@@ -71,6 +71,8 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         words: what ``question`` stands for.
         tools: names of the tools that may be called, in the order of the action's first number; None: all
             that numbers can call.
+        snap: let ZOOM at a scale above 0 go to the region nearest to the place, after SEGMENT has listed
+            those of the view; far fewer places have to be tried then.
         flat: make the action one number, ``Discrete``, over all distinct actions (DQN needs that). There are
             about grid² · 3 · scales of them: take a small grid.
 
@@ -87,10 +89,11 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         answers: str = "auto",
         words: Sequence[str] = QUESTION_WORDS,
         tools: Sequence[str] | None = None,
+        snap: bool = False,
         flat: bool = False,
     ) -> None:
         gym.utils.RecordConstructorArgs.__init__(
-            self, grid=grid, factors=factors, answers=answers, words=words, tools=tools, flat=flat
+            self, grid=grid, factors=factors, answers=answers, words=words, tools=tools, snap=snap, flat=flat
         )
         gym.Wrapper.__init__(self, env)
         inner: Any = env.unwrapped
@@ -104,7 +107,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         self._words, self._inner = tuple(words), inner
         grid, scales = check_grid(grid, factors)
         plans = chosen(plan_tools(inner.toolset.schemas()), tools)
-        self._builder = TurnBuilder(plans, grid, scales, answers == "numbers")
+        self._builder = TurnBuilder(plans, grid, scales, answers == "numbers", snap)
         self._table = self._builder.distinct() if flat else ()
         self.action_space = (
             spaces.Discrete(len(self._table)) if flat else spaces.MultiDiscrete(list(self._builder.sizes))

@@ -34,7 +34,7 @@ class ToolPlan:
         name: the tool's.
         way: ``look``: center and factor in the scene; ``point`` and ``box``: a place in the current view, or
             none at scale 0; ``region``: the region there; ``number``: x + grid · y spread over a range.
-        key: the argument's name, where ``way`` does not say it.
+        key: the argument's name, where ``way`` does not say it; of a look ``region``, where one may be named.
         low: of the range.
         high: of the range.
     """
@@ -83,7 +83,7 @@ def _plan(function: Mapping[str, Any]) -> ToolPlan | None:
     required = set(function["parameters"].get("required", ()))
     for way, keys in {"look": {"center", "factor"}, "point": {"point"}, "box": {"box"}}.items():
         if keys <= set(properties) and required <= keys:
-            return ToolPlan(name, way)
+            return ToolPlan(name, way, "region" if "region" in properties else "")
     if required == {"region"}:
         return ToolPlan(name, "region")
     if len(required) == 1:
@@ -103,12 +103,14 @@ class TurnBuilder:
         grid: cells along a side, for x and y.
         factors: how many times closer each scale is, the first 1.
         numbers: whether the answer is the number x + grid · y, not a candidate.
+        snap: whether ``look`` goes to the region nearest to the place, where regions of the view are known.
     """
 
     tools: tuple[ToolPlan, ...]
     grid: int
     factors: tuple[float, ...]
     numbers: bool = False
+    snap: bool = False
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
@@ -163,6 +165,8 @@ class TurnBuilder:
     def _arguments(self, plan: ToolPlan, choice: Choice, notebook: Notebook) -> dict[str, Any]:
         across, down = (choice.x + 0.5) / self.grid, (choice.y + 0.5) / self.grid
         if plan.way == "look":
+            if self.snap and plan.key and choice.scale and notebook.regions:
+                return {plan.key: notebook.region_at((across, down))}
             center = _rounded(across, down) if choice.scale else [0.5, 0.5]  # the whole has one middle
             return {"center": center, "factor": self.factors[choice.scale]}
         left, top, right, _ = notebook.view

@@ -86,6 +86,21 @@ def test_answers():
     assert counts.write(Choice(ANSWER, 3, 2, 0, 0), notebook()) == "<answer>11</answer>"
 
 
+def test_a_look_snaps_to_the_nearest_region_that_is_known():
+    schema = {"name": "ZOOM", "parameters": {"properties": {"center": {}, "factor": {}, "region": {}}}}
+    plans = plan_tools([{"function": schema}])
+    free, snapping = (TurnBuilder(plans, 4, (1.0, 2.0), snap=snap) for snap in (False, True))
+    book, close = notebook(), Choice(0, 3, 3, 1, 0)
+    assert snapping.write(close, book) == free.write(close, book)  # nothing is known yet
+    rows = [{"region": 1, "colour": "red", "area": 0.1, "box": [0.0, 0.0, 0.2, 0.2]}]
+    rows += [{"region": 2, "colour": "red", "area": 0.1, "box": [0.7, 0.7, 0.9, 0.9]}]
+    book.note([{"tool": "S", "ok": True, "data": {"regions": rows}}])
+    assert '"arguments": {"region": 2}' in snapping.write(close, book)
+    assert '"arguments": {"region": 1}' in snapping.write(Choice(0, 0, 1, 1, 0), book)
+    assert '"center": [0.875, 0.875]' in free.write(close, book)
+    assert '"factor": 1.0' in snapping.write(Choice(0, 3, 3, 0, 0), book)  # scale 0 goes back to the whole
+
+
 def test_distinct_choices_write_distinct_turns():
     book = notebook(choices=list("abcdefgh"))
     book.note([{"tool": "S", "ok": True, "data": {"regions": _region_in_every_cell()}}])
