@@ -66,7 +66,8 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     Args:
         env: an environment with pictures and tools, such as ``Pixelis/ZoomRead-v0``.
         grid: cells along a side for x and y, 2-64.
-        factors: of the scales, ascending from 1.
+        factors: of the scales, ascending from 1. One alone, such as (4,), leaves no choice: ZOOM takes it,
+            SEGMENT lists all regions and READ_TEXT reads the whole view.
         answers: ``auto`` as above, ``numbers`` where the question asks for a count.
         words: what ``question`` stands for.
         tools: names of the tools that may be called, in the order of the action's first number; None: all

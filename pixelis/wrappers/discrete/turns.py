@@ -125,7 +125,7 @@ class TurnBuilder:
             has_place, has_scale = plan.parts
             matters[index, :, 1:3] = has_place
             matters[index, :, 3] = has_scale
-            matters[index, 0, 1:3] &= not has_scale  # scale 0 is the whole, which has one place
+            matters[index, 0, 1:3] &= not self._is_whole(plan, 0)
         matters[-1, :, 1:3], matters[-1, :, 4] = self.numbers, not self.numbers
         return matters
 
@@ -143,7 +143,7 @@ class TurnBuilder:
             Choice(index, x, y, scale, 0)
             for index, plan in enumerate(self.tools)
             for scale in (range(len(self.factors)) if plan.parts[1] else (0,))
-            for y, x in self._cells(whole=plan.parts[1] and scale == 0)
+            for y, x in self._cells(whole=self._is_whole(plan, scale))
         ]
         last = len(self.tools)
         if self.numbers:
@@ -151,6 +151,12 @@ class TurnBuilder:
         return (*choices, *(Choice(last, 0, 0, 0, slot) for slot in range(SLOTS)))
 
     # ------------------------------------------------------------------ private
+
+    def _is_whole(self, plan: ToolPlan, scale: int) -> bool:
+        """Whether a tool has no place at a scale: it takes the whole, which has one."""
+        if plan.way == "look":
+            return self.factors[scale] == 1
+        return scale == 0 and plan.parts[1]
 
     def _cells(self, *, whole: bool) -> Sequence[tuple[int, int]]:
         cells = [(y, x) for y in range(self.grid) for x in range(self.grid)]
@@ -165,9 +171,10 @@ class TurnBuilder:
     def _arguments(self, plan: ToolPlan, choice: Choice, notebook: Notebook) -> dict[str, Any]:
         across, down = (choice.x + 0.5) / self.grid, (choice.y + 0.5) / self.grid
         if plan.way == "look":
-            if self.snap and plan.key and choice.scale and notebook.regions:
+            whole = self._is_whole(plan, choice.scale)
+            if self.snap and plan.key and notebook.regions and not whole:
                 return {plan.key: notebook.region_at((across, down))}
-            center = _rounded(across, down) if choice.scale else [0.5, 0.5]  # the whole has one middle
+            center = [0.5, 0.5] if whole else _rounded(across, down)
             return {"center": center, "factor": self.factors[choice.scale]}
         left, top, right, _ = notebook.view
         side = right - left
@@ -197,8 +204,11 @@ def check_grid(grid: Any, factors: Any) -> tuple[int, tuple[float, ...]]:
         raise ConfigError(f"grid must be an integer from 2 to 64, got {grid!r}; 16 is usual")
     values = tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
     ascending = all(isinstance(f, (int, float)) for f in values) and list(values) == sorted(set(values))
-    if len(values) < 2 or not ascending or values[0] != 1 or values[-1] > 50:
-        raise ConfigError(f"factors must ascend from 1 to at most 50, got {factors!r}; (1, 2, 4, 8) is usual")
+    one_alone = len(values) == 1 and values[0] > 1  # that of ZOOM
+    if not ascending or not (one_alone or (len(values) > 1 and values[0] == 1)) or values[-1] > 50:
+        raise ConfigError(
+            f"factors must ascend from 1 to at most 50, or be one, got {factors!r}; (1, 2, 4, 8) is usual"
+        )
     return grid, values
 
 

@@ -101,6 +101,18 @@ def test_a_look_snaps_to_the_nearest_region_that_is_known():
     assert '"factor": 1.0' in snapping.write(Choice(0, 3, 3, 0, 0), book)  # scale 0 goes back to the whole
 
 
+def test_one_factor_leaves_no_choice_of_scale():
+    """ZOOM has a place, SEGMENT and READ_TEXT take the whole view, so no place of theirs counts."""
+    single = TurnBuilder(PLANS, 4, (3.0,))
+    assert single.sizes[3] == 1
+    assert '"factor": 3.0' in single.write(Choice(0, 3, 3, 0, 0), notebook())
+    assert '"center": [0.875, 0.875]' in single.write(Choice(0, 3, 3, 0, 0), notebook())
+    by_way = {plan.way: single.counted()[index, 0].tolist() for index, plan in enumerate(PLANS)}
+    assert by_way["look"][:3] == [True, True, True]
+    for way in ("point", "box"):
+        assert by_way[way][:3] == [True, False, False]
+
+
 def test_distinct_choices_write_distinct_turns():
     book = notebook(choices=list("abcdefgh"))
     book.note([{"tool": "S", "ok": True, "data": {"regions": _region_in_every_cell()}}])
