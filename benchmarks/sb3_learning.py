@@ -81,11 +81,11 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
 def table(results: Sequence[dict[str, Any]]) -> str:
     """Return the results as Markdown."""
     lines = [
-        "| env | difficulty | seed | env steps | steps to 0.85 | greedy | random | oracle |",
-        "|---" * 8 + "|",
+        "| env | difficulty | seed | env steps | steps to 0.85 | greedy | sampled | random | oracle |",
+        "|---" * 9 + "|",
     ]
     for each in results:
-        shown = [_rate(each[f"success_{name}"]) for name in ("greedy", "random", "oracle")]
+        shown = [_rate(each[f"success_{name}"]) for name in ("greedy", "sampled", "random", "oracle")]
         known = each["env_steps_to_learn"]
         cells = [each["env"], each["difficulty"], each["seed"], each["env_steps"], known or "–", *shown]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
