@@ -202,7 +202,9 @@ def check_grid(grid: Any, factors: Any) -> tuple[int, tuple[float, ...]]:
     """
     if isinstance(grid, bool) or not isinstance(grid, int) or not 2 <= grid <= 64:
         raise ConfigError(f"grid must be an integer from 2 to 64, got {grid!r}; 16 is usual")
-    values = tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
+    values: tuple[float, ...] = (
+        tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
+    )
     ascending = all(isinstance(f, (int, float)) for f in values) and list(values) == sorted(set(values))
     one_alone = len(values) == 1 and values[0] > 1  # that of ZOOM
     if not ascending or not (one_alone or (len(values) > 1 and values[0] == 1)) or values[-1] > 50:
