@@ -207,7 +207,7 @@ def check_grid(grid: Any, factors: Any) -> tuple[int, tuple[float, ...]]:
     )
     ascending = all(isinstance(f, (int, float)) for f in values) and list(values) == sorted(set(values))
     one_alone = len(values) == 1 and values[0] > 1  # that of ZOOM
-    if not ascending or not (one_alone or (len(values) > 1 and values[0] == 1)) or values[-1] > 50:
+    if not ascending or not (one_alone or (len(values) > 1 and values[0] == 1)) or max(values) > 50:
         raise ConfigError(
             f"factors must ascend from 1 to at most 50, or be one, got {factors!r}; (1, 2, 4, 8) is usual"
         )
