@@ -1,8 +1,9 @@
 """GRPO against PPO on the same small network: ``python benchmarks/grpo_vs_ppo_discrete.py``.
 
 Both have the same network, first weights, learning rate, entropy bonus, clip range, epochs and batch size,
-and about as many env steps an update. Counted are the episodes played until the mean success of ten training
-steps is 0.80. The learning curves are plotted against the episodes.
+and about as many episodes an update; all of it stands in the config. Counted are the episodes played until
+the success of the last three training steps together (300 to 400 episodes) is 0.80. The learning curves are
+plotted against the episodes.
 """
 
 from __future__ import annotations
@@ -16,12 +17,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from pixelis.agents.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.run import Sb3Run
 
-GOAL = 0.80
+GOAL, WINDOW = 0.80, 3
+CONFIG = Path(__file__).parents[1] / "configs" / "size_compare_sb3_tools.yaml"
 AGENTS = ("sb3-ppo", "sb3-grpo")
+
+
+def recent(rows: Sequence[Row]) -> float:
+    """Return the success of the episodes of the last steps; 0 before there are so many steps."""
+    last = rows[-WINDOW:]
+    count = sum(row["episodes/count"] or 0 for row in last)
+    won = sum((row["success/rate"] or 0) * (row["episodes/count"] or 0) for row in last)
+    return won / count if len(last) == WINDOW and count else 0.0
 
 
 def learn(config: Sb3Config, most_episodes: int) -> dict[str, Any]:
@@ -30,10 +42,7 @@ def learn(config: Sb3Config, most_episodes: int) -> dict[str, Any]:
 
     def over() -> bool:
         """Whether there is no more to learn, or no more to spend."""
-        if not rows:
-            return False
-        reached = len(rows) >= 10 and (rows[-1]["success/ma10"] or 0) >= GOAL
-        return reached or (rows[-1]["episodes/total"] or 0) >= most_episodes
+        return bool(rows) and (recent(rows) >= GOAL or (rows[-1]["episodes/total"] or 0) >= most_episodes)
 
     start = time.process_time()
     with (
@@ -41,14 +50,18 @@ def learn(config: Sb3Config, most_episodes: int) -> dict[str, Any]:
         Sb3Run.start(config.with_values(output=f"{folder}/r")) as run,
     ):
         run.train(rows.append, over)
-    reached = len(rows) >= 10 and (rows[-1]["success/ma10"] or 0) >= GOAL
+    reached = recent(rows) >= GOAL
     return {
         "agent": config.agent,
         "seed": config.seed,
         "episodes_to_goal": rows[-1]["episodes/total"] if reached else None,
         "env_steps_to_goal": rows[-1]["env_steps/total"] if reached else None,
-        "cpu_seconds": time.process_time() - start,
-        "curve": [[row["episodes/total"], row["success/ma10"]] for row in rows],
+        "cpu_seconds": round(time.process_time() - start, 1),
+        "curve": [
+            [row["episodes/total"], round(recent(rows[:end]), 4)]
+            for end, row in enumerate(rows, 1)
+            if end >= WINDOW
+        ],
     }
 
 
@@ -79,7 +92,7 @@ def plot(results: Mapping[str, Sequence[Mapping[str, Any]]], title: str, path: P
             label = agent if number == 0 else None
             axes.plot(*zip(*run["curve"], strict=True), color=f"C{index}", alpha=0.7, label=label)
     axes.axhline(GOAL, color="grey", linestyle=":")
-    axes.set(xlabel="episodes", ylabel="success, mean of 10 steps", ylim=(0, 1), title=title)
+    axes.set(xlabel="episodes", ylabel=f"success, last {WINDOW} training steps", ylim=(0, 1), title=title)
     axes.legend()
     figure.savefig(path)
 
@@ -87,15 +100,14 @@ def plot(results: Mapping[str, Sequence[Mapping[str, Any]]], title: str, path: P
 def main() -> None:
     """Compare from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--env", default="Pixelis/SizeCompare-v0")
-    parser.add_argument("--difficulty", type=int, default=0)
+    parser.add_argument("--config", type=Path, default=CONFIG)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    parser.add_argument("--episodes", type=int, default=30_000, help="most episodes of a run")
+    parser.add_argument("--episodes", type=int, default=8_000, help="most episodes of a run")
     parser.add_argument("--settings", type=json.loads, default={}, help="more settings, as JSON")
     parser.add_argument("--json", type=Path, help="file for the numbers")
     parser.add_argument("--plot", type=Path, help="file for the plot, PNG or SVG")
     given = parser.parse_args()
-    values = {"env": given.env, "difficulty": given.difficulty, "env_kwargs": {"reader": "truth"}}
+    values = yaml.safe_load(given.config.read_text(encoding="utf-8"))
     values |= {"steps": 10**6, "eval_episodes": 0, "checkpoint_every": 10**6, **given.settings}
     results: dict[str, list[dict[str, Any]]] = {agent: [] for agent in AGENTS}
     for seed in given.seeds:
@@ -108,7 +120,7 @@ def main() -> None:
                 given.json.write_text(json.dumps({"settings": values, "runs": results}, indent=1) + "\n")
     print(table(results))
     if given.plot is not None:
-        plot(results, f"{given.env}, difficulty {given.difficulty}", given.plot)
+        plot(results, f"{values['env']}, difficulty {values['difficulty']}", given.plot)
 
 
 if __name__ == "__main__":

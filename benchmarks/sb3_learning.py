@@ -1,12 +1,13 @@
 """What PPO's small network learns, beside random and oracle: ``python benchmarks/sb3_learning.py``.
 
-For each environment and difficulty: train with every seed, then play held-out tasks of the test split. A run
-ends when the mean success of ten training steps reaches ``--stop-at``, or after ``--steps``.
+For each config, difficulty and seed: train, then play held-out tasks of the test split. A run ends when the
+mean success of ten training steps reaches ``--stop-at``, or after the config's ``steps``.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import tempfile
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from pixelis.agents.evaluate import Evaluation, summarise
 from pixelis.agents.metrics import Row
@@ -23,7 +25,8 @@ from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.run import Sb3Run
 from pixelis.agents.seat import EpisodeRequest
 
-ENVIRONMENTS = ("Pixelis/ZoomRead-v0", "Pixelis/SizeCompare-v0")
+CONFIGS = Path(__file__).parents[1] / "configs"
+SHIPPED = (CONFIGS / "size_compare_sb3.yaml", CONFIGS / "zoom_read_sb3.yaml")
 LEARNT = 0.85
 
 
@@ -66,6 +69,8 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
         "env_steps": rows[-1]["env_steps/total"] if rows else 0,
         "env_steps_to_learn": learnt and learnt["env_steps/total"],
         "episodes_to_learn": learnt and learnt["episodes/total"],
+        "curve": [[row["env_steps/total"], round(row["success/rate"] or 0, 4)] for row in rows],
+        "settings": {name: value for name, value in config.to_mapping().items() if name != "output"},
         "cpu_seconds": time.process_time() - start,
         **{f"success_{mode}": [row.success_rate, *row.interval] for mode, row in played.items()},
         "success_random": [floor.success_rate, *floor.interval],
@@ -76,11 +81,11 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
 def table(results: Sequence[dict[str, Any]]) -> str:
     """Return the results as Markdown."""
     lines = [
-        "| env | difficulty | seed | env steps | steps to 0.85 | greedy | random | oracle |",
-        "|---" * 8 + "|",
+        "| env | difficulty | seed | env steps | steps to 0.85 | greedy | sampled | random | oracle |",
+        "|---" * 9 + "|",
     ]
     for each in results:
-        shown = [_rate(each[f"success_{name}"]) for name in ("greedy", "random", "oracle")]
+        shown = [_rate(each[f"success_{name}"]) for name in ("greedy", "sampled", "random", "oracle")]
         known = each["env_steps_to_learn"]
         cells = [each["env"], each["difficulty"], each["seed"], each["env_steps"], known or "–", *shown]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
@@ -94,28 +99,21 @@ def _rate(values: Sequence[float]) -> str:
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--envs", nargs="+", default=list(ENVIRONMENTS))
+    parser.add_argument("configs", type=Path, nargs="*", default=list(SHIPPED), help="YAML of sb3 agents")
     parser.add_argument("--difficulties", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--agent", default="sb3-ppo")
-    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--stop-at", type=float, default=0.95)
-    parser.add_argument("--eval-episodes", type=int, default=200)
-    parser.add_argument("--reader", default="truth", help="truth, or ocr to read pixels")
     parser.add_argument("--settings", type=json.loads, default={}, help="more settings, as JSON")
     parser.add_argument("--json", type=Path, help="file for the numbers")
     given = parser.parse_args()
     results = []
-    for env in given.envs:
-        for difficulty in given.difficulties:
-            for seed in given.seeds:
-                values = {"env": env, "difficulty": difficulty, "seed": seed, "steps": given.steps}
-                values |= {"agent": given.agent, "eval_episodes": given.eval_episodes}
-                values |= {"env_kwargs": {"reader": given.reader}, "checkpoint_every": 10**6}
-                results.append(measure(Sb3Config.from_mapping({**values, **given.settings}), given.stop_at))
-                print(json.dumps(results[-1]), flush=True)
-                if given.json is not None:
-                    given.json.write_text(json.dumps({"runs": results}, indent=1) + "\n")
+    for path, difficulty, seed in itertools.product(given.configs, given.difficulties, given.seeds):
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values |= {"difficulty": difficulty, "seed": seed, "checkpoint_every": 10**6, **given.settings}
+        results.append(measure(Sb3Config.from_mapping(values), given.stop_at))
+        print(json.dumps(results[-1]), flush=True)
+        if given.json is not None:
+            given.json.write_text(json.dumps({"runs": results}, indent=1) + "\n")
     print(table(results))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from PIL import Image
 
 from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ActionTypeError, ConfigError
@@ -20,7 +19,7 @@ from pixelis.wrappers.discrete.question import (
     one_hot,
     words_in,
 )
-from pixelis.wrappers.discrete.turns import Choice, TurnBuilder, check_grid, plan_tools
+from pixelis.wrappers.discrete.turns import Choice, TurnBuilder, check_grid, chosen, plan_tools
 
 PICTURE_SIZE = 96
 ANSWERS = ("auto", "numbers")
@@ -44,8 +43,14 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     | answer | with ``answers="numbers"``, x + grid · y | |
 
     The answer slots hold the choices of the task, or those its question lists (``…: red, blue or pink?``), at
-    most 8; for other questions the texts that were read, the newest reading first. An empty slot is no
-    answer: the turn is empty and costs one. Tools that need more than a place (THINK) are left out.
+    most 8; for other questions the texts that were read, the newest reading first (lines, and the numbers
+    in them). So nothing can be answered that has to be worked out: a sum over a receipt, a value between
+    two ticks of a chart. With n slots filled, slot k means slot k modulo n; with none, the turn is empty and
+    costs one. Tools that need more than a place, a region or one whole number are left out, such as THINK;
+    `tool_names` tells which are there.
+
+    What SEGMENT and GET_PROPERTIES measured of a choice that is a colour stands in ``last_result`` as a
+    number, so SizeCompare can be solved without looking at the pictures.
 
     Observation:
 
@@ -61,9 +66,14 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     Args:
         env: an environment with pictures and tools, such as ``Pixelis/ZoomRead-v0``.
         grid: cells along a side for x and y, 2-64.
-        factors: of the scales, ascending from 1.
+        factors: of the scales, ascending from 1. One alone, such as (4,), leaves no choice: ZOOM takes it,
+            SEGMENT lists all regions and READ_TEXT reads the whole view.
         answers: ``auto`` as above, ``numbers`` where the question asks for a count.
         words: what ``question`` stands for.
+        tools: names of the tools that may be called, in the order of the action's first number; None: all
+            that numbers can call.
+        snap: let ZOOM at a scale above 0 go to the region nearest to the place, after SEGMENT has listed
+            those of the view; far fewer places have to be tried then.
         flat: make the action one number, ``Discrete``, over all distinct actions (DQN needs that). There are
             about grid² · 3 · scales of them: take a small grid.
 
@@ -79,10 +89,12 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         factors: Sequence[float] = (1.0, 2.0, 4.0, 8.0),
         answers: str = "auto",
         words: Sequence[str] = QUESTION_WORDS,
+        tools: Sequence[str] | None = None,
+        snap: bool = False,
         flat: bool = False,
     ) -> None:
         gym.utils.RecordConstructorArgs.__init__(
-            self, grid=grid, factors=factors, answers=answers, words=words, flat=flat
+            self, grid=grid, factors=factors, answers=answers, words=words, tools=tools, snap=snap, flat=flat
         )
         gym.Wrapper.__init__(self, env)
         inner: Any = env.unwrapped
@@ -95,7 +107,8 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
             raise ConfigError(f"answers must be one of {', '.join(ANSWERS)}, got {answers!r}")
         self._words, self._inner = tuple(words), inner
         grid, scales = check_grid(grid, factors)
-        self._builder = TurnBuilder(plan_tools(inner.toolset.schemas()), grid, scales, answers == "numbers")
+        plans = chosen(plan_tools(inner.toolset.schemas()), tools)
+        self._builder = TurnBuilder(plans, grid, scales, answers == "numbers", snap)
         self._table = self._builder.distinct() if flat else ()
         self.action_space = (
             spaces.Discrete(len(self._table)) if flat else spaces.MultiDiscrete(list(self._builder.sizes))
@@ -107,6 +120,14 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     def tool_names(self) -> tuple[str, ...]:
         """What the action's first number means; the last is the answer."""
         return (*(plan.name for plan in self._builder.tools), "answer")
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Which of the five numbers matter: bool ``[tools + 1, scales, 5]`` by tool and scale.
+
+        An agent may leave the others out of an action's probability: they change nothing.
+        """
+        return self._builder.counted()
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -195,5 +216,7 @@ def _observation_space(words: int) -> spaces.Dict:
 
 def _small(image: np.ndarray) -> np.ndarray:
     """Return a square picture at 96 × 96, averaged down."""
+    from PIL import Image  # here: importing the wrappers is light
+
     side = (PICTURE_SIZE, PICTURE_SIZE)
     return np.asarray(Image.fromarray(image).resize(side, Image.Resampling.BOX))

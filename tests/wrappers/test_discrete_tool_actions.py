@@ -5,21 +5,28 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.envs.registration import load_env_creator
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
+from pixelis.envs.pixel.pixel_env import PixelEnv
 from pixelis.envs.playing import same
+from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.envs.spaces import Utf8Text
 from pixelis.errors import ActionTypeError, ConfigError
 from pixelis.wrappers import DiscreteToolActions
 from pixelis.wrappers.discrete.question import QUESTION_WORDS
 
 IDS = ("ZoomRead", "SizeCompare", "CountTiny", "TrackRead")
+PIXEL_IDS = tuple(
+    entry.id for entry in ENVIRONMENTS if issubclass(load_env_creator(entry.entry_point), PixelEnv)
+)
 ZOOM, READ, SEGMENT, PROPERTIES, ANSWER = range(5)
 
 
@@ -39,17 +46,38 @@ def episode(env, seed):
     return said
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "flat"), [*((name, False) for name in IDS), ("SizeCompare", True)])
-def test_gymnasium_and_sb3_find_nothing(name, flat):
+def check(env):
+    """Run both checkers; any warning but Gymnasium's on wrapped environments is an error."""
     from stable_baselines3.common import env_checker as sb3  # here, so that other processes need not load it
 
-    env = make(name, flat=flat, grid=4)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*different from the unwrapped version.*")
         check_env(env, skip_render_check=True)
         sb3.check_env(env)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", PIXEL_IDS)
+def test_gymnasium_and_sb3_find_nothing(env_id):
+    check(DiscreteToolActions(gym.make(env_id, reader="truth", disable_env_checker=True), grid=4))
+
+
+@pytest.mark.slow
+def test_they_find_nothing_in_flat_actions():
+    check(make("SizeCompare", flat=True, grid=4))
+
+
+@pytest.mark.parametrize("env_id", PIXEL_IDS)
+def test_every_pixel_environment_is_played(env_id):
+    """Each tool is called or left out for a reason, each action is a turn the environment understands."""
+    env = DiscreteToolActions(gym.make(env_id, reader="truth", disable_env_checker=True), grid=3)
+    tools = {schema["function"]["name"] for schema in env.unwrapped.toolset.schemas()}
+    assert {"ZOOM", "READ_TEXT", "SEGMENT", "GET_PROPERTIES"} <= set(env.tool_names) - {"answer"} <= tools
+    assert env.counted.shape == (len(env.tool_names), 4, 5)
+    for _, *_, info in episode(env, 3)[1:]:
+        for call in info["tool_calls"]:
+            assert call["error_code"] not in {"bad_json", "unknown_tool", "bad_arguments"}, call
 
 
 def test_spaces_are_those_of_the_issue():
@@ -88,9 +116,13 @@ def test_zoom_read_is_solved_by_what_the_numbers_say(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_size_compare_is_solved_by_what_the_numbers_say(seed):
+    """The list tells where the shapes are; a gradient hides a part of one there, so each is measured."""
     env = make("SizeCompare", difficulty=1)
     env.reset(seed=seed)
     observation, *_ = env.step([SEGMENT, 0, 0, 0, 0])
+    places = observation["last_result"][8:].reshape(8, 3)[: len(env.candidates), 1:]
+    for x, y in (places * 16).astype(int):
+        observation, *_ = env.step([SEGMENT, x, y, 1, 0])
     values = observation["last_result"][8::3][: len(env.candidates)]
     *_, info = env.step([ANSWER, 0, 0, 0, int(values.argmax())])
     assert info["success"]
@@ -112,6 +144,51 @@ def test_flat_actions_are_the_same_turns():
     assert {wide.turn_of(wide.action_space.sample()) for _ in range(200)} <= turns
 
 
+def test_only_the_tools_that_are_named():
+    env = make(tools=["SEGMENT", "ZOOM"], grid=2)
+    assert env.tool_names == ("SEGMENT", "ZOOM", "answer")
+    assert env.action_space.nvec.tolist() == [3, 2, 2, 4, 8]
+    env.reset(seed=0)
+    assert [call["tool"] for call in env.step([0, 0, 0, 0, 0])[-1]["tool_calls"]] == ["SEGMENT"]
+
+
+def test_slots_go_round():
+    """With two choices slots 0, 2, 4, 6 are the first of them."""
+    env = make("SizeCompare")
+    env.reset(seed=0)
+    turns = [env.turn_of([ANSWER, 0, 0, 0, slot]) for slot in range(8)]
+    assert turns == [f"<answer>{env.candidates[slot % 2]}</answer>" for slot in range(8)]
+
+
+def test_numbers_that_are_not_counted_change_nothing():
+    """For each tool and scale, the numbers that count are those that some other value changes the turn of."""
+    env = make(grid=3)
+    env.reset(seed=3)
+    env.step([SEGMENT, 0, 0, 0, 0])
+    sizes = env.action_space.nvec
+    for tool in range(sizes[0]):
+        for scale in range(sizes[3]):
+            changes = set()
+            for number in (1, 2, 4):
+                turns = set()
+                for value in range(sizes[number]):
+                    action = [tool, 1, 1, scale, 0]
+                    action[number] = value
+                    turns.add(env.turn_of(action))
+                changes |= {number} if len(turns) > 1 else set()
+            assert changes <= set(env.counted[tool, scale].nonzero()[0])
+            if tool in (ZOOM, READ, SEGMENT) and scale:
+                assert changes == {1, 2}
+    assert env.counted[ANSWER].tolist() == [[True, False, False, False, True]] * 4
+    assert make("CountTiny", answers="numbers").counted[ANSWER, 0].tolist() == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
 def test_it_goes_through_the_real_environment():
     """The turns of an episode, played as text, give the same rewards, limits and records."""
     wrapped = make()
@@ -125,7 +202,7 @@ def test_it_goes_through_the_real_environment():
         assert told == {key: value for key, value in info.items() if key != "turn"}
 
 
-def test_an_empty_slot_costs_a_turn():
+def test_an_answer_before_anything_was_read_costs_a_turn():
     env = make()
     env.reset(seed=0)
     for turn in range(8):
@@ -191,6 +268,14 @@ def test_processes_play_as_one_does(context):
     assert same(*logs)
 
 
+def test_threads_play_as_one_does():
+    seeds = range(4)
+    alone = [episode(make(grid=4), seed) for seed in seeds]
+    with ThreadPoolExecutor(4) as pool:
+        beside = list(pool.map(lambda seed: episode(make(grid=4), seed), seeds))
+    assert same(alone, beside)
+
+
 @pytest.mark.parametrize(
     "action", ["ZOOM", 3, [5, 0, 0, 0, 0], [0, -1, 0, 0, 0], [0, 0, 0, 0], [0.5] * 5, None, [[0] * 5]]
 )
@@ -227,6 +312,10 @@ class Numbers(gym.Env):
         (None, {"answers": "words"}, "answers must be one of auto, numbers"),
         (None, {"grid": 1}, "grid must be an integer from 2 to 64"),
         (None, {"factors": (2, 4)}, "factors must ascend from 1"),
+        (None, {"tools": ["ZOOM", "REED_TEXT"]}, "no tool 'REED_TEXT' .* Did you mean 'READ_TEXT'"),
+        (None, {"tools": ["THINK"]}, "no tool 'THINK' that numbers can call"),
+        (None, {"tools": "ZOOM"}, "tools must be a list of names"),
+        (None, {"tools": []}, "tools must be a list of names"),
     ],
 )
 def test_mistakes(env, keywords, message):

@@ -21,7 +21,8 @@ from pixelis.agents.sb3.grpo import GroupLearner
 from pixelis.agents.sb3.learners import StepDQN, StepPPO, dqn_settings, ppo_settings
 from pixelis.agents.sb3.library import Logger, VecEnv
 from pixelis.agents.sb3.network import PictureFeatures
-from pixelis.agents.sb3.vectors import make_vec
+from pixelis.agents.sb3.policy import ToolPolicy
+from pixelis.agents.sb3.vectors import EnvMaker, make_vec
 from pixelis.agents.seat import EpisodeRequest
 from pixelis.agents.state_files import one_line
 from pixelis.agents.task_env import TaskEnv
@@ -50,7 +51,9 @@ class Sb3Agent:
     def __init__(self, config: Sb3Config, env: TaskEnv) -> None:
         self.config, self.env, self.base_name = config, env, config.agent
         actions = {**config.action_kwargs, "flat": config.agent == "sb3-dqn"}
-        self.vector: VecEnv = make_vec(env, actions, config.n_envs, config.processes)
+        self.vector: VecEnv = make_vec(
+            EnvMaker(env, actions, config.rewards), config.n_envs, config.processes
+        )
         try:
             self.model = _learner(config, env, self.vector)
         except BaseException:
@@ -109,6 +112,13 @@ class Sb3Agent:
         if isinstance(self.model, StepDQN):
             save_file({n: torch.from_numpy(a).contiguous() for n, a in self._filled()}, folder / REPLAY)
 
+    @property
+    def replay_bytes(self) -> int:
+        """Size of DQN's buffer when it is full, which every checkpoint then holds; 0 for the others."""
+        if not isinstance(self.model, StepDQN):
+            return 0
+        return sum(values.nbytes for _, values in self._arrays())
+
     def load_replay(self, folder: Path) -> None:
         """Take over what `save_replay` wrote; the counters must have been restored.
 
@@ -127,11 +137,14 @@ class Sb3Agent:
     def _filled(self) -> list[tuple[str, np.ndarray]]:
         """Return the filled part of each array of the buffer, by name."""
         buffer: Any = self.model.replay_buffer  # type: ignore[union-attr]
-        size = buffer.size()
+        return [(name, values[: buffer.size()]) for name, values in self._arrays()]
+
+    def _arrays(self) -> list[tuple[str, np.ndarray]]:
+        buffer: Any = self.model.replay_buffer  # type: ignore[union-attr]
         arrays = {name: getattr(buffer, name) for name in _REPLAYED}
         arrays |= {f"now/{name}": values for name, values in buffer.observations.items()}
         arrays |= {f"next/{name}": values for name, values in buffer.next_observations.items()}
-        return [(name, values[:size]) for name, values in arrays.items()]
+        return list(arrays.items())
 
     def close(self) -> None:
         """Close the environments."""
@@ -141,16 +154,18 @@ class Sb3Agent:
 def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepDQN:
     dqn = config.agent == "sb3-dqn"
     features = {"channels": config.channels, "features": config.features}
-    network = {
+    network: dict[str, Any] = {
         "features_extractor_class": PictureFeatures,
         "features_extractor_kwargs": features,
         "net_arch": [config.hidden] if dqn else {"pi": [config.hidden], "vf": [config.hidden]},
     }
+    if not dqn:
+        network["counted"] = vector.env_method("get_wrapper_attr", "counted", indices=0)[0]
     settings = dqn_settings(config) if dqn else ppo_settings(config)
     if config.agent == "sb3-grpo":
         settings |= {"n_steps": 2, "batch_size": 2 * config.n_envs}  # of a rollout buffer that is not used
     model = _LEARNERS[config.agent](
-        "MultiInputPolicy",
+        "MultiInputPolicy" if dqn else ToolPolicy,
         vector,
         learning_rate=config.lr,
         policy_kwargs=network,

@@ -8,9 +8,10 @@ from typing import Any, Literal
 from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, AnyRunSettings
 from pixelis.errors import ConfigError
+from pixelis.rewards.reward_config import read_rewards
 
 AGENTS = ("sb3-ppo", "sb3-dqn", "sb3-grpo")
-DQN, GROUPS = "DQN", "GRPO"
+DQN, GROUPS, REWARDS = "DQN", "GRPO", "Rewards"
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Sb3Config(AnyRunSettings):
         ConfigError: a value has the wrong type or lies outside its bounds, or two do not go together.
     """
 
-    headings = (TASK, MODEL, ROLLOUT, UPDATE, GROUPS, DQN, EVALUATION, RUN)
+    headings = (TASK, MODEL, ROLLOUT, REWARDS, UPDATE, GROUPS, DQN, EVALUATION, RUN)
 
     env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
     agent: Literal["sb3-ppo", "sb3-dqn", "sb3-grpo"] = option(TASK, "sb3-ppo", "how the small network learns")
@@ -46,6 +47,12 @@ class Sb3Config(AnyRunSettings):
         "none",
         "how environments get processes of their own; the numbers are the same",
         identity=False,
+    )
+
+    rewards: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        REWARDS,
+        dict,
+        "terms that learn nothing, each paid by itself, e.g. {orchestrate: false, penalty: {}}",
     )
 
     steps: int = option(
@@ -83,6 +90,11 @@ class Sb3Config(AnyRunSettings):
         if "flat" in self.action_kwargs:
             raise ConfigError(
                 "action_kwargs cannot hold flat: sb3-dqn sets it, the others need it not; leave it out"
+            )
+        if self.rewards and read_rewards(self.rewards).orchestrator is not None:
+            raise ConfigError(
+                f"rewards: {self.agent} pays every term by itself, an orchestrator is for language models; "
+                "add orchestrate: false"
             )
         if self.batch_size > self.n_envs * self.n_steps and self.agent == "sb3-ppo":
             raise ConfigError(

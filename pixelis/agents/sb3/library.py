@@ -7,8 +7,9 @@ from pixelis.errors import MissingDependencyError
 try:
     from stable_baselines3 import DQN, PPO
     from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.distributions import MultiCategoricalDistribution
     from stable_baselines3.common.logger import Logger
-    from stable_baselines3.common.policies import BasePolicy
+    from stable_baselines3.common.policies import BasePolicy, MultiInputActorCriticPolicy
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
     from stable_baselines3.common.utils import obs_as_tensor
     from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv, VecTransposeImage
@@ -26,6 +27,8 @@ __all__ = [
     "BasePolicy",
     "DummyVecEnv",
     "Logger",
+    "MultiCategoricalDistribution",
+    "MultiInputActorCriticPolicy",
     "SubprocVecEnv",
     "VecEnv",
     "VecTransposeImage",

@@ -44,7 +44,11 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
         network = self.policy.model.policy
         count = sum(parameter.numel() for parameter in network.parameters())
         actions = action_count(self.policy.model.action_space)
-        return [f"{self.config.agent}: {count} parameters, {actions} actions"]
+        notes = [f"{self.config.agent}: {count} parameters, {actions} actions"]
+        if self.config.agent == "sb3-dqn":
+            size = self.policy.replay_bytes / 2**20
+            notes.append(f"its replay buffer is in every checkpoint: up to {size:.0f} MiB each")
+        return notes
 
     def evaluate(self, phase: str) -> list[Evaluation]:
         """Play held-out tasks, greedy and sampled (DQN greedy only), and add the rows to the file."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import pixelis  # noqa: F401  # registers the ids, also in a spawned process
@@ -11,31 +11,67 @@ from pixelis.agents.sb3.episodes import RequestedEpisodes
 from pixelis.agents.sb3.library import DummyVecEnv, SubprocVecEnv, VecEnv, VecTransposeImage
 from pixelis.agents.task_env import TaskEnv
 from pixelis.envs.registration import check_env_id
+from pixelis.errors import ConfigError
+from pixelis.rewards.registry import make_term
+from pixelis.rewards.reward_config import read_rewards
 from pixelis.wrappers.discrete_tool_actions import DiscreteToolActions
+from pixelis.wrappers.stacking import wrap
 
 
-def make_env(task_env: TaskEnv, action_kwargs: Mapping[str, Any]) -> RequestedEpisodes:
-    """Return one environment with numbers for actions, which plays training tasks unless asked otherwise.
+@dataclass(frozen=True)
+class EnvMaker:
+    """Makes an environment with numbers for actions, which plays training tasks unless asked otherwise.
 
-    Raises:
-        ConfigError: it is no pixel environment, or a keyword is out of range.
+    Attributes:
+        task_env: what is played.
+        action_kwargs: keywords of `DiscreteToolActions`.
+        rewards: terms to put around the environment, below the numbers; empty for none. They see the
+            environment's own turns and observations, as they do around a language model.
     """
-    check_env_id(task_env.id)
-    return RequestedEpisodes(DiscreteToolActions(task_env.make(), **action_kwargs), task_env.options("train"))
+
+    task_env: TaskEnv
+    action_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    rewards: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self) -> RequestedEpisodes:
+        """Return a new one.
+
+        Raises:
+            ConfigError: it is no pixel environment, a keyword is out of range, or a reward term learns.
+        """
+        check_env_id(self.task_env.id)
+        env = self.task_env.make()
+        if self.rewards:
+            check_nothing_learns(self.rewards)
+            env = wrap(env, self.rewards)
+        return RequestedEpisodes(
+            DiscreteToolActions(env, **self.action_kwargs), self.task_env.options("train")
+        )
 
 
-def make_vec(
-    task_env: TaskEnv, action_kwargs: Mapping[str, Any], count: int, processes: str = "none"
-) -> VecEnv:
+def check_nothing_learns(rewards: Mapping[str, Any]) -> None:
+    """Raise ``ConfigError`` for a term with a state.
+
+    Every environment has terms of its own, maybe in another process: what they learnt would differ with the
+    number of environments, and no checkpoint would hold it.
+    """
+    for entry in read_rewards(rewards).terms:
+        if make_term(entry.name, entry.settings).state():
+            raise ConfigError(
+                f"rewards: {entry.name} learns while it pays, which agents without language do not support; "
+                "leave it out, or train a language model (--agent language)"
+            )
+
+
+def make_vec(make_env: EnvMaker, count: int, processes: str = "none") -> VecEnv:
     """Return ``count`` environments in one vector, pictures as SB3's networks take them (channels first).
 
     Args:
-        task_env: what is played.
-        action_kwargs: keywords of `DiscreteToolActions`.
+        make_env: makes one.
         count: how many.
         processes: ``none`` steps them one after the other in this process; ``fork``, ``spawn`` and
             ``forkserver`` give each a process made in that way. What is played is the same.
     """
-    makers: list[Any] = [partial(make_env, task_env, dict(action_kwargs))] * count
+    makers: list[Any] = [make_env] * count
     vector = DummyVecEnv(makers) if processes == "none" else SubprocVecEnv(makers, start_method=processes)
     return VecTransposeImage(vector)

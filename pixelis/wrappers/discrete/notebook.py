@@ -48,7 +48,8 @@ class Notebook:
     Attributes:
         view: the square that is looked at, 0-1 of the scene.
         regions: of the current view, as SEGMENT reported them.
-        candidates: the choices in their order, or the distinct texts read so far, the newest reading first.
+        candidates: the choices in their order, or the distinct texts read so far, the newest reading first:
+            each line, and of a line of several words those with a digit.
     """
 
     def __init__(self, choices: Sequence[str], colours: frozenset[str]) -> None:
@@ -135,10 +136,21 @@ class Notebook:
     def _read(self, lines: Sequence[Mapping[str, Any]]) -> None:
         if self._has_choices:
             return
-        new = [Candidate(line["text"], line["confidence"], _middle(line["box"])) for line in lines]
+        new = [
+            Candidate(part["text"], part["confidence"], _middle(part["box"]))
+            for line in lines
+            for part in _parts(line)
+        ]
         by_text = {candidate.text: candidate for candidate in [*new, *self.candidates][::-1]}
         order = dict.fromkeys(candidate.text for candidate in [*new, *self.candidates])
         self.candidates = [by_text[text] for text in order][:SLOTS]
+
+
+def _parts(line: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a line and, where it has several words, those with a digit: of "Milk 2.40" also 2.40."""
+    words = line.get("words", ())
+    numbers = [word for word in words if any(sign.isdigit() for sign in word["text"])]
+    return [line, *(numbers if len(words) > 1 else ())]
 
 
 def _middle(box: Sequence[float]) -> tuple[float, float]:

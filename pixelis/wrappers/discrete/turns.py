@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pixelis.errors import ConfigError
+import numpy as np
+
+from pixelis.errors import ConfigError, suggest
 from pixelis.wrappers.discrete.notebook import SLOTS, Notebook
 
 ANSWER = "answer"
@@ -32,7 +34,7 @@ class ToolPlan:
         name: the tool's.
         way: ``look``: center and factor in the scene; ``point`` and ``box``: a place in the current view, or
             none at scale 0; ``region``: the region there; ``number``: x + grid · y spread over a range.
-        key: the argument's name, where ``way`` does not say it.
+        key: the argument's name, where ``way`` does not say it; of a look ``region``, where one may be named.
         low: of the range.
         high: of the range.
     """
@@ -59,12 +61,29 @@ def plan_tools(schemas: Sequence[Mapping[str, Any]]) -> tuple[ToolPlan, ...]:
     return tuple(plan for plan in plans if plan is not None)
 
 
+def chosen(plans: Sequence[ToolPlan], names: Sequence[str] | None) -> tuple[ToolPlan, ...]:
+    """Return the plans of the tools that are named, in the order of the names; all for None.
+
+    Raises:
+        ConfigError: a name is none of theirs, or there are none.
+    """
+    if names is None:
+        return tuple(plans)
+    by_name = {plan.name: plan for plan in plans}
+    if isinstance(names, str) or not names:
+        raise ConfigError(f"tools must be a list of names such as [ZOOM, READ_TEXT], got {names!r}")
+    for name in names:
+        if name not in by_name:
+            raise ConfigError(f"no tool {name!r} that numbers can call.{suggest(str(name), list(by_name))}")
+    return tuple(by_name[name] for name in dict.fromkeys(names))
+
+
 def _plan(function: Mapping[str, Any]) -> ToolPlan | None:
     name, properties = function["name"], function["parameters"].get("properties", {})
     required = set(function["parameters"].get("required", ()))
     for way, keys in {"look": {"center", "factor"}, "point": {"point"}, "box": {"box"}}.items():
         if keys <= set(properties) and required <= keys:
-            return ToolPlan(name, way)
+            return ToolPlan(name, way, "region" if "region" in properties else "")
     if required == {"region"}:
         return ToolPlan(name, "region")
     if len(required) == 1:
@@ -84,20 +103,34 @@ class TurnBuilder:
         grid: cells along a side, for x and y.
         factors: how many times closer each scale is, the first 1.
         numbers: whether the answer is the number x + grid · y, not a candidate.
+        snap: whether ``look`` goes to the region nearest to the place, where regions of the view are known.
     """
 
     tools: tuple[ToolPlan, ...]
     grid: int
     factors: tuple[float, ...]
     numbers: bool = False
+    snap: bool = False
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
         """How many values each of the five numbers has."""
         return len(self.tools) + 1, self.grid, self.grid, len(self.factors), SLOTS
 
+    def counted(self) -> np.ndarray:
+        """Return which of the five numbers change the turn: bool ``[tools + 1, scales, 5]``."""
+        matters = np.zeros((len(self.tools) + 1, len(self.factors), 5), bool)
+        matters[..., 0] = True
+        for index, plan in enumerate(self.tools):
+            has_place, has_scale = plan.parts
+            matters[index, :, 1:3] = has_place
+            matters[index, :, 3] = has_scale
+            matters[index, 0, 1:3] &= not self._is_whole(plan, 0)
+        matters[-1, :, 1:3], matters[-1, :, 4] = self.numbers, not self.numbers
+        return matters
+
     def write(self, choice: Choice, notebook: Notebook) -> str:
-        """Return the turn; an answer with an empty slot is a turn that says nothing, and costs one."""
+        """Return the turn; an answer while all slots are empty is a turn that says nothing, and costs one."""
         if choice.tool == len(self.tools):
             return self._answer(choice, notebook)
         plan = self.tools[choice.tool]
@@ -110,7 +143,7 @@ class TurnBuilder:
             Choice(index, x, y, scale, 0)
             for index, plan in enumerate(self.tools)
             for scale in (range(len(self.factors)) if plan.parts[1] else (0,))
-            for y, x in self._cells(whole=plan.parts[1] and scale == 0)
+            for y, x in self._cells(whole=self._is_whole(plan, scale))
         ]
         last = len(self.tools)
         if self.numbers:
@@ -119,6 +152,12 @@ class TurnBuilder:
 
     # ------------------------------------------------------------------ private
 
+    def _is_whole(self, plan: ToolPlan, scale: int) -> bool:
+        """Whether a tool has no place at a scale: it takes the whole, which has one."""
+        if plan.way == "look":
+            return self.factors[scale] == 1
+        return scale == 0 and plan.parts[1]
+
     def _cells(self, *, whole: bool) -> Sequence[tuple[int, int]]:
         cells = [(y, x) for y in range(self.grid) for x in range(self.grid)]
         return cells[:1] if whole else cells
@@ -126,14 +165,16 @@ class TurnBuilder:
     def _answer(self, choice: Choice, notebook: Notebook) -> str:
         if self.numbers:
             return f"<answer>{choice.x + self.grid * choice.y}</answer>"
-        if choice.slot >= len(notebook.candidates):
-            return ""
-        return f"<answer>{notebook.candidates[choice.slot].text}</answer>"
+        filled = notebook.candidates[:SLOTS]
+        return f"<answer>{filled[choice.slot % len(filled)].text}</answer>" if filled else ""
 
     def _arguments(self, plan: ToolPlan, choice: Choice, notebook: Notebook) -> dict[str, Any]:
         across, down = (choice.x + 0.5) / self.grid, (choice.y + 0.5) / self.grid
         if plan.way == "look":
-            center = _rounded(across, down) if choice.scale else [0.5, 0.5]  # the whole has one middle
+            whole = self._is_whole(plan, choice.scale)
+            if self.snap and plan.key and notebook.regions and not whole:
+                return {plan.key: notebook.region_at((across, down))}
+            center = [0.5, 0.5] if whole else _rounded(across, down)
             return {"center": center, "factor": self.factors[choice.scale]}
         left, top, right, _ = notebook.view
         side = right - left
@@ -161,10 +202,15 @@ def check_grid(grid: Any, factors: Any) -> tuple[int, tuple[float, ...]]:
     """
     if isinstance(grid, bool) or not isinstance(grid, int) or not 2 <= grid <= 64:
         raise ConfigError(f"grid must be an integer from 2 to 64, got {grid!r}; 16 is usual")
-    values = tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
+    values: tuple[float, ...] = (
+        tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
+    )
     ascending = all(isinstance(f, (int, float)) for f in values) and list(values) == sorted(set(values))
-    if len(values) < 2 or not ascending or values[0] != 1 or values[-1] > 50:
-        raise ConfigError(f"factors must ascend from 1 to at most 50, got {factors!r}; (1, 2, 4, 8) is usual")
+    one_alone = len(values) == 1 and values[0] > 1  # that of ZOOM
+    if not ascending or not (one_alone or (len(values) > 1 and values[0] == 1)) or max(values) > 50:
+        raise ConfigError(
+            f"factors must ascend from 1 to at most 50, or be one, got {factors!r}; (1, 2, 4, 8) is usual"
+        )
     return grid, values
 
 

@@ -24,6 +24,8 @@ def test_they_come_back():
         ({"action_kwargs": {"flat": True}}, "action_kwargs cannot hold flat"),
         ({"n_envs": 2, "n_steps": 4, "batch_size": 9}, "at most n_envs · n_steps = 8, got 9"),
         ({"gamma": 1.5}, "gamma must be"),
+        ({"rewards": {"coherence": {}}}, "add orchestrate: false"),
+        ({"rewards": {"orchestrate": False, "coherance": {}}}, "unknown name 'coherance'"),
     ],
 )
 def test_mistakes(values, message):

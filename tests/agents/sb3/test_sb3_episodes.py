@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pixelis.agents.sb3.episodes import IDLE, RECORD, RequestedEpisodes, play
-from pixelis.agents.sb3.vectors import make_vec
+from pixelis.agents.sb3.vectors import EnvMaker, make_vec
 from pixelis.agents.seat import EpisodeRequest
 from pixelis.agents.task_env import TaskEnv
 from pixelis.envs.playing import same
@@ -82,7 +82,7 @@ def test_a_failure_is_a_truncation_without_reward_and_not_valid(task_env):
 
 
 def steps_of(task_env, processes, count=2):
-    vector = make_vec(task_env, {"grid": 2}, count, processes)
+    vector = make_vec(EnvMaker(task_env, {"grid": 2}), count, processes)
     requests = [EpisodeRequest(seed, seed, 0, task_env.options("test")) for seed in range(3)]
 
     def choose(seen):

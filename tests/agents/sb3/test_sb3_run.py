@@ -84,6 +84,15 @@ def test_a_saved_agent_plays_alike_and_evaluation_disturbs_nothing(tiny, tmp_pat
     assert [episode.info["turns"] for episode in played] == [episode.info["turns"] for episode in again]
 
 
+def test_the_log_says_how_large_a_full_buffer_is(tiny):
+    """Two observations of two pictures of 96 · 96 · 3 bytes are most of each of the 40 transitions."""
+    with Sb3Run.start(tiny(agent="sb3-dqn", steps=1, eval_episodes=0)) as run:
+        run.train()
+        size, text = run.policy.replay_bytes, (run.folder.path / "log.txt").read_text()
+    assert 40 * 4 * 96 * 96 * 3 < size < 41 * 4 * 96 * 96 * 3
+    assert f"in every checkpoint: up to {size / 2**20:.0f} MiB" in text
+
+
 def test_no_pickles_on_the_disk(tiny, tmp_path):
     with Sb3Run.start(tiny(agent="sb3-dqn")):
         pass
@@ -118,6 +127,23 @@ def test_weights_of_another_network_are_refused(tiny, tmp_path):
 def test_an_environment_without_pictures_is_refused(tiny):
     with pytest.raises(ConfigError, match="needs a ToolEnv with an image"):
         Sb3Run.start(tiny(env="toy_env:Toy/Echo-v0", env_kwargs={}, difficulty=None))
+
+
+def test_terms_that_learn_nothing_are_paid(tiny):
+    """What an episode earns is its success and the term's sum, held in ±1, times the weight."""
+    rewards = {"orchestrate": False, "penalty": {"weight": 0.5}}
+    with Sb3Run.start(tiny(rewards=rewards)) as run:
+        requests = [EpisodeRequest(seed, seed, 0, run.task_env.options("train")) for seed in range(4)]
+        episodes = run.policy.play(requests, greedy=False)
+    for episode in episodes:
+        paid = max(-1.0, episode.reward_terms["penalty"])
+        assert episode.reward == pytest.approx(float(episode.success) + 0.5 * paid)
+    assert any(episode.reward_terms["penalty"] < 0 for episode in episodes)
+
+
+def test_terms_that_learn_are_refused(tiny):
+    with pytest.raises(ConfigError, match="curiosity learns while it pays"):
+        Sb3Run.start(tiny(rewards={"orchestrate": False, "curiosity": {}}))
 
 
 def test_failed_episodes_are_left_out_of_groups(tiny):

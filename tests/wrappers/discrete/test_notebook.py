@@ -47,6 +47,16 @@ def test_the_oldest_reading_gives_way():
     assert [candidate.text for candidate in notebook.candidates] == list("98765432")
 
 
+def test_the_numbers_in_a_line_are_candidates_too():
+    """A line of one word is one candidate; of several words the line is, and each that has a digit."""
+    row = line("Milk 2.40", (0.0, 0.0, 1.0, 0.2), 0.8)
+    row["words"] = [line("Milk", (0.0, 0.0, 0.4, 0.2), 0.8), line("2.40", (0.6, 0.0, 1.0, 0.2), 0.7)]
+    notebook = Notebook((), frozenset())
+    notebook.note([record(lines=[row, {**line("K7PX"), "words": [line("K7PX")]}])])
+    assert [candidate.text for candidate in notebook.candidates] == ["Milk 2.40", "2.40", "K7PX"]
+    assert notebook.to_vector()[11:14].tolist() == pytest.approx([0.7, 0.8, 0.1])
+
+
 def test_choices_stay_and_are_measured():
     notebook = Notebook(("blue", "red", "pink"), frozenset({"blue", "red", "pink"}))
     notebook.note([record(regions=TWO), record(lines=[line("red herring")])])

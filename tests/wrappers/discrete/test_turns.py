@@ -80,9 +80,37 @@ def test_scale_0_is_no_place():
 def test_answers():
     book = notebook(choices=("red", "blue"))
     assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 1), book) == "<answer>blue</answer>"
-    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), book) == ""
+    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), book) == "<answer>red</answer>"  # slots go round
+    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), notebook()) == ""  # nothing was read yet
     counts = TurnBuilder(PLANS, 4, (1.0, 2.0), numbers=True)
     assert counts.write(Choice(ANSWER, 3, 2, 0, 0), notebook()) == "<answer>11</answer>"
+
+
+def test_a_look_snaps_to_the_nearest_region_that_is_known():
+    schema = {"name": "ZOOM", "parameters": {"properties": {"center": {}, "factor": {}, "region": {}}}}
+    plans = plan_tools([{"function": schema}])
+    free, snapping = (TurnBuilder(plans, 4, (1.0, 2.0), snap=snap) for snap in (False, True))
+    book, close = notebook(), Choice(0, 3, 3, 1, 0)
+    assert snapping.write(close, book) == free.write(close, book)  # nothing is known yet
+    rows = [{"region": 1, "colour": "red", "area": 0.1, "box": [0.0, 0.0, 0.2, 0.2]}]
+    rows += [{"region": 2, "colour": "red", "area": 0.1, "box": [0.7, 0.7, 0.9, 0.9]}]
+    book.note([{"tool": "S", "ok": True, "data": {"regions": rows}}])
+    assert '"arguments": {"region": 2}' in snapping.write(close, book)
+    assert '"arguments": {"region": 1}' in snapping.write(Choice(0, 0, 1, 1, 0), book)
+    assert '"center": [0.875, 0.875]' in free.write(close, book)
+    assert '"factor": 1.0' in snapping.write(Choice(0, 3, 3, 0, 0), book)  # scale 0 goes back to the whole
+
+
+def test_one_factor_leaves_no_choice_of_scale():
+    """ZOOM has a place, SEGMENT and READ_TEXT take the whole view, so no place of theirs counts."""
+    single = TurnBuilder(PLANS, 4, (3.0,))
+    assert single.sizes[3] == 1
+    assert '"factor": 3.0' in single.write(Choice(0, 3, 3, 0, 0), notebook())
+    assert '"center": [0.875, 0.875]' in single.write(Choice(0, 3, 3, 0, 0), notebook())
+    by_way = {plan.way: single.counted()[index, 0].tolist() for index, plan in enumerate(PLANS)}
+    assert by_way["look"][:3] == [True, True, True]
+    for way in ("point", "box"):
+        assert by_way[way][:3] == [True, False, False]
 
 
 def test_distinct_choices_write_distinct_turns():
