@@ -160,7 +160,9 @@ class Toolset(Generic[W]):
 def _explain(problem: ValidationError) -> str:
     where = ".".join(str(part) for part in problem.absolute_path)
     message = problem.message
-    if len(message) > _MESSAGE_LIMIT:  # jsonschema repeats the offending value, which may be a megabyte
+    if problem.validator == "minProperties":
+        message = "give at least one argument"
+    elif len(message) > _MESSAGE_LIMIT:  # jsonschema repeats the offending value, which may be a megabyte
         message = f"not valid under the rule {problem.validator!r}"
     return f"{where + ': ' if where else ''}{message}."
 

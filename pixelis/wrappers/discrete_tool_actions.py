@@ -39,7 +39,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     | ZOOM | the middle of the next view, in the whole scene (the picture ``overview``) | its factor |
     | SEGMENT | a point of the current view | 0: no point, list all regions; else the point |
     | READ_TEXT and others with a box | its middle, in the current view | 0: no box; else view / factor |
-    | GET_PROPERTIES | the region whose middle is nearest, in the current view | |
+    | GET_PROPERTIES, TRACK | the region whose middle is nearest, in the current view | |
     | answer | with ``answers="numbers"``, x + grid · y | |
 
     The answer slots hold the choices of the task, or those its question lists (``…: red, blue or pink?``), at

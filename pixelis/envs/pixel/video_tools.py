@@ -128,7 +128,8 @@ TRACK: Tool[VideoWorkspace] = Tool(
             "box": BOX_SCHEMA,
             "region": REGION_SCHEMA,
             "to": {**_FRAME, "description": "last frame to follow it to"},
-        }
+        },
+        "minProperties": 1,  # a box or a region; box_to_track says so
     },
     _track,
 )

@@ -81,6 +81,8 @@ def chosen(plans: Sequence[ToolPlan], names: Sequence[str] | None) -> tuple[Tool
 def _plan(function: Mapping[str, Any]) -> ToolPlan | None:
     name, properties = function["name"], function["parameters"].get("properties", {})
     required = set(function["parameters"].get("required", ()))
+    if "region" in properties and not required and function["parameters"].get("minProperties"):
+        return ToolPlan(name, "region")  # as TRACK, which must have a box or a region
     for way, keys in {"look": {"center", "factor"}, "point": {"point"}, "box": {"box"}}.items():
         if keys <= set(properties) and required <= keys:
             return ToolPlan(name, way, "region" if "region" in properties else "")

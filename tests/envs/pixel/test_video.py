@@ -115,7 +115,7 @@ def test_a_lost_object_has_no_box_and_is_said_to_be_lost():
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        ({}, "bad_arguments", "a box or a region"),
+        ({}, "bad_arguments", "give at least one argument"),
         ({"box": [0.1, 0.1, 0.1, 0.1]}, "box_too_small", "at least 0.02"),
         ({"box": [0.5, 0.1, 0.2, 0.4]}, "box_too_small", "got -0.300"),
         ({"box": [0.1, 0.1, 1.4, 0.4]}, "out_of_range", "maximum of 1"),
