@@ -18,7 +18,8 @@ from pixelis.envs.tools import CallRefused, Tool, ToolOutput, Toolset
 MIN_BOX_SIDE = 0.02
 MAX_FACTOR = 50
 MAX_REGIONS = 48
-NO_TEXT = "No text can be read here. Zoom in on it first, or read elsewhere."
+# In these words the shipped model was pretrained; what would help is in READ_TEXT's description.
+NO_TEXT = "No text can be read here."
 REGION_MARGIN = 0.25  # share of a region's longer side that a view around it shows on each side
 
 _COORDINATE = {"type": "number", "minimum": 0, "maximum": 1}
