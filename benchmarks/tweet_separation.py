@@ -1,9 +1,11 @@
 """How well the tweet reward tells good replies from bad ones, by kind of bad reply.
 
-    python benchmarks/tweet_separation.py [--pairs benchmarks/data/tweet_pairs.jsonl] [--encoder minilm] [--missed]
+    python benchmarks/tweet_separation.py [--pairs benchmarks/data/tweet_pairs.jsonl] [--encoder minilm]
+    [--missed]
 
-AUC is the chance that a good reply scores above a bad one (a tie counts half), over the replies to all tweets of a half.
-Its standard error is that of 2,000 draws of whole tweets with replacement. Thresholds were chosen on the half ``dev`` only.
+AUC is the chance that a good reply scores above a bad one (a tie counts half), over the replies to all tweets
+of a half. Its standard error is that of 2,000 draws of whole tweets with replacement. Thresholds were chosen
+on the half ``dev`` only.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def read_pairs(path: Path) -> list[Labelled]:
     """Return the rows of a file of labelled pairs."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
-        Labelled(row["tweet_id"], row["half"], row["label"] == "good", row["kind"], row["tweet"], row["reply"])
+        Labelled(
+            row["tweet_id"], row["half"], row["label"] == "good", row["kind"], row["tweet"], row["reply"]
+        )
         for row in rows
     ]
 
@@ -95,21 +99,25 @@ def summarise(pairs: Sequence[Labelled], totals: np.ndarray) -> str:
     """Return one line of a half's numbers."""
     good = np.array([pair.good for pair in pairs])
     overall = auc(totals[good], totals[~good])
+    error, wins = auc_error(pairs, totals), same_tweet_wins(pairs, totals)
     return (
-        f"AUC {overall:.3f} ± {auc_error(pairs, totals):.3f}, same tweet {same_tweet_wins(pairs, totals):.2f}, "
+        f"AUC {overall:.3f} ± {error:.3f}, same tweet {wins:.2f}, "
         f"mean good {totals[good].mean():+.3f}, bad {totals[~good].mean():+.3f}"
     )
 
 
 def kinds_table(pairs: Sequence[Labelled], totals: dict[str, np.ndarray]) -> list[str]:
-    """Return a line for each kind of bad reply: its rows, and the AUC of all good replies over it, by half and preset."""
+    """Return a line for each kind of bad reply: by half its rows, and the AUC of good replies over it."""
     lines = []
     for kind in sorted({pair.kind for pair in pairs if not pair.good}):
         cells = []
         for half in HALVES:
             good = np.array([pair.good and pair.half == half for pair in pairs])
             bad = np.array([not pair.good and pair.kind == kind and pair.half == half for pair in pairs])
-            cells += [f"{bad.sum():d}", *(f"{auc(totals[name][good], totals[name][bad]):.2f}" for name in totals)]
+            cells += [
+                f"{bad.sum():d}",
+                *(f"{auc(totals[name][good], totals[name][bad]):.2f}" for name in totals),
+            ]
         lines.append(f"| {kind} | " + " | ".join(cells) + " |")
     return lines
 
@@ -119,7 +127,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pairs", type=Path, default=PAIRS)
     parser.add_argument("--encoder", default="minilm")
-    parser.add_argument("--missed", action="store_true", help="list what is on the wrong side, in the half dev only")
+    parser.add_argument(
+        "--missed", action="store_true", help="list what is on the wrong side, in the half dev only"
+    )
     options = parser.parse_args()
     pairs = read_pairs(options.pairs)
     scores = {preset: score_pairs(pairs, preset, options.encoder) for preset in PRESETS}
@@ -128,24 +138,32 @@ def main() -> None:
         rows = [row for row, pair in enumerate(pairs) if pair.half == half]
         chosen = [pairs[row] for row in rows]
         gated = sum(bool(scores["robust"][row].gates) for row in rows if pairs[row].good)
-        print(f"{half}: {len(rows)} pairs, {sum(pair.good for pair in chosen)} good, {gated} of them gated by robust")
+        print(
+            f"{half}: {len(rows)} pairs, {sum(pair.good for pair in chosen)} good, {gated} of them gated "
+            f"by robust"
+        )
         for preset in PRESETS:
             print(f"  {preset:8}{summarise(chosen, totals[preset][rows])}")
-    print("| bad kind | n dev | classic | robust | n check | classic | robust |\n|---|---|---|---|---|---|---|")
+    print(
+        "| bad kind | n dev | classic | robust | n check | classic | robust |\n|---|---|---|---|---|---|---|"
+    )
     print("\n".join(kinds_table(pairs, totals)))
     if options.missed:
         print_missed(pairs, scores["robust"])
 
 
 def print_missed(pairs: Sequence[Labelled], scores: Sequence[TweetScore]) -> None:
-    """Print what robust ranks badly in the half dev: good replies below, and bad ones above the quartile of the other."""
+    """Print what robust ranks badly in the half dev: good replies far down, and bad ones far up."""
     rows = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if pair.half == "dev"]
     high = np.quantile([score.total for pair, score in rows if pair.good], 0.25)
     low = np.quantile([score.total for pair, score in rows if not pair.good], 0.75)
     for pair, score in rows:
         if (pair.good and score.total < max(low, 0.4)) or (not pair.good and score.total > min(high, 0.3)):
             parts = {name: round(value, 2) for name, value in score.parts.items()}
-            print(f"{score.total:+.2f} {pair.kind:14} c={score.cosine:.2f} {score.gates} {parts} {pair.reply[:90]!r}")
+            print(
+                f"{score.total:+.2f} {pair.kind:14} c={score.cosine:.2f} {score.gates} {parts} "
+                f"{pair.reply[:90]!r}"
+            )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A BERT encoder as an ONNX graph, made from the tensors of its checkpoint.
 
-Exporting through torch takes seconds and two more packages. The graph is small, and its operators are those that
-onnxruntime fuses an exported BERT into anyway, so writing it down takes milliseconds and nothing is kept on disk.
+Exporting through torch takes seconds and two more packages. The graph is small, and its operators are those
+that onnxruntime fuses an exported BERT into anyway, so writing it down takes milliseconds and nothing is kept
+on disk.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The six parts as the prior work defines them (Sohailm25/reply-guyd, Apache-2.0), for comparison.
 
-The formulas are those of its call for one pair; its call for a batch used the raw cosine and no guards, so that the two
-disagreed. Sentiment comes from VADER here and came from TextBlob there. Every weakness is kept: see docs/tweet_reward.md.
+The formulas are those of its call for one pair; its call for a batch used the raw cosine and no guards, so
+that the two disagreed. Sentiment comes from VADER here and came from TextBlob there. Every weakness is kept:
+see docs/tweet_reward.md.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ def punctuation(pair: Pair) -> float:
 def engagement(pair: Pair) -> float:
     """Return a product, at most 1, in [0, 1].
 
-    0.5 for a generic phrase anywhere in under 30 characters; 1.1 for a question mark; 1.05 for two or more of ``.!?``;
-    0.6 for over 10 characters all in capitals.
+    0.5 for a generic phrase anywhere in under 30 characters; 1.1 for a question mark; 1.05 for two or more of
+    ``.!?``; 0.6 for over 10 characters all in capitals.
     """
     text = pair.reply.raw
     score = 1.0

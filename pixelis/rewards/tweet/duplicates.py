@@ -11,10 +11,10 @@ NEAR = 0.9
 
 
 def duplicate_shares(vectors: np.ndarray, prompts: Sequence[int], near: float = NEAR) -> np.ndarray:
-    """Return for each reply the share of the other prompts that have a reply nearly the same, float [n] in [0, 1].
+    """Return for each reply the share of the other prompts with a reply nearly the same, float [n] in [0, 1].
 
-    s_i = |{q ≠ p_i : max over replies j of q of cos(v_i, v_j) ≥ near}| / (prompts − 1); 0 if there is one prompt. Equal
-    replies to one prompt do not count: those are the business of diversity within a group.
+    s_i = |{q ≠ p_i : max over replies j of q of cos(v_i, v_j) ≥ near}| / (prompts − 1); 0 if there is one
+    prompt. Equal replies to one prompt do not count: those are the business of diversity within a group.
 
     Args:
         vectors: unit vectors of the replies, [n, d].

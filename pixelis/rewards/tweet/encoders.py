@@ -105,7 +105,8 @@ class CachedEncoder:
         vectors = np.asarray(embed(texts), dtype=np.float64)
         if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
             raise RewardError(
-                f"encoder {self.name}: expected finite numbers of shape ({len(texts)}, d), got {vectors.shape}"
+                f"encoder {self.name}: expected finite numbers of shape ({len(texts)}, d), got "
+                f"{vectors.shape}"
             )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / np.where(norms > 0, norms, 1)

@@ -1,4 +1,4 @@
-"""Hard gates: what no style makes up for. A reply that one of them stops gets a negative reward and no points."""
+"""Hard gates: what no style makes up for. A reply that one of them stops gets a negative reward."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import regex
 
 from pixelis.errors import ConfigError
 from pixelis.rewards.tweet import patterns
+from pixelis.rewards.tweet.abuse import is_abusive
 from pixelis.rewards.tweet.language import is_other_language
 from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.repetition import is_copy, is_repetitive, is_salad, shared_content
-from pixelis.rewards.tweet.slurs import has_slur
 from pixelis.rewards.tweet.weighted_length import MAX_WEIGHTED_LENGTH
 
 MOST_CHARACTERS = 4_000
-"""Code points beyond which a text is too long whatever the platform's weights say (one link may hide them)."""
+"""Code points beyond which a text is too long whatever the platform counts (one link may hide them)."""
 _PUNCTUATION_RUN = regex.compile(r"[!?]{6,}|[.]{8,}|(?:[!?.,*~_=-]\s?){10,}")
 
 
@@ -48,6 +48,7 @@ class GateLimits:
         emoji_share: emoji by words, from four emoji on.
         hashtags: hashtags that the tweet does not have.
         mentions: mentioned names, the tweet's own aside.
+        urls: links; two need four words around them.
     """
 
     weighted_length: int = MAX_WEIGHTED_LENGTH
@@ -58,7 +59,7 @@ class GateLimits:
     emoji_share: float = 0.6
     hashtags: int = 2
     mentions: int = 2
-    urls: int = 1
+    urls: int = 2
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -80,10 +81,7 @@ def _copy(pair: Pair, limits: GateLimits) -> bool:
 
 
 def _prompt_leak(pair: Pair, limits: GateLimits) -> bool:
-    if patterns.PROMPT_LEAK.finds(pair.reply):
-        return True
-    numbers = [match.group(1) for match in patterns.NUMBERED.finditer(pair.reply.lower)]
-    return numbers[:2] in (["1", "2"], ["a", "b"])
+    return patterns.PROMPT_LEAK.finds(pair.reply)
 
 
 def _template(pair: Pair, limits: GateLimits) -> bool:
@@ -106,12 +104,9 @@ def _stuffing(pair: Pair, limits: GateLimits) -> bool:
         or len(reply.hashtags) > limits.hashtags + 2
         or len(names) > limits.mentions
         or len(reply.urls) > limits.urls
+        or (len(reply.urls) == 2 and len(reply.words) < 4)
         or _PUNCTUATION_RUN.search(reply.plain) is not None
     )
-
-
-def _is_abuse(pair: Pair, limits: GateLimits) -> bool:
-    return patterns.ABUSE.finds(pair.reply) or has_slur(pair.reply)
 
 
 def _is_spam(pair: Pair, limits: GateLimits) -> bool:
@@ -146,7 +141,7 @@ GATES: Mapping[str, Gate] = {
     "salad": Gate(lambda pair, limits: is_salad(pair.tweet, pair.reply), 0.9),
     "language": Gate(lambda pair, limits: is_other_language(pair.tweet, pair.reply), 0.8),
     "spam": Gate(_is_spam, 1.0),
-    "abuse": Gate(_is_abuse, 1.0),
+    "abuse": Gate(lambda pair, limits: is_abusive(pair.reply), 1.0),
 }
 """Every gate by name, in the order in which a score lists them."""
 

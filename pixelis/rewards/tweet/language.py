@@ -124,7 +124,7 @@ def _identifier() -> Any:
 
 
 def script(text: str) -> str:
-    """Return the script of at least 60 % of a text's letters, ``Latin``, ``CJK`` and so on; else `UNKNOWN`."""
+    """Return the script of at least 60 % of a text's letters, ``Latin``, ``CJK`` …; else `UNKNOWN`."""
     if text.isascii():
         return "Latin" if sum(map(str.isalpha, text)) >= _LEAST_SCRIPT_LETTERS else UNKNOWN
     letters = len(_LETTER.findall(text))

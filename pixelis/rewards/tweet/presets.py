@@ -11,8 +11,10 @@ from pixelis.rewards.tweet.gates import Pair
 PARTS = ("relevance", "length", "sentiment", "diversity", "punctuation", "engagement")
 WEIGHTS: Mapping[str, float] = dict(zip(PARTS, (0.30, 0.15, 0.15, 0.10, 0.10, 0.20), strict=True))
 """The prior work's weights; both presets have them."""
-STYLE_FLOOR = 0.3
+STYLE_FLOOR = 0.2
 """Share of the style points that a reply without relevance earns in the robust preset."""
+TONE_FLOOR = 0.4
+"""Share of all its points that a hostile or tone-deaf reply keeps in the robust preset."""
 
 Part = Callable[[Pair], float]
 
@@ -41,7 +43,8 @@ def _robust_total(pair: Pair, parts: Mapping[str, float], weights: Mapping[str, 
     relevance = parts["relevance"]
     relevant = weights["relevance"] * relevance
     style = _weighted(parts, weights) - relevant
-    return max(0.0, relevant + style * (STYLE_FLOOR + (1 - STYLE_FLOOR) * relevance))
+    earned = relevant + style * (STYLE_FLOOR + (1 - STYLE_FLOOR) * relevance)
+    return max(0.0, earned * (TONE_FLOOR + (1 - TONE_FLOOR) * parts["sentiment"]))
 
 
 def _weighted(parts: Mapping[str, float], weights: Mapping[str, float]) -> float:

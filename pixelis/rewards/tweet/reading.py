@@ -1,4 +1,4 @@
-"""A text as the parts and gates of the reward read it: cleaned of what cannot be seen, cut into its pieces."""
+"""A text as parts and gates of the reward read it: cleaned of what cannot be seen, cut into its pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ READ_CHARACTERS = 2_000
 REPLACEMENT = "\ufffd"
 
 _SURROGATE = regex.compile(r"[\ud800-\udfff]")
-# Format characters, what no font shows, and the letters that are blank by definition (Hangul fillers and others).
+# Format characters, what no font shows, and the letters that are blank by definition (Hangul fillers and
+# others).
 _UNSEEN = regex.compile(r"[\p{Cf}\p{Cn}\p{Co}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800]")
 _BLANKS = regex.compile(r"[^\S\n]+|[[\p{Cc}]--[\n]]+", regex.V1)
 _LINES = regex.compile(r" *\n[ \n]*")
@@ -147,7 +148,7 @@ def stem(word: str) -> str:
     """
     word = word.removesuffix("'s")
     for ending in ("ing", "ed", "es", "s"):
-        if len(word) > len(ending) + 3 and word.endswith(ending):
+        if word.endswith(ending) and len(word) >= len(ending) + (3 if ending[-1] == "s" else 4):
             word = word.removesuffix(ending)
             return word[:-1] if ending in ("ing", "ed") and len(word) > 3 and word[-1] == word[-2] else word
     return word

@@ -15,7 +15,7 @@ COPY_RUN, COPY_SHARE = 5, 0.7
 _STRETCH = 12
 _STRETCHED = regex.compile(r"(\S)\1{11,}|(\S{2,10}?)\2{5,}")
 _LAUGHTER = regex.compile(r"(?:ha|he|hi|ah|ja|lo|xd|w|5|k|笑|哈){2,}\w?")
-_LEAST_WORDS = 6
+_LEAST_WORDS, _MOST_EMPHATIC = 6, 8
 
 
 def ngrams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
@@ -79,15 +79,16 @@ def is_repetitive(reply: ReadText) -> bool:
 
     Laughter and a stretched vowel ("sooooo") are not repetition.
     """
-    tokens = reply.lower.split()
+    prose = reply.prose.casefold()
+    tokens = prose.split()
     if max(map(len, tokens), default=0) >= _STRETCH:
-        for match in _STRETCHED.finditer(reply.lower):
+        for match in _STRETCHED.finditer(prose):
             if not _LAUGHTER.fullmatch(match.group()):
                 return True
     words = reply.words
     if len(reply.word_set) == len(words):
         return False
-    if len(words) < _LEAST_WORDS:
+    if len(words) < _MOST_EMPHATIC:
         return len(words) >= 4 and len(reply.word_set) == 1 and not _LAUGHTER.fullmatch(words[0])
     if len(reply.word_set) < 0.5 * len(words):
         return True
@@ -106,8 +107,9 @@ def grammar_share(words: Sequence[str]) -> float:
 def is_salad(tweet: ReadText, reply: ReadText) -> bool:
     """Return whether an English reply heaps up words without the small words that make a sentence.
 
-    From six words on: at most one in ten is a function word, and half of the content words are the tweet's or
-    no clause has more than two words; at most one in twenty is enough from nine words on.
+    From six words on, at most one in ten being a function word: half of the words are the tweet's, or they
+    stand in five or more clauses of one and a half words on average. From seven on without any function word
+    or mark between; from nine on with at most one function word in twenty.
     """
     words = reply.words
     if len(words) < _LEAST_WORDS or not _is_latin(words):
@@ -119,8 +121,9 @@ def is_salad(tweet: ReadText, reply: ReadText) -> bool:
         stem(word) for word in tweet.words if word not in FUNCTION_WORDS
     }
     lengths = [len(clause.split()) for clause in reply.clauses]
-    listed = len(lengths) >= 4 and max(lengths) <= 2
-    return len(shared) >= 0.5 * len(set(words)) or listed or (share <= 0.05 and len(words) >= 9)
+    listed = len(lengths) >= 5 and sum(lengths) <= 1.5 * len(lengths)
+    bare = share == 0 and len(words) > _LEAST_WORDS and len(lengths) == 1
+    return bare or listed or len(shared) >= 0.5 * len(reply.word_set) or (share <= 0.05 and len(words) >= 9)
 
 
 def _is_latin(words: Sequence[str]) -> bool:

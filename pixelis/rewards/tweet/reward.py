@@ -18,15 +18,15 @@ from pixelis.rewards.tweet.settings import Judge, TweetRewardSettings, TweetScor
 
 
 class TweetReward:
-    """Scores replies to tweets without a language model. docs/tweet_reward.md has formulas, ranges and limits.
+    """Scores replies to tweets without a language model; docs/tweet_reward.md has formulas and limits.
 
-    A reply is scored as it was generated; nothing is cleaned away, replaced or filled in. Nothing is loaded before the first
-    score, and models are shared by all rewards of a process.
+    A reply is scored as it was generated; nothing is cleaned away, replaced or filled in. Nothing is loaded
+    before the first score, and models are shared by all rewards of a process.
 
     Args:
         settings: `TweetRewardSettings`, or the name of a preset.
-        judge: for what no heuristic sees: a function that takes pairs of tweet and raw reply and gives a number in [0, 1]
-            for each. It gets the replies that no gate stops, all in one call.
+        judge: for what no heuristic sees: a function that takes pairs of tweet and raw reply and gives a
+            number in [0, 1] for each. It gets the replies that no gate stops, all in one call.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -57,8 +57,8 @@ class TweetReward:
             replies: m lists of any number of replies, the first to the first tweet.
 
         Raises:
-            RewardError: the lengths differ, a tweet is empty (its number is named), something is no string, or the judge
-                gave something else than a number in [0, 1] for each pair.
+            RewardError: the lengths differ, a tweet is empty (its number is named), something is no string,
+                or the judge gave something else than a number in [0, 1] for each pair.
             MissingDependencyError: a package of the extra ``text`` is not installed.
         """
         pairs = self._read(tweets, replies)
@@ -83,8 +83,9 @@ class TweetReward:
     ) -> list[list[TweetScore]]:
         """Return the scores less what replies cost that are given to many tweets.
 
-        total − duplicate_weight · s, not below −1, for the share s of the other tweets with nearly the same reply (cosine at
-        least 0.9). At weight 1 a reply given to every tweet is worth nothing, however good it is for one.
+        total − duplicate_weight · s, not below −1, for the share s of the other tweets with nearly the same
+        reply (cosine at least 0.9). At weight 1 a reply given to every tweet is worth nothing, however good
+        it is for one.
 
         Args:
             tweets: m tweets; equal ones count as one.
@@ -118,7 +119,8 @@ class TweetReward:
     ) -> list[Pair]:
         if isinstance(tweets, str) or len(tweets) != len(replies):
             raise RewardError(
-                f"tweet reward: expected a list of tweets and one list of replies for each, got {len(tweets)} and {len(replies)}"
+                f"tweet reward: expected a list of tweets and one list of replies for each, got "
+                f"{len(tweets)} and {len(replies)}"
             )
         read = [
             (source, _read_text(reply, f"reply {column} to tweet {row}"))
@@ -165,7 +167,8 @@ class TweetReward:
 def _checked_group(group: Sequence[str], row: int) -> Sequence[str]:
     if isinstance(group, str):
         raise RewardError(
-            f"tweet reward: tweet {row}: expected a list of replies, got the string {group[:40]!r}; wrap it in []"
+            f"tweet reward: tweet {row}: expected a list of replies, got the string {group[:40]!r}; wrap "
+            f"it in []"
         )
     return group
 

@@ -23,8 +23,8 @@ class TweetRewardSettings:
         preset: ``robust``, or ``classic`` for comparison with the prior work.
         weights: of the six parts, each at least 0, together 1.
         limits: what the gates let through.
-        encoder: ``minilm``, ``hashed`` (compares words only; its cosines are not MiniLM's), or a function from n texts
-            to n vectors.
+        encoder: ``minilm``, ``hashed`` (compares words only; its cosines are not MiniLM's), or a function
+            from n texts to n vectors.
         cache_size: texts whose embeddings are kept.
         threads: of MiniLM's runtime.
         judge_weight: share in [0, 1] that a judge has in the points of a reply that no gate stops.
@@ -51,7 +51,8 @@ class TweetRewardSettings:
             sum(self.weights.values()), 1, abs_tol=1e-6
         ):
             raise ConfigError(
-                f"weights: expected numbers of at least 0 that add up to 1, got {dict(self.weights)}; divide by their sum"
+                f"weights: expected numbers of at least 0 that add up to 1, got {dict(self.weights)}; "
+                f"divide by their sum"
             )
         if not 0 <= self.judge_weight <= 1:
             raise ConfigError(f"judge_weight: expected a share in [0, 1], got {self.judge_weight!r}")
@@ -66,8 +67,8 @@ class TweetScore:
     """What a reply is worth, and why.
 
     Attributes:
-        total: in [−1, 1]: points in [0, 1] of a reply that no gate stops; else minus the dearest gate's penalty. Only
-            differences between replies mean anything.
+        total: in [−1, 1]: points in [0, 1] of a reply that no gate stops; else minus the dearest gate's
+            penalty. Only differences between replies mean anything.
         parts: name → value in [0, 1] of each of the six parts, also of a reply that a gate stops.
         gates: names of the gates that stopped it.
         cosine: of the two embeddings.

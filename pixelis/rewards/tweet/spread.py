@@ -1,4 +1,4 @@
-"""Whether a reward still tells the replies of a group apart. Only that difference teaches a policy anything."""
+"""Whether a reward still tells the replies of a group apart. Only that difference teaches a policy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from pixelis.rewards.tweet.settings import TweetScore
 def group_spread(groups: Sequence[Sequence[TweetScore]]) -> dict[str, float]:
     """Return how much scores differ within their groups.
 
-    ``constant_groups`` is the share in [0, 1] of groups whose totals are all equal, ``total_std`` the mean over groups of
-    their population standard deviation, ``<part>_std`` the same of each part, ``gated`` the share of replies that a gate
-    stopped. Groups of fewer than two replies are left out, and without any other there is nothing to report: {}.
+    ``constant_groups`` is the share in [0, 1] of groups whose totals are all equal, ``total_std`` the mean
+    over groups of their population standard deviation, ``<part>_std`` the same of each part, ``gated`` the
+    share of replies that a gate stopped. Groups of fewer than two replies are left out, and without any other
+    there is nothing to report: {}.
     """
     kept = [group for group in groups if len(group) > 1]
     if not kept:

@@ -1,8 +1,9 @@
 """How long the platform says that a text is: weighted characters, of which a post may have 280.
 
-The rules are those of X's published counting configuration, version 3 (developer.x.com, "Counting characters"):
-a link counts 23 whatever its length, an emoji 2 whatever it is made of, a code point of the Latin, Greek,
-Cyrillic, Hebrew, Arabic, Indic and Georgian blocks or of common punctuation 1, every other one 2.
+The rules are those of X's published counting configuration, version 3 (developer.x.com, "Counting
+characters"): a link counts 23 whatever its length, an emoji 2 whatever it is made of, a code point of the
+Latin, Greek, Cyrillic, Hebrew, Arabic, Indic and Georgian blocks or of common punctuation 1, every other one
+2.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ _DOMAINS = (
     "uk|de|fr|es|it|nl|eu|ca|au|in|jp|br|us|ru|ch|pl|se|be|fm|cc|biz|club|fun|top|click|win|money|finance"
 )
 URL = regex.compile(
-    rf"(?:https?://|www\.)[^\s<>\"]+|(?<![\w@.#-])(?:[a-z0-9][a-z0-9-]*\.)+(?:{_DOMAINS})(?![\w.-]*\w)(?:/[^\s<>\"]*)?"
-    rf"|(?<![\w@.#-])(?:[a-z0-9][a-z0-9-]*\.)+(?:{_DOMAINS})/[^\s<>\"]+",
+    rf"(?:https?://|www\.)[^\s<>\"]+|"
+    rf"(?<![\w@.#-])(?:[a-z0-9][a-z0-9-]*\.)+(?:{_DOMAINS})(?:/[^\s<>\"]*|(?![\w.-]*\w))",
     regex.IGNORECASE,
 )
 """A link with its scheme, or a bare domain of a common ending."""
@@ -38,7 +39,7 @@ _WIDE = regex.compile(f"[^{_NARROW}]")
 
 
 def may_hold_url(text: str) -> bool:
-    """Return whether a dot stands before a letter or digit, as in every link; most texts need no closer look."""
+    """Return whether a dot stands before a letter or digit, as in every link."""
     return "." in text and _INNER_DOT.search(text) is not None
 
 
