@@ -27,17 +27,18 @@ _SEEN = r"(?:i've|i have|ever|today|all day|all week|this week)(?: \w+)*"
 PATTERNS = Lookout(
     signs(
         """
-        idiot idiots moron morons imbecile imbeciles dumb dumbass dumbest stupid stupidest loser losers clown
-        clowns pathetic trash garbage scum pig pigs worthless disgusting brain braindead brainless retarded
-        ugly fat lazy ignorant delusional embarrassing embarrassment fool fools fraud asshole assholes bastard
-        bastards bitch bitches bitching dipshit dickhead dickheads twat twats wanker wankers cunt cunts prick
-        pricks scumbag scumbags psycho lunatic lunatics nutjob nutjobs snowflake snowflakes coward cowards
-        creep creeps weirdo weirdos liar liars crybaby crybabies talentless illiterate clueless insufferable
-        annoying hack waste moronic idiotic dogshit shit shitty worst ridiculous boring useless cringe
-        laughable terrible shut stfu gtfo kys kill hell die dies dead fuck f * cry piss screw life lost over
-        delete log grow cope suck whining crying complaining asked cares care damn wants people someone anyone
-        cell cells iq wrong clue idea talent shame friends nothing disgust sick deserve deserved ashamed quit
-        fault off away
+        idiot idiots moron morons imbecile imbeciles dumb dumbass dumbest stupid stupidest loser
+        losers clown clowns pathetic trash garbage scum pig pigs worthless disgusting brain
+        braindead brainless retarded ugly fat ignorant delusional embarrassing embarrassment fool
+        fools fraud asshole assholes bastard bastards bitch bitches bitching dipshit dickhead
+        dickheads twat twats wanker wankers cunt cunts prick pricks scumbag scumbags psycho lunatic
+        lunatics nutjob nutjobs snowflake snowflakes coward cowards creep creeps weirdo weirdos liar
+        liars crybaby crybabies talentless illiterate clueless insufferable annoying hack waste
+        moronic idiotic dogshit shit shitty worst ridiculous boring useless cringe laughable
+        terrible horrible shut stfu gtfo kys kill hell die dies suffer suffers fails dead fuck cry
+        crying piss screw life lost yourself delete log cope harder whining complaining asked ask
+        cares care damn people iq cell cells wrong clue shame talent friends disgust sick deserve
+        deserved ashamed suck fault know
         """
     ),
     (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import regex
@@ -19,77 +20,22 @@ UNKNOWN = "und"
 """The tag of a language that cannot be told (BCP 47)."""
 LEAST_LETTERS, LEAST_CONFIDENCE = 10, 0.6
 _LEAST_SCRIPT_LETTERS, _SCRIPT_SHARE = 2, 0.6
-_ENGLISH_SHARE = 0.3  # of function words; slang without them is what the identifier knows least
+_ENGLISH_SHARE = 0.15
+# English words for certain. Slang around them is what the identifier knows least.
+_ENGLISH = FUNCTION_WORDS - frozenset(
+    """
+    a an in on me no he is was so we do does to for or at of as by be mine her will had most far u y n w r
+    i am over under per via ever all here such then dont one once like back off down ok
+    """.split()  # noqa: SIM905
+)
 
-# Languages that the platform itself tells apart. Rarer ones and creoles only attract short English texts.
-_LANGUAGES = [
-    "am",
-    "ar",
-    "bg",
-    "bn",
-    "bo",
-    "ca",
-    "cs",
-    "cy",
-    "da",
-    "de",
-    "el",
-    "en",
-    "es",
-    "et",
-    "eu",
-    "fa",
-    "fi",
-    "fr",
-    "gu",
-    "he",
-    "hi",
-    "ht",
-    "hu",
-    "hy",
-    "id",
-    "is",
-    "it",
-    "ja",
-    "ka",
-    "km",
-    "kn",
-    "ko",
-    "lo",
-    "lt",
-    "lv",
-    "ml",
-    "mr",
-    "my",
-    "ne",
-    "nl",
-    "no",
-    "nb",
-    "nn",
-    "or",
-    "pa",
-    "pl",
-    "ps",
-    "pt",
-    "ro",
-    "ru",
-    "sd",
-    "si",
-    "sk",
-    "sl",
-    "sr",
-    "sv",
-    "ta",
-    "te",
-    "th",
-    "tl",
-    "tr",
-    "ug",
-    "uk",
-    "ur",
-    "vi",
-    "zh",
-]
+# Languages that the platform tells apart. Rarer ones and creoles only attract short English texts.
+_LANGUAGES = frozenset(
+    """
+    am ar bg bn bo ca cs cy da de el en es et eu fa fi fr gu he hi ht hu hy id is it ja ka km kn ko lo lt lv ml
+    mr my ne nl no nb nn or pa pl ps pt ro ru sd si sk sl sr sv ta te th tl tr ug uk ur vi zh
+    """.split()  # noqa: SIM905
+)
 _LETTER = regex.compile(r"\p{L}")
 _SCRIPTS = {
     name: regex.compile(rf"[{pattern}]")
@@ -119,7 +65,7 @@ def _identifier() -> Any:
         ) from error
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     known = set(identifier.labels) if hasattr(identifier, "labels") else set(identifier.nb_classes)
-    identifier.set_languages([code for code in _LANGUAGES if code in known])
+    identifier.set_languages(sorted(_LANGUAGES & known))
     return identifier
 
 
@@ -151,6 +97,11 @@ def language(text: str) -> str:
     return _SAME.get(code, code) if confidence >= LEAST_CONFIDENCE else UNKNOWN
 
 
+def looks_english(words: Sequence[str]) -> bool:
+    """Return whether one word in seven is one of the function words that English alone has."""
+    return sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words) > 0
+
+
 def is_other_language(tweet: ReadText, reply: ReadText) -> bool:
     """Return whether a reply is certainly in another language than its tweet.
 
@@ -159,16 +110,16 @@ def is_other_language(tweet: ReadText, reply: ReadText) -> bool:
     Raises:
         MissingDependencyError: py3langid is not installed.
     """
+    english = looks_english(reply.words)
+    if english and looks_english(tweet.words):
+        return False
     scripts = script(tweet.prose), script(reply.prose)
     if UNKNOWN not in scripts and scripts[0] != scripts[1]:
         return True
-    words = reply.words
-    english = sum(word in FUNCTION_WORDS for word in words) >= _ENGLISH_SHARE * len(words) > 0
     expected = tweet_language(tweet.prose)
     if expected == UNKNOWN or (english and expected == "en"):
         return False
-    found = language(reply.prose)
-    return found not in (UNKNOWN, expected)
+    return language(reply.prose) not in (UNKNOWN, expected)
 
 
 tweet_language = functools.lru_cache(maxsize=4096)(language)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import regex
 
@@ -17,11 +18,16 @@ class Lookout:
 
     Attributes:
         signs: the words, and single characters.
-        patterns: what is searched for, in lower case, if there is one.
+        sources: the regular expressions that are searched for, in lower case, if there is one.
     """
 
     signs: frozenset[str]
-    patterns: tuple[regex.Pattern[str], ...]
+    sources: tuple[str, ...]
+
+    @cached_property
+    def patterns(self) -> tuple[regex.Pattern[str], ...]:
+        """The expressions, compiled when they are first needed: that takes longer than many a search."""
+        return tuple(map(regex.compile, self.sources))
 
     def finds(self, text: ReadText) -> bool:
         """Return whether a pattern matches a text."""
@@ -42,7 +48,7 @@ def signs(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def phrases(*alternatives: str) -> regex.Pattern[str]:
-    """Return a pattern that matches one of the alternatives as whole words; a space is any white space."""
+def phrases(*alternatives: str) -> str:
+    """Return an expression for one of the alternatives as whole words; a space is any white space."""
     joined = "|".join(alternative.replace(" ", r"\s+") for alternative in alternatives)
-    return regex.compile(rf"(?<![\w'])(?:{joined})(?![\w'])")
+    return rf"(?<![\w'])(?:{joined})(?![\w'])"

@@ -6,8 +6,6 @@ in other words is not caught here.
 
 from __future__ import annotations
 
-import regex
-
 from pixelis.rewards.tweet.lookout import Lookout, phrases, signs
 
 _FIELD = (
@@ -19,23 +17,23 @@ _FIELD = (
 PROMPT_LEAK = Lookout(
     signs(
         """
-        " < [ ` # : ( here here's below these sure certainly course absolutely okay ok ai language artificial
-        generate create write fulfil fulfill assist help comply provide prompt instructions guidelines
-        programming cutoff compose craft draft assistant chatbot model reply response respond replying
-        responding feel let would count limit user user's final draft possible suggested candidate
+        " < [ ` # : ( here here's below these sure certainly course absolutely okay ok ai language
+        artificial generate create write fulfil fulfill assist help comply provide prompt
+        instructions guidelines programming cutoff compose craft draft assistant chatbot model reply
+        response respond replying responding feel let would count limit user user's final draft
+        possible suggested candidate
         """
     ),
     (
         # Marks of a chat template, of a Markdown answer or of a numbered list of candidates.
-        regex.compile(
-            r"<\|?/?\s*(?:im_start|im_end|endoftext|eot_id|system|user|assistant|end_of_turn|start_of_turn|"
+        (
+            r"(?s)<\|?/?\s*(?:im_start|im_end|endoftext|eot_id|system|user|assistant|end_of_turn|start_of_turn|"
             r"s|think|answer|reply|tool_call|unk|pad|inst)\s*\|?>|\[/?inst\]|"
             r"<<\s*/?sys\s*>>|```|^#{2,}\s*\w|"
-            r"(?:^|[\s:])(?:1[.)]|a\))\s*\".*\s(?:2[.)]|b\))\s*\"",
-            regex.DOTALL,
+            r"(?:^|[\s:])(?:1[.)]|a\))\s*\".*\s(?:2[.)]|b\))\s*\""
         ),
         # The name of a role or field at the beginning of a line.
-        regex.compile(rf"(?:^|\n)[\s*_\"'(-]*(?:\d+[.)]\s*)?(?:[*_\"'(]*{_FIELD}[*_]*\s*:|\[{_FIELD}\])"),
+        rf"(?:^|\n)[\s*_\"'(-]*(?:\d+[.)]\s*)?(?:[*_\"'(]*{_FIELD}[*_]*\s*:|\[{_FIELD}\])",
         phrases(
             r"(?:here(?:'s| is| are)|below (?:is|are)|these are) (?:\w+ ){0,5}?(?:reply|replies|response|"
             r"responses)"
@@ -82,14 +80,14 @@ PROMPT_LEAK = Lookout(
 TEMPLATE = Lookout(
     signs("{ < $ % [ _ @ lorem"),
     (
-        regex.compile(
+        (
             r"\{\{?[^{}]{1,40}\}?\}|<(?!3)[a-z][a-z _/-]{1,30}>|\$\{|%\([a-z_]+\)s|_{3,}|lorem ipsum|"
             r"\[(?:insert|your|name|first name|username|user|author|topic|subject|link|url|emoji|hashtag|"
             r"city|company|product|"
             r"date|x|placeholder|specific|add|mention|handle|brand|adjective|noun|"
             r"something)(?:[ _'’/-][^\]]{0,40})?\]"
         ),
-        regex.compile(r"(?<![\w/.])@(?:username|user|handle|author|mention|yourname|name)(?!\w)"),
+        r"(?<![\w/.])@(?:username|user|handle|author|mention|yourname|name)(?!\w)",
     ),
 )
 """Holes that were never filled."""
@@ -101,10 +99,11 @@ _TOP = (
 INJECTION = Lookout(
     signs(
         """
-        ignore disregard forget override bypass skip score rating reward grade rate mark marks points reply
-        response answer comment evaluation verdict label judge grader grading evaluator rater reviewer
-        classifier moderator judges graders evaluators raters reviewers classifiers moderators mode dan system
-        developer admin instructions instruction end give prompt told scoring evaluating judging
+        ignore disregard forget override bypass skip score rating reward grade rate mark marks
+        points reply response answer comment evaluation verdict label judge grader grading evaluator
+        rater reviewer classifier moderator judges graders evaluators raters reviewers classifiers
+        moderators mode dan system developer admin instructions instruction end give prompt told
+        scoring evaluating judging
         """
     ),
     (
@@ -140,7 +139,7 @@ INJECTION = Lookout(
             r"end of (?:tweet|reply|response|prompt|instructions|input)",
             r"you must (?:output|return|assign|respond with)",
         ),
-        regex.compile(r"\[(?:system|admin|developer)\]|(?:score|reward|rating)\s*=\s*\d"),
+        r"\[(?:system|admin|developer)\]|(?:score|reward|rating)\s*=\s*\d",
     ),
 )
 """Words to whoever scores the reply instead of to the author."""
@@ -153,11 +152,13 @@ _MINE = (
 SPAM_STRONG = Lookout(
     signs(
         """
-        bio profile description my follow back f4f l4l s4s sub4sub follow4follow followback subscribe dm dms
-        message text contact whatsapp telegram inbox write hit add $ € £ made make money cash income earn
-        earned earning making code passive freedom guaranteed double work risk free exclusive buy get order
-        shop act join sign register download claim % limited limited-time supplies stocks stock spots offer
-        offers bit wa t ly me grow grows boost gain increase click 10x 50x 100x 1000x collab collabs check win
+        bio profile description page link links channel store shop website site pinned course
+        newsletter onlyfans soundcloud mixtape etsy follow f4f l4l s4s sub4sub follow4follow
+        followback subscribe dm dms message text contact whatsapp telegram inbox write hit add $ € £
+        made make money cash income earn earned earns earning making makes code passive freedom
+        guaranteed double doubles risk risk-free home free exclusive buy order act join sign
+        register download claim % limited supplies stocks stock spots offer offers bit me grow
+        grows boost gain increase click 10x 50x 100x 1000x collab collabs check win
         """
     ),
     (
@@ -206,10 +207,12 @@ SPAM_STRONG = Lookout(
 SPAM_WEAK = Lookout(
     signs(
         """
-        giveaway airdrop presale crypto bitcoin btc nft nfts forex signal signals onlyfans whatsapp telegram
-        promo discount dm dms follow subscribe sign free webinar masterclass invest investing investment
-        investor investors trader traders trading profit profits ebook coupon sponsor sponsored affiliate my
-        we best sale order our
+        giveaway airdrop presale crypto bitcoin btc nft nfts forex signal signals onlyfans whatsapp
+        telegram promo discount dm dms follow subscribe sign trial shipping webinar masterclass
+        invest investing investment investor investors trader traders trading profit profits ebook
+        coupon sponsor sponsored affiliate shop store channel newsletter course agency startup app
+        product tool link mentor broker website offer sell businesses price prices sale order
+        platform service services
         """
     ),
     (

@@ -21,7 +21,7 @@ _DOMAINS = (
 )
 URL = regex.compile(
     rf"(?:https?://|www\.)[^\s<>\"]+|"
-    rf"(?<![\w@.#-])(?:[a-z0-9][a-z0-9-]*\.)+(?:{_DOMAINS})(?:/[^\s<>\"]*|(?![\w.-]*\w))",
+    rf"(?<![\w@.#-])(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,8}}(?:{_DOMAINS})(?:/[^\s<>\"]*|(?![\w.-]*\w))",
     regex.IGNORECASE,
 )
 """A link with its scheme, or a bare domain of a common ending."""

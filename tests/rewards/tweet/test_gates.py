@@ -12,9 +12,10 @@ from pixelis.rewards.tweet.slurs import digest, is_slur
 
 TWEET = "Our village library closes on Saturday after ninety years. Come and take a book home."
 LONG = (
-    "It was the warmest room for miles when I was small, so we sat between the shelves every winter and read "
-    "whatever stood at our height, mostly atlases and a cookbook about eels, until Mrs Abel sent us home with two "
-    "novels each and the promise that nobody would ever ask for them back before spring came round again."
+    "It was the warmest room for miles when I was small, so we sat between the shelves every winter "
+    "and read whatever stood at our height, mostly atlases and a cookbook about eels, until Mrs Abel "
+    "sent us home with two novels each and the promise that nobody would ever ask for them back before "
+    "spring came round again."
 )
 
 
