@@ -24,16 +24,16 @@ _ENGLISH_SHARE = 0.15
 # English words for certain. Slang around them is what the identifier knows least.
 _ENGLISH = FUNCTION_WORDS - frozenset(
     """
-    a an in on me no he is was so we do does to for or at of as by be mine her will had most far u y n w r
-    i am over under per via ever all here such then dont one once like back off down ok
+    a an in on me no he is was so we do does to for or at of as by be mine her will had most far u y n w r i
+    am over under per via ever all here such then dont one once like back off down ok
     """.split()  # noqa: SIM905
 )
 
 # Languages that the platform tells apart. Rarer ones and creoles only attract short English texts.
 _LANGUAGES = frozenset(
     """
-    am ar bg bn bo ca cs cy da de el en es et eu fa fi fr gu he hi ht hu hy id is it ja ka km kn ko lo lt lv ml
-    mr my ne nl no nb nn or pa pl ps pt ro ru sd si sk sl sr sv ta te th tl tr ug uk ur vi zh
+    am ar bg bn bo ca cs cy da de el en es et eu fa fi fr gu he hi ht hu hy id is it ja ka km kn ko lo lt lv
+    ml mr my ne nl no nb nn or pa pl ps pt ro ru sd si sk sl sr sv ta te th tl tr ug uk ur vi zh
     """.split()  # noqa: SIM905
 )
 _LETTER = regex.compile(r"\p{L}")
@@ -116,10 +116,8 @@ def is_other_language(tweet: ReadText, reply: ReadText) -> bool:
     scripts = script(tweet.prose), script(reply.prose)
     if UNKNOWN not in scripts and scripts[0] != scripts[1]:
         return True
-    expected = tweet_language(tweet.prose)
-    if expected == UNKNOWN or (english and expected == "en"):
-        return False
-    return language(reply.prose) not in (UNKNOWN, expected)
+    found = "en" if english else language(reply.prose)
+    return found != UNKNOWN and tweet_language(tweet.prose) not in (UNKNOWN, found)
 
 
 tweet_language = functools.lru_cache(maxsize=4096)(language)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import cached_property
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
 
 import regex
 
@@ -32,6 +33,32 @@ _SHOWN = regex.compile(r"[\p{L}\p{N}\p{S}\p{P}]")
 _CLAUSE = regex.compile(r"[,.;:!?…—–()\"“”]+")
 
 
+T = TypeVar("T")
+
+
+class once(Generic[T]):  # written like property
+    """A property that is computed when it is first asked for.
+
+    `functools.cached_property` of Python before 3.12 takes a lock each time, which is a tenth of a score.
+    """
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self._compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> once[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: object, owner: type) -> once[T] | T:
+        if instance is None:
+            return self
+        value = instance.__dict__[self._name] = self._compute(instance)
+        return value
+
+
 class ReadText:
     """A text and what can be read in it. Everything is computed when it is first asked for, and then kept.
 
@@ -42,7 +69,7 @@ class ReadText:
     def __init__(self, raw: str) -> None:
         self.raw = raw
 
-    @cached_property
+    @once
     def plain(self) -> str:
         """The first 2,000 characters in NFKC, without what is invisible, with single spaces and line ends.
 
@@ -55,82 +82,82 @@ class ReadText:
         text = _BLANKS.sub(" ", text)
         return (_LINES.sub("\n", text) if "\n" in text else text).strip()
 
-    @cached_property
+    @once
     def is_blank(self) -> bool:
         """Whether nothing in it can be seen."""
         return not _SHOWN.search(self.plain)
 
-    @cached_property
+    @once
     def lower(self) -> str:
         """`plain`, case-folded, with straight quotes."""
         return self.plain.casefold().replace("’", "'").replace("“", '"').replace("”", '"')
 
-    @cached_property
+    @once
     def tokens(self) -> frozenset[str]:
         """Every run of letters, digits and apostrophes in `lower`, also in links and hashtags."""
         return frozenset(_TOKEN.findall(self.lower))
 
-    @cached_property
+    @once
     def urls(self) -> tuple[str, ...]:
         """Its links."""
         return tuple(URL.findall(self.plain)) if may_hold_url(self.plain) else ()
 
-    @cached_property
+    @once
     def _tags(self) -> list[tuple[str, str]]:
         return _TAG.findall(self.plain) if not _TAG_SIGNS.isdisjoint(self.plain) else []
 
-    @cached_property
+    @once
     def mentions(self) -> tuple[str, ...]:
         """Names after an @, case-folded."""
         return tuple(name.casefold() for sign, name in self._tags if sign in "@＠")
 
-    @cached_property
+    @once
     def hashtags(self) -> tuple[str, ...]:
         """Words after a #, case-folded."""
         return tuple(name.casefold() for sign, name in self._tags if sign in "#＃")
 
-    @cached_property
+    @once
     def prose(self) -> str:
         """`plain` without links, mentions and hashtags."""
         text = URL.sub(" ", self.plain) if may_hold_url(self.plain) else self.plain
         return _TAG.sub(" ", text).strip() if self._tags else text
 
-    @cached_property
+    @once
     def words(self) -> tuple[str, ...]:
         """The words of the prose, case-folded, in order; a letter is a word where a script has no spaces."""
         return tuple(_WORD.findall(self.prose.casefold().replace("’", "'")))
 
-    @cached_property
+    @once
     def word_set(self) -> frozenset[str]:
         """Its different words."""
         return frozenset(self.words)
 
-    @cached_property
+    @once
     def content_words(self) -> frozenset[str]:
         """The words that are neither function words nor stock praise, without a plural or verbal ending."""
         return frozenset(map(stem, self.word_set - NO_CONTENT))
 
-    @cached_property
+    @once
     def emoji(self) -> int:
         """How many emoji it shows."""
         return 0 if self.plain.isascii() else len(EMOJI.findall(self.raw[:READ_CHARACTERS]))
 
-    @cached_property
+    @once
     def weighted_length(self) -> int:
         """Weighted characters, as the platform counts."""
         return weighted_length(self.raw)
 
-    @cached_property
+    @once
     def sentences(self) -> int:
         """How many ends of sentences it has."""
         return len(_SENTENCE.findall(self.plain))
 
-    @cached_property
+    @once
     def clauses(self) -> tuple[str, ...]:
         """What stands between its marks of punctuation, case-folded."""
         return tuple(part.strip() for part in _CLAUSE.split(self.lower) if part.strip())
 
-    @cached_property
+    @once
     def for_encoder(self) -> str:
         """What the encoder is given: `plain`, or the names of its emoji when it has no words."""
         if self.words or not self.emoji:

@@ -62,7 +62,8 @@ class TweetReward:
             MissingDependencyError: a package of the extra ``text`` is not installed.
         """
         pairs = self._read(tweets, replies)
-        scores = iter(self._judged(pairs, [self._score(pair) for pair in pairs]))
+        name = self.encoder.name
+        scores = iter(self._judged(pairs, [self._score(pair, name) for pair in pairs]))
         return [list(islice(scores, len(group))) for group in replies]
 
     def part(self, name: str, tweet: str, reply: str) -> float:
@@ -137,14 +138,14 @@ class TweetReward:
         products = np.einsum("nd,nd->n", vectors[: len(read)], vectors[len(read) :])
         return np.clip(products, -1, 1).tolist()
 
-    def _score(self, pair: Pair) -> TweetScore:
+    def _score(self, pair: Pair, encoder: str) -> TweetScore:
         parts = {name: self._preset.parts[name](pair) for name in PARTS}
         gates = find_gates(pair, self.settings.limits) if self._preset.gated else ()
         if gates:
             total = -max(GATES[name].penalty for name in gates)
         else:
             total = self._preset.total(pair, parts, self.settings.weights)
-        return TweetScore(total, parts, gates, pair.cosine, self.encoder.name)
+        return TweetScore(total, parts, gates, pair.cosine, encoder)
 
     def _judged(self, pairs: Sequence[Pair], scores: list[TweetScore]) -> list[TweetScore]:
         asked = [place for place, score in enumerate(scores) if not score.gates]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import string
+from collections.abc import Mapping
 from typing import Any
 
 from pixelis.errors import MissingDependencyError
@@ -31,7 +33,15 @@ def sentiment(text: str) -> float:
     Raises:
         MissingDependencyError: vaderSentiment is not installed.
     """
-    return float(_analyser().polarity_scores(text[:_MOST_CHARACTERS])["compound"])
+    analyser, text = _analyser(), text[:_MOST_CHARACTERS]
+    if text.isascii() and not _has_known_word(text, analyser.lexicon):
+        return 0.0  # what VADER would find too, in ten times the time
+    return float(analyser.polarity_scores(text)["compound"])
+
+
+def _has_known_word(text: str, lexicon: Mapping[str, float]) -> bool:
+    words = text.lower().split()
+    return any(word in lexicon or word.strip(string.punctuation) in lexicon for word in words)
 
 
 tweet_sentiment = functools.lru_cache(maxsize=4096)(sentiment)

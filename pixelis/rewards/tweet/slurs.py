@@ -41,7 +41,7 @@ SLURS = frozenset(_DIGESTS.split())
 
 def has_slur(reply: ReadText) -> bool:
     """Return whether a word of the reply, or its singular, is a slur."""
-    return any(map(is_slur, {*reply.words, *reply.lower.split()}))
+    return any(map(is_slur, reply.lower.split()))
 
 
 @functools.lru_cache(maxsize=32_768)
