@@ -91,8 +91,9 @@ class CachedEncoder:
         """
         keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
         with _LOCK:
-            found = {key: self._vectors.get(key) for key in keys}
-            new = {key: text for key, text in zip(keys, texts, strict=True) if found[key] is None}
+            kept = ((key, self._vectors.get(key)) for key in dict.fromkeys(keys))
+            found = {key: vector for key, vector in kept if vector is not None}
+            new = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
             if new:
                 for key, vector in zip(new, self._encode(list(new.values())), strict=True):
                     found[key] = vector

@@ -94,7 +94,7 @@ def language(text: str) -> str:
     if letters < LEAST_LETTERS and not (letters >= 3 and script(text) in ("CJK", "Hangul")):
         return UNKNOWN
     code, confidence = _identifier().classify(text)
-    return _SAME.get(code, code) if confidence >= LEAST_CONFIDENCE else UNKNOWN
+    return str(_SAME.get(code, code)) if confidence >= LEAST_CONFIDENCE else UNKNOWN
 
 
 def looks_english(words: Sequence[str]) -> bool:
