@@ -1,0 +1,124 @@
+"""Speed of the tweet reward: batches against the encoder alone, replies without an encoder, start-up.
+
+    python benchmarks/tweet_reward.py [--clock cpu] [--rounds 15] [--output docs/results/tweet_reward.json]
+
+Every round scores 64 replies that were not scored before (4 to each of 16 tweets of the development set) and,
+right after, embeds the same 80 texts with the encoder alone, both with an empty cache; the ratio is that of a
+round, and medians are reported. Next to other work wall-clock times mean little: quiet the machine, or take
+``--clock cpu``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
+from pixelis.rewards.tweet.encoders import CachedEncoder
+from pixelis.rewards.tweet.reading import ReadText
+
+PAIRS = Path(__file__).parent / "data" / "tweet_pairs.jsonl"
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+TWEETS, CANDIDATES = 16, 4
+TARGETS = {"ratio": 1.2, "replies_per_second": 5_000, "sentences_per_second": 130, "start_seconds": 1.0}
+START = """
+import time
+wall, cpu = time.perf_counter(), time.process_time()
+from pixelis.rewards.tweet import TweetReward
+TweetReward().score("A tweet about ferries", "A reply about ferries")
+print(time.perf_counter() - wall, time.process_time() - cpu)
+"""
+
+Batch = tuple[list[str], list[list[str]]]
+
+
+def batches(count: int) -> list[Batch]:
+    """Return batches of tweets and replies; a number at the end makes each reply a new text."""
+    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    good = [row for row in rows if row["label"] == "good" and row["reply"].isascii()]
+    rng = np.random.default_rng(0)
+    made = []
+    for number in range(count):
+        drawn = [good[i] for i in rng.integers(len(good), size=TWEETS)]
+        replies = [
+            [f"{good[i]['reply']} {number}" for i in rng.integers(len(good), size=CANDIDATES)] for _ in drawn
+        ]
+        made.append(([f"{row['tweet']} {number}" for row in drawn], replies))
+    return made
+
+
+def no_encoder(texts: Sequence[str]) -> np.ndarray:
+    """Return vectors that cost nothing, all different from one another by 90 degrees or not at all."""
+    return np.eye(2)[np.arange(len(texts)) % 2]
+
+
+def seconds(call: Callable[[], object], clock: Callable[[], float]) -> float:
+    """Return how long a call took."""
+    start = clock()
+    call()
+    return clock() - start
+
+
+def measure_encoder(rounds: int, clock: Callable[[], float]) -> dict[str, float]:
+    """Return the ratio of a batch to the encoder alone, and the encoder's sentences a second."""
+    ratios, rates = [], []
+    for tweets, replies in batches(rounds + 2):
+        texts = [
+            ReadText(text).for_encoder for text in (*tweets, *(reply for group in replies for reply in group))
+        ]
+        reward, encoder = TweetReward(), CachedEncoder()
+        whole = seconds(lambda: reward.score_batch(tweets, replies), clock)  # noqa: B023  # called at once
+        alone = seconds(lambda: encoder(texts), clock)  # noqa: B023
+        ratios.append(whole / alone)
+        rates.append(len(set(texts)) / alone)
+    return {"ratio": statistics.median(ratios[2:]), "sentences_per_second": statistics.median(rates[2:])}
+
+
+def measure_alone(rounds: int, clock: Callable[[], float]) -> float:
+    """Return replies a second with an encoder that costs nothing."""
+    rates = []
+    for tweets, replies in batches(rounds + 2):
+        reward = TweetReward(TweetRewardSettings(encoder=no_encoder))
+        took = seconds(lambda: reward.score_batch(tweets, replies), clock)  # noqa: B023
+        rates.append(TWEETS * CANDIDATES / took)
+    return statistics.median(rates[2:])
+
+
+def measure_start(rounds: int, clock: str) -> float:
+    """Return seconds from an interpreter's first import to the first score; the least of a few processes."""
+    column = list(CLOCKS).index(clock)
+    command = [sys.executable, "-c", START]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(rounds)]
+    return min(float(run.stdout.split()[column]) for run in runs)
+
+
+def main() -> None:
+    """Measure, print and save."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    clock = CLOCKS[options.clock]
+    found = measure_encoder(options.rounds, clock)
+    found["replies_per_second"] = measure_alone(options.rounds, clock)
+    found["start_seconds"] = measure_start(3, options.clock)
+    for name, value in found.items():
+        bound = "at most" if name in ("ratio", "start_seconds") else "at least"
+        print(f"{name:22}{value:10.2f}   ({bound} {TARGETS[name]:g}, {options.clock} clock)")
+    if options.output:
+        options.output.write_text(
+            json.dumps({"clock": options.clock, **found}, indent=1) + "\n", encoding="utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()

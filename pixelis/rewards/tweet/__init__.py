@@ -1,0 +1,52 @@
+"""The reward of a reply to a tweet: heuristic, judge-free, and hard to game.
+
+Names are imported when they are used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pixelis.rewards.tweet.encoders import CachedEncoder
+    from pixelis.rewards.tweet.gates import GATES, GateLimits
+    from pixelis.rewards.tweet.presets import PARTS, WEIGHTS
+    from pixelis.rewards.tweet.reward import TweetReward
+    from pixelis.rewards.tweet.settings import Judge, TweetRewardSettings, TweetScore
+    from pixelis.rewards.tweet.spread import group_spread
+    from pixelis.rewards.tweet.weighted_length import weighted_length
+
+__all__ = [
+    "GATES",
+    "PARTS",
+    "WEIGHTS",
+    "CachedEncoder",
+    "GateLimits",
+    "Judge",
+    "TweetReward",
+    "TweetRewardSettings",
+    "TweetScore",
+    "group_spread",
+    "weighted_length",
+]
+
+_HOMES = {
+    "GATES": "gates",
+    "GateLimits": "gates",
+    "PARTS": "presets",
+    "WEIGHTS": "presets",
+    "CachedEncoder": "encoders",
+    "TweetReward": "reward",
+    "Judge": "settings",
+    "TweetRewardSettings": "settings",
+    "TweetScore": "settings",
+    "group_spread": "spread",
+    "weighted_length": "weighted_length",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,139 @@
+"""The six parts of the default preset: the prior work's names and weights, other formulas.
+
+None of them can be raised by doing more of one thing without end: each is a plateau, a share or capped.
+"""
+
+from __future__ import annotations
+
+import regex
+
+from pixelis.rewards.tweet.gates import Pair
+from pixelis.rewards.tweet.lexicon import (
+    CELEBRATION,
+    GENERIC_WORDS,
+    HARDSHIP,
+    LAUGHTER,
+    NO_CONTENT,
+    RELIEF,
+    SYMPATHY,
+)
+from pixelis.rewards.tweet.sentiment import sentiment, tweet_sentiment
+
+RELATED, RELEVANT, CLOSE, SAME = 0.05, 0.30, 0.65, 0.85
+"""Cosines at which relevance begins, is full, begins to fall, and is gone."""
+_MARK = regex.compile(r"[\p{P}\p{So}\p{Sk}\p{Sm}--['’\-@#/&]]", regex.V1)
+_MARK_RUN = regex.compile(r"[!?]{3,}|([!?])\s\1\s\1")
+_QUESTION = regex.compile(r"[^.!?…]*\?")
+_PARTY = frozenset("\U0001f389\U0001f38a\U0001f973\U0001f37e\U0001f942\U0001f929")
+_GRINS = frozenset("\U0001f602\U0001f923\U0001f605\U0001f606\U0001f60e\U0001f525")
+_WORDY = regex.compile(r"[\w']+")
+
+
+def ramp(value: float, zero: float, one: float) -> float:
+    """Return where a value lies on the line that is 0 at ``zero`` and 1 at ``one``, held in [0, 1]."""
+    return min(1.0, max(0.0, (value - zero) / (one - zero)))
+
+
+def plateau(cosine: float) -> float:
+    """Return 0 up to a cosine of 0.05, 1 from 0.40 to 0.75, 0 again from 0.88, straight lines between.
+
+    Too little similarity is off-topic, too much is the tweet again.
+    """
+    return ramp(cosine, RELATED, RELEVANT) * ramp(cosine, SAME, CLOSE)
+
+
+def substance(pair: Pair) -> float:
+    """Return how far the reply is more than stock praise: [0.2, 1].
+
+    With k different content words and g different words of stock praise ("great", "insight", "thanks"), the
+    share k / (k + g) decides: 0.2 up to 0.3, 1 from 0.6, a straight line between; 0.2 without any content.
+    """
+    content = len(pair.reply.content_words)
+    stock = len(pair.reply.word_set & GENERIC_WORDS)
+    share = content / (content + stock) if content else 0.0
+    return 0.2 + 0.8 * ramp(share, 0.3, 0.6)
+
+
+def relevance(pair: Pair) -> float:
+    """Return `plateau` of the cosine times `substance`: [0, 1]; 0 for a reply that shows nothing.
+
+    Praise that names the topic is near to every tweet about it.
+    """
+    return 0.0 if pair.reply.is_blank else plateau(pair.cosine) * substance(pair)
+
+
+def length(pair: Pair) -> float:
+    """Return a score by weighted characters n: n/40 up to 40, 1 to 180, then falling to 0.5 at 280: [0, 1].
+
+    Beyond 280 it falls on, to 0 at 380 (and a gate has closed).
+    """
+    count = pair.reply.weighted_length
+    return min(ramp(count, 0, 40), ramp(count, 380, 180))
+
+
+def tone(pair: Pair) -> float:
+    """Return how far the reply is from hostility and from cheering at bad news: [0, 1].
+
+    With VADER's s in [−1, 1] of tweet t and reply r, h = −s(r) − max(0, −s(t)) is its own hostility:
+    1 up to h = 0.4, 0 from 0.9. No reply has to mirror its tweet. The tone is 0 where a reply without a word
+    of sympathy cheers at a tweet that names a hardship or has s(t) ≤ −0.5, or laughs at one that names a
+    hardship (with s(t) < 0.3 and no word of relief).
+    """
+    before, after = tweet_sentiment(pair.tweet.plain), sentiment(pair.reply.plain)
+    return 0.0 if _is_tone_deaf(pair, before) else 1 - ramp(-after - max(0.0, -before), 0.4, 0.9)
+
+
+def _is_tone_deaf(pair: Pair, before: float) -> bool:
+    words = pair.reply.word_set
+    if not SYMPATHY.isdisjoint(words):
+        return False
+    about = pair.tweet.word_set
+    hardship = before < 0.3 and not HARDSHIP.isdisjoint(about) and RELIEF.isdisjoint(about)
+    cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
+    laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
+    return (cheers and (hardship or before <= -0.5)) or (laughs and hardship)
+
+
+def diversity(pair: Pair) -> float:
+    """Return how far the share d of distinct words lies between 0.4 and 0.8: [0, 1]; 0 for no words."""
+    words = pair.reply.words
+    return ramp(len(pair.reply.word_set) / len(words), 0.4, 0.8) if words else 0.0
+
+
+def punctuation(pair: Pair) -> float:
+    """Return a score by the share p of punctuation and emoji among the characters: [0, 1].
+
+    1 up to p = 0.10, falling to 0 at 0.30; half of that where ``!`` or ``?`` come three in a row; 0.7 of it
+    for over 100 characters without any mark; 0 for nothing visible.
+    """
+    text = pair.reply.plain
+    if pair.reply.is_blank:
+        return 0.0
+    marks = len(_MARK.findall(text))
+    score = ramp(marks / len(text), 0.30, 0.10)
+    if _MARK_RUN.search(text):
+        score *= 0.5
+    return score * 0.7 if not marks and len(text) > 100 else score
+
+
+def engagement(pair: Pair) -> float:
+    """Return how much the reply brings to this conversation: [0, 1].
+
+    0.8 · min(1, k / 4) + 0.2 · q for the number k of content words that the tweet does not have (stock praise
+    is no content), and q = 1 if it asks something with a content word in it. Half for all capitals.
+    """
+    new = pair.reply.content_words - pair.tweet.content_words
+    score = 0.8 * min(1.0, len(new) / 4) + 0.2 * asks_something(pair)
+    text = pair.reply.plain
+    return score * 0.5 if len(text) > 10 and text.isupper() else score
+
+
+def asks_something(pair: Pair) -> bool:
+    """Return whether one of the reply's questions has a content word.
+
+    "What do you think?" fits under every tweet and asks nothing.
+    """
+    if "?" not in pair.reply.plain:
+        return False
+    questions = _QUESTION.findall(pair.reply.lower)
+    return any(word not in NO_CONTENT for question in questions for word in _WORDY.findall(question))
