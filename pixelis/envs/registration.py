@@ -31,6 +31,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare:SizeCompareEnv"),
     EnvEntry("Pixelis/CountTiny-v0", "pixelis.envs.pixel.count_tiny:CountTinyEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
+    EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply:TweetReplyEnv"),
 )
 
 
