@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from pixelis.envs.tweet.near_duplicates import NEAR
@@ -63,48 +63,37 @@ class JudgedReply:
         return {"text": self.text, "total": self.total, "parts": dict(self.parts), "gate": self.gate}
 
 
-@dataclass
 class Conversation:
     """The author's messages, and the replies so far.
 
-    Attributes:
+    Args:
         messages: the tweet, and what its author writes back after each reply; known to the data beforehand.
         reward: scores the replies.
+
+    Attributes:
         replies: one for each message answered so far.
+        silence: the score of an empty reply to the tweet.
+
+    Raises:
+        RewardError: the reward cannot score replies to this tweet.
+        MissingDependencyError: it needs a package that is not installed.
     """
 
-    messages: tuple[str, ...]
-    reward: ReplyReward
-    replies: list[JudgedReply] = field(default_factory=list)
+    def __init__(self, messages: Sequence[str], reward: ReplyReward) -> None:
+        self.messages = tuple(messages)
+        self.replies: list[JudgedReply] = []
+        self._reward = reward
+        self.silence = self._judge("")  # first, so that what the reward lacks is said before anybody plays
 
     @property
     def over(self) -> bool:
-        """Whether every message is answered, or the last reply closed a gate: then the author has left."""
+        """Whether every message is answered, or the author has left."""
         return len(self.replies) == len(self.messages) or self.left
 
     @property
     def left(self) -> bool:
-        """Whether the author has left."""
+        """Whether the last reply closed a gate and so drove the author off."""
         return bool(self.replies) and self.replies[-1].gate is not None
-
-    def answer(self, text: str) -> JudgedReply:
-        """Score a reply to the next message and remember it.
-
-        A reply to a follow-up is scored against the tweet and the follow-up together. One that nearly repeats an
-        earlier reply of the conversation (Jaccard similarity of character 5-grams of at least 0.5) closes the gate
-        ``repeated`` and is worth what silence is.
-
-        Raises:
-            RewardError: the score is no finite number.
-        """
-        context = self.context
-        pieces = shingles(text)
-        if any(jaccard(pieces, shingles(one.text or "")) >= NEAR for one in self.replies):
-            judged = JudgedReply(text, self._judge(context, "").total, self._judge(context, text).parts, REPEATED)
-        else:
-            judged = self._judge(context, text)
-        self.replies.append(judged)
-        return judged
 
     @property
     def context(self) -> str:
@@ -112,15 +101,32 @@ class Conversation:
         place = len(self.replies)
         return self.messages[0] if place == 0 else f"{self.messages[0]}\n{self.messages[place]}"
 
+    def answer(self, text: str) -> JudgedReply:
+        """Score a reply to the next message and remember it.
+
+        One that nearly repeats an earlier reply of the conversation (Jaccard similarity of character 5-grams of at
+        least 0.5) closes the gate ``repeated`` and is worth what silence is.
+
+        Raises:
+            RewardError: the score is no finite number.
+        """
+        judged = self._judge(text)
+        pieces = shingles(text)
+        if judged.gate is None and any(jaccard(pieces, shingles(one.text or "")) >= NEAR for one in self.replies):
+            judged = replace(judged, total=self.silence.total, gate=REPEATED)
+        self.replies.append(judged)
+        return judged
+
     def judged(self) -> list[JudgedReply]:
-        """Return a score for every message: what is unanswered counts as silence, or as what drove the author off."""
-        last = self.replies[-1] if self.left else self._judge(self.messages[0], "")
-        missing = JudgedReply(None, last.total, last.parts, last.gate)
+        """Return a score for every message: an unanswered one has that of silence, or of what ended it all."""
+        missing = replace(self.replies[-1] if self.left else self.silence, text=None)
         return [*self.replies, *[missing] * (len(self.messages) - len(self.replies))]
 
-    def _judge(self, context: str, text: str) -> JudgedReply:
-        (score,) = self.reward.score(context, [text])
+    def _judge(self, text: str) -> JudgedReply:
+        (score,) = self._reward.score(self.context, [text])
         for name, value in {"total": score.total, **score.parts}.items():
             if not math.isfinite(value):
-                raise RewardError(f"the reward gave {name} = {value!r} for the reply {text[:60]!r}; it must be finite")
+                raise RewardError(
+                    f"the reward gave {name} = {value!r} for the reply {text[:60]!r}; it must be finite"
+                )
         return JudgedReply(text, float(score.total), {n: float(v) for n, v in score.parts.items()}, score.gate)

@@ -11,11 +11,12 @@ from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.conversation import Conversation, ReplyReward
+from pixelis.envs.tweet.heuristic_reward import HeuristicReward
 from pixelis.envs.tweet.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.tweet_file import load_tweets
 from pixelis.envs.tweet.tweet_reply_policies import tweet_reply_policies
 from pixelis.envs.tweet.tweet_tasks import TweetTasks, by, row_of_task
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError, RewardError, TaskError, suggest
 
 MODES = ("single", "thread")
 GOOD_REPLY = 0.7
@@ -142,7 +143,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         if mode not in MODES:
             raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
         self.mode = mode
-        self.reward = default_reward(preset) if reward is None else reward
+        self.reward: ReplyReward = HeuristicReward(preset) if reward is None else reward
         tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=mode == "thread")
         self.tweets = tweets
         super().__init__(
@@ -175,7 +176,10 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     def _open(self, task: Task) -> Conversation:
         row = row_of_task(task)
         follow_ups = row.thread if self.mode == "thread" else ()
-        return Conversation((row.tweet, *(one.tweet for one in follow_ups)), self.reward)
+        try:
+            return Conversation((row.tweet, *(one.tweet for one in follow_ups)), self.reward)
+        except RewardError as error:
+            raise TaskError(f"{task.id} cannot be played: {error}") from None
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
         return {**super()._info(results), "replies": [one.to_json() for one in self.workspace.replies]}
@@ -189,15 +193,3 @@ def judge(task: Task, answer: str | None, workspace: Conversation) -> Verdict:
     terms["task"] = sum(one.total for one in judged) / len(judged)
     success = all(one.text is not None and one.gate is None and one.total >= GOOD_REPLY for one in judged)
     return Verdict(success, terms)
-
-
-def default_reward(preset: str) -> ReplyReward:
-    """Return the package's own reward.
-
-    Raises:
-        ConfigError: there is no such preset.
-        MissingDependencyError: a package of the extra ``text`` is not installed.
-    """
-    from pixelis.rewards.tweet import TweetReward
-
-    return TweetReward(preset=preset, encoder=None)
