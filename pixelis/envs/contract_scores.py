@@ -17,7 +17,8 @@ from pixelis.envs.tool_env import ToolEnv
 FLOORS = ("nothing", "random")
 TOOL_FREE = ("tool_free", "overview_only")
 BLIND = "blind"
-"""Of an environment without tools, where nobody can do without them: the policy that does not read the task."""
+"""Of an environment without tools, where nobody can do without them: the policy that does not read the
+task."""
 
 MOST_UNEARNED = 0.5
 """Share of the oracle's mean reward that a policy which must fail may earn."""
@@ -90,9 +91,9 @@ def floors_hold(subject: Subject) -> Finding:
     """Silence, chance, a tool-free policy and every exploit are shipped, and stay at the floor.
 
     An environment without tools ships a ``blind`` policy in the place of a tool-free one. The floor is one of
-    success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not whether it
-    counts as success. So whoever must fail may earn half of what the oracle does, or what chance gives if that is
-    more.
+    success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
+    whether it counts as success. So whoever must fail may earn half of what the oracle does, or what chance
+    gives if that is more.
     """
     env = subject.tool_env()
     names = [name for name in env.policies() if must_fail(name)]

@@ -56,8 +56,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     """An environment in which one action is one whole assistant turn.
 
     Each step parses the turn, runs its calls in document order and returns what they said. An answer ends the
-    episode (or is followed by what ``hear`` returns) and is judged by the verifier. Bad calls are observations;
-    each turn, good or bad, counts towards ``max_turns``.
+    episode (or is followed by what ``hear`` returns) and is judged by the verifier. Bad calls are
+    observations; each turn, good or bad, counts towards ``max_turns``.
 
     Subclasses pass the three parts to ``__init__`` and may override ``observe_image`` (environments with
     pictures), ``render`` and ``policies``.

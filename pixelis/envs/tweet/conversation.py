@@ -104,21 +104,26 @@ class Conversation:
     def answer(self, text: str) -> JudgedReply:
         """Score a reply to the next message and remember it.
 
-        One that nearly repeats an earlier reply of the conversation (Jaccard similarity of character 5-grams of at
-        least 0.5) closes the gate ``repeated`` and is worth what silence is.
+        One that nearly repeats an earlier reply of the conversation (Jaccard similarity of character 5-grams
+        of at least 0.5) closes the gate ``repeated`` and is worth what silence is.
 
         Raises:
             RewardError: the score is no finite number.
         """
         judged = self._judge(text)
         pieces = shingles(text)
-        if judged.gate is None and any(jaccard(pieces, shingles(one.text or "")) >= NEAR for one in self.replies):
+        if judged.gate is None and any(
+            jaccard(pieces, shingles(one.text or "")) >= NEAR for one in self.replies
+        ):
             judged = replace(judged, total=self.silence.total, gate=REPEATED)
         self.replies.append(judged)
         return judged
 
     def judged(self) -> list[JudgedReply]:
-        """Return a score for every message: an unanswered one has that of silence, or of what ended it all."""
+        """Return a score for every message.
+
+        An unanswered one has that of silence, or of the reply that drove the author off.
+        """
         missing = replace(self.replies[-1] if self.left else self.silence, text=None)
         return [*self.replies, *[missing] * (len(self.messages) - len(self.replies))]
 
@@ -129,4 +134,6 @@ class Conversation:
                 raise RewardError(
                     f"the reward gave {name} = {value!r} for the reply {text[:60]!r}; it must be finite"
                 )
-        return JudgedReply(text, float(score.total), {n: float(v) for n, v in score.parts.items()}, score.gate)
+        return JudgedReply(
+            text, float(score.total), {n: float(v) for n, v in score.parts.items()}, score.gate
+        )

@@ -53,7 +53,7 @@ class _Lines:
             return line.removeprefix(_BOM).decode("utf-8")
         except UnicodeDecodeError as error:
             raise DatasetError(
-                f"line {self.number}: expected UTF-8, got other bytes ({error.reason}); save the file as UTF-8"
+                f"line {self.number}: expected UTF-8, got other bytes ({error.reason}); save it as UTF-8"
             ) from None
 
 
@@ -61,7 +61,8 @@ def csv_records(path: Path) -> Iterator[CsvRecord]:
     """Yield the records of a file, the header first; blank lines are left out.
 
     Raises:
-        DatasetError: a record longer than ``MAX_LINE_BYTES``, bytes that are no UTF-8, bad quotation marks, or
+        DatasetError: a record longer than ``MAX_LINE_BYTES``, bytes that are no UTF-8, bad quotation marks,
+            or
             a file that cannot be read. The message names the line.
     """
     try:
@@ -91,7 +92,9 @@ def _next_record(lines: _Lines, file: BinaryIO) -> CsvRecord | None:
     try:
         cells = next(csv.reader(lines, strict=True), None)
     except csv.Error as error:
-        raise DatasetError(f"line {number}: expected CSV, got a row that is none ({error}); correct it") from None
+        raise DatasetError(
+            f"line {number}: expected CSV, got a row that is none ({error}); correct it"
+        ) from None
     return None if cells is None else CsvRecord(number, offset, tuple(cells))
 
 

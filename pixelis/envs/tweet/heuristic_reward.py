@@ -1,4 +1,4 @@
-"""The package's own reward as an environment takes it: replies to one tweet at a time, the first gate named."""
+"""The package's own reward as an environment takes it: one tweet at a time, the first gate named."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Which texts of many are nearly the same: MinHash to find candidates, exact Jaccard to decide.
 
-Two tweets are near-duplicates when the sets of their character 5-grams, of the normalised text, have a Jaccard
-similarity of at least ``NEAR``. Characters rather than words, because a tweet has too few words for their share to
-mean much, and because retweets differ by typing errors, endings and emoji. Comparing all pairs takes n² time;
-MinHash (Broder 1997) with banding (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, ch. 3) finds the
-pairs worth comparing: with b bands of r rows a pair of similarity s is a candidate with probability 1 − (1 − s^r)^b,
-here 0.9998 at s = 0.5. Candidates are compared exactly, so no pair below ``NEAR`` is ever joined.
+Two tweets are near-duplicates when the sets of their character 5-grams, of the normalised text, have a
+Jaccard similarity of at least ``NEAR``. Characters rather than words, because a tweet has too few words for
+their share to mean much, and because retweets differ by typing errors, endings and emoji. Comparing all pairs
+takes n² time; MinHash (Broder 1997) with banding (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
+ch. 3) finds the pairs worth comparing: with b bands of r rows a pair of similarity s is a candidate with
+probability 1 − (1 − s^r)^b, here 0.9998 at s = 0.5. Candidates are compared exactly, so no pair below
+``NEAR`` is ever joined.
 """
 
 from __future__ import annotations

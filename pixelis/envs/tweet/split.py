@@ -1,10 +1,10 @@
 """Split a file of tweets into parts for SFT, for GRPO and for evaluation that share no tweet and no author.
 
-Rows that belong together (the same author, the same or nearly the same text, see ``near_duplicates``) form a group,
-and a group goes to one part. Groups are dealt out, largest first, each to the part that lacks most of what it holds:
-of its strata (topic and quartile of engagement, where the rows have them) and of rows at all. This is the iterative
-stratification of Sechidis, Tsoumakas and Vlahavas (2011) with groups in the place of rows. A group larger than a part
-makes that part too large; the sizes that came out are reported.
+Rows that belong together (the same author, the same or nearly the same text, see ``near_duplicates``) form a
+group, and a group goes to one part. Groups are dealt out, largest first, each to the part that lacks most of
+what it holds: of its strata (topic and quartile of engagement, where the rows have them) and of rows at all.
+This is the iterative stratification of Sechidis, Tsoumakas and Vlahavas (2011) with groups in the place of
+rows. A group larger than a part makes that part too large; the sizes that came out are reported.
 """
 
 from __future__ import annotations
@@ -45,9 +45,13 @@ class SplitSettings:
     def __post_init__(self) -> None:
         for name in ("sft", "grpo"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ConfigError(f"{name} must be a share from 0 to 1, got {getattr(self, name)!r}; 0.4 is usual")
+                raise ConfigError(
+                    f"{name} must be a share from 0 to 1, got {getattr(self, name)!r}; 0.4 is usual"
+                )
         if self.sft + self.grpo > 1 + 1e-9:
-            raise ConfigError(f"sft and grpo must be at most 1 together, got {self.sft} + {self.grpo}; lower one")
+            raise ConfigError(
+                f"sft and grpo must be at most 1 together, got {self.sft} + {self.grpo}; lower one"
+            )
         if not 0 < self.near <= 1:
             raise ConfigError(f"near must be above 0 and at most 1, got {self.near!r}; {NEAR} is usual")
         if self.seed < 0:
@@ -126,8 +130,8 @@ def quartiles(engagements: Sequence[float]) -> list[str]:
 def deal(groups: Sequence[Sequence[int]], strata: Sequence[str], settings: SplitSettings) -> list[int]:
     """Return the part of each row: every group whole, each stratum shared out as the settings say.
 
-    A group goes to the part p with the greatest Σ over its rows of (w_p n_s − have_ps) / n_s for the row's stratum s
-    plus the same for all n rows, with the part's share w_p; ties to the part that lacks more rows.
+    A group goes to the part p with the greatest Σ over its rows of (w_p n_s − have_ps) / n_s for the row's
+    stratum s plus the same for all n rows, with the part's share w_p; ties to the part that lacks more rows.
 
     Args:
         groups: the numbers of their rows.

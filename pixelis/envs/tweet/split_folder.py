@@ -23,10 +23,10 @@ def write_split(
 ) -> tuple[dict[str, Any], bool]:
     """Split a file of tweets into ``folder``; return the manifest and whether anything was written.
 
-    The folder gets ``sft.jsonl``, ``grpo.jsonl``, ``held_out.jsonl`` (rows in the source's order; what a part lacks
-    entirely is an empty file) and ``split.json``: the settings, the sizes by part and stratum, and the SHA-256 of
-    source and parts. If the folder holds just this split already, nothing is done. A run that is killed leaves
-    only ``.<folder>.unfinished``, which the next one replaces.
+    The folder gets ``sft.jsonl``, ``grpo.jsonl``, ``held_out.jsonl`` (rows in the source's order; what a part
+    lacks entirely is an empty file) and ``split.json``: the settings, the sizes by part and stratum, and the
+    SHA-256 of source and parts. If the folder holds just this split already, nothing is done. A run that is
+    killed leaves only ``.<folder>.unfinished``, which the next one replaces.
 
     Args:
         source: JSONL or CSV of tweets.
@@ -102,7 +102,9 @@ def _is_whole(folder: Path, manifest: dict[str, Any], request: dict[str, Any]) -
     if any(manifest.get(name) != value for name, value in request.items()):
         return False
     parts = {name: folder / f"{name}.jsonl" for name in PARTS}
-    return all(path.is_file() and _sha256(path) == manifest["sha256"].get(name) for name, path in parts.items())
+    return all(
+        path.is_file() and _sha256(path) == manifest["sha256"].get(name) for name, path in parts.items()
+    )
 
 
 def _sha256(path: Path) -> str:

@@ -31,7 +31,8 @@ class TweetFile:
         splits_apart: refuse a file that has a tweet of the same normalised text in both splits.
 
     Raises:
-        DatasetError: the file cannot be read, has no rows, bad rows (the first five are named by line), or the
+        DatasetError: the file cannot be read, has no rows, bad rows (the first five are named by line), or
+            the
             same tweet in both splits.
     """
 
@@ -139,8 +140,8 @@ class TweetFile:
             if int.from_bytes(row.digest(), "big") == wanted:
                 lines.setdefault(row.split, number)
         raise DatasetError(
-            f"{self.path}: lines {lines['train']} (train) and {lines['test']} (test) hold the same tweet; train "
-            "and test must not meet, so give both the same split, or let scripts/split_data.py do it"
+            f"{self.path}: lines {lines['train']} (train) and {lines['test']} (test) hold the same tweet; "
+            "train and test must not meet, so give both the same split, or let scripts/split_data.py do it"
         )
 
 
@@ -156,7 +157,9 @@ def load_tweets(path: str | os.PathLike[str], *, threads_only: bool = False) -> 
     except (TypeError, ValueError, OSError) as error:
         if isinstance(error, DatasetError):
             raise
-        raise DatasetError(f"data must be the path of a JSONL or CSV file, got {path!r:.80} ({error})") from None
+        raise DatasetError(
+            f"data must be the path of a JSONL or CSV file, got {path!r:.80} ({error})"
+        ) from None
     return _load(resolved, state, bool(threads_only))
 
 

@@ -29,47 +29,49 @@ class TweetReplyEnv(ToolEnv[Conversation]):
 
     ## Description
 
-    A tweet is shown; the reply is what stands in `<answer>…</answer>`. There are no tools: this environment is
-    about writing. With `mode="thread"` the author writes back and wants another reply. What the author writes
-    is a field of the data, so it is the same whatever was replied; a reply that closes a gate of the reward
-    (spam, an insult, the tweet itself, …) drives the author off and ends the episode.
+    A tweet is shown; the reply is what stands in `<answer>…</answer>`. There are no tools: this environment
+    is about writing. With `mode="thread"` the author writes back and wants another reply. What the author
+    writes is a field of the data, so it is the same whatever was replied; a reply that closes a gate of the
+    reward (spam, an insult, the tweet itself, …) drives the author off and ends the episode.
 
     Without a file, 360 invented tweets that come with the package are played, in English, each with a good
     reply; 43 of them are threads with one or two follow-ups.
 
     ## Action space
 
-    `Utf8Text(16384)`: one whole assistant turn. The first `<answer>…</answer>` in it is the reply, as it stands:
-    nothing is cleaned or filled in. A turn without one is answered with how to write it.
+    `Utf8Text(16384)`: one whole assistant turn. The first `<answer>…</answer>` in it is the reply, as it
+    stands: nothing is cleaned or filled in. A turn without one is answered with how to write it.
 
     ## Observation space
 
     | key | space | meaning |
     |---|---|---|
-    | `text` | `Utf8Text(8192)` | at reset the tweet and its author; then what the author writes back, or a hint |
+    | `text` | `Utf8Text(8192)` | at reset the tweet and its author; then what they write back, or a hint |
 
     ## Rewards
 
-    At the end, the mean over the author's messages of what `pixelis.rewards.tweet.TweetReward` gives the reply
-    (preset `robust`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate stops. A
-    message without a reply counts as the empty reply does; after the author has left, as the reply that drove
-    them off. Heuristics see neither false claims nor bad taste: read replies before you believe the numbers.
+    At the end, the mean over the author's messages of what `pixelis.rewards.tweet.TweetReward` gives the
+    reply (preset `robust`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate
+    stops. A message without a reply counts as the empty reply does; after the author has left, as the reply
+    that drove them off. Heuristics see neither false claims nor bad taste: read replies before you believe
+    the numbers.
 
     A reply to a follow-up is scored against the tweet and the follow-up together. A reply that nearly repeats
     an earlier one of the same episode closes the gate `repeated` and counts as silence.
 
     | in `info` | meaning |
     |---|---|
-    | `reward_terms` | at the end: `task`, the reward; each part of the reward by name, mean over the messages |
-    | `replies` | every turn: the replies so far with `text`, `total`, `parts` and `gate` (`None`: none closed) |
-    | `success` | at the end: every message was replied to, no gate closed, and every total is at least 0.7 |
+    | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
+    | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
+    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
 
     The totals are for comparing replies to the same tweet; 0.7 is a line drawn so that no scripted exploit
     crosses it, not a measure of wit.
 
     ## Starting state
 
-    A row of the split, drawn from `reset(seed=…)` alone. `info["task"]["id"]` ends with the row's line number.
+    A row of the split, drawn from `reset(seed=…)` alone. `info["task"]["id"]` ends with the row's line
+    number.
 
     ## Episode end
 
@@ -80,8 +82,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
 
     | name | default | meaning |
     |---|---|---|
-    | `data` | `None` | path of a JSONL or CSV file of tweets; `None` plays those that come with the package |
-    | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, and all of their messages |
+    | `data` | `None` | path of a JSONL or CSV file of tweets; `None`: those that come with the package |
+    | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
     | `preset` | `robust` | preset of the reward: `robust` or `classic` |
     | `reward` | `None` | what scores replies instead: an object with `score(tweet, replies)`; see below |
@@ -91,8 +93,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     The file has one tweet a row: `tweet`, and if known `reply` (a good one), `author`, `engagement`, `topic`,
     `emotion`, `thread` and `split`; docs/tweet_data.md has the details. Bad rows are reported together with
     their line numbers before anything is played. Rows without `split` go by their author, a fifth of them to
-    `test`; `scripts/split_data.py` splits a file with more care. The file is read row by row: in memory are 24
-    bytes a row.
+    `test`; `scripts/split_data.py` splits a file with more care. The file is read row by row: in memory are
+    24 bytes a row.
 
     A `reward` of your own has `score(tweet, replies)`, which returns for each reply an object with `total` (a
     finite number), `parts` (name to number) and `gate` (`None` or a name):
@@ -161,7 +163,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         return "Answer with the reply alone, at most 280 characters: <answer>…</answer>"
 
     def hear(self, answer: str) -> str | None:
-        """Score a reply; return what the author writes back, ``None`` if that was the last or they have left."""
+        """Score a reply; return what the author writes back, ``None`` at the end or if they have left."""
         self.workspace.answer(answer)
         if self.workspace.over:
             return None

@@ -178,7 +178,7 @@ def _engagement(row: Mapping[str, Any]) -> float | None:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
         raise DatasetError(
-            f"field 'engagement' must be a number of at least 0, got {value!r:.60}; correct it or leave it out"
+            f"field 'engagement' must be a number of at least 0, got {value!r:.60}; or leave it out"
         )
     return number
 

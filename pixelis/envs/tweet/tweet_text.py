@@ -17,8 +17,8 @@ def normalised_text(text: str) -> str:
     """Return what is left of a text when nothing counts but its words.
 
     NFKC, case folded; addresses, a leading ``RT @name:`` or list of mentions, invisible characters and
-    punctuation are left out; words are separated by one space. A text without any word (emoji alone) keeps its
-    signs. Lone surrogates count as ``?``.
+    punctuation are left out; words are separated by one space. A text without any word (emoji alone) keeps
+    its signs. Lone surrogates count as ``?``.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
