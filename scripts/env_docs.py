@@ -62,22 +62,31 @@ def baselines(document: dict) -> str:
     """Return measured scores as a table: a policy a row, a difficulty a column."""
     rows = document["rows"]
     levels = sorted({row["difficulty"] for row in rows})
-    share = {(row["policy"], row["difficulty"]): row["successes"] / row["episodes"] for row in rows}
+    cell_of = {(row["policy"], row["difficulty"]): score_cell(row) for row in rows}
+    reader = f", reader `{document['reader']}`" if document["reader"] else ""
+    graded = "; their mean reward in brackets" if any("(" in cell for cell in cell_of.values()) else ""
     counts = sorted({row["episodes"] for row in rows})
     played = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     lines = [
         "## Baselines",
         "",
-        f"Success of the scripted policies in {played} episodes each "
-        f"(split `{document['split']}`, reader `{document['reader']}`).",
+        f"Success of the scripted policies in {played} episodes each{graded} "
+        f"(split `{document['split']}`{reader}).",
         "",
         f"| policy | {' | '.join(f'difficulty {level}' for level in levels)} |",
         f"|---|{'---|' * len(levels)}",
     ]
     for policy in dict.fromkeys(row["policy"] for row in rows):
-        cells = (f"{share[policy, level]:.3f}" if (policy, level) in share else "–" for level in levels)
+        cells = (cell_of.get((policy, level), "–") for level in levels)
         lines.append(f"| `{policy}` | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def score_cell(row: dict) -> str:
+    """Return a row's share of successes, with its mean reward where the two are not the same."""
+    share = row["successes"] / row["episodes"]
+    reward = row.get("reward", share)
+    return f"{share:.3f}" if abs(reward - share) < 1e-6 else f"{share:.3f} ({reward:.2f})"
 
 
 def main() -> int:

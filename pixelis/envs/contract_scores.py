@@ -20,7 +20,7 @@ BLIND = "blind"
 """Of an environment without tools, where nobody can do without them: the policy that does not read the
 task."""
 
-MOST_UNEARNED = 0.5
+MOST_UNEARNED = 2 / 3
 """Share of the oracle's mean reward that a policy which must fail may earn."""
 
 
@@ -92,7 +92,7 @@ def floors_hold(subject: Subject) -> Finding:
 
     An environment without tools ships a ``blind`` policy in the place of a tool-free one. The floor is one of
     success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
-    whether it counts as success. So whoever must fail may earn half of what the oracle does, or what chance
+    whether it counts as success. So whoever must fail may earn two thirds of what the oracle does, or what chance
     gives if that is more.
     """
     env = subject.tool_env()

@@ -47,7 +47,7 @@ class _Lines:
         if self._record_bytes > MAX_LINE_BYTES:
             raise DatasetError(
                 f"line {self.number}: expected at most {MAX_LINE_BYTES:,} bytes a row, got more; "
-                "a quotation mark before it may never be closed"
+                "is a quotation mark never closed?"
             )
         try:
             return line.removeprefix(_BOM).decode("utf-8")
@@ -93,7 +93,8 @@ def _next_record(lines: _Lines, file: BinaryIO) -> CsvRecord | None:
         cells = next(csv.reader(lines, strict=True), None)
     except csv.Error as error:
         raise DatasetError(
-            f"line {number}: expected CSV, got a row that is none ({error}); correct it"
+            f"line {number}: expected CSV, got a row that is none ({error}); "
+            "is a quotation mark never closed?"
         ) from None
     return None if cells is None else CsvRecord(number, offset, tuple(cells))
 
