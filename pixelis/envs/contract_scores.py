@@ -92,8 +92,8 @@ def floors_hold(subject: Subject) -> Finding:
 
     An environment without tools ships a ``blind`` policy in the place of a tool-free one. The floor is one of
     success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
-    whether it counts as success. So whoever must fail may earn two thirds of what the oracle does, or what chance
-    gives if that is more.
+    whether it counts as success. So whoever must fail may earn two thirds of the oracle's mean, or what
+    chance gives if that is more.
     """
     env = subject.tool_env()
     names = [name for name in env.policies() if must_fail(name)]

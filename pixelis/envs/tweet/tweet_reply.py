@@ -21,6 +21,9 @@ from pixelis.errors import ConfigError, RewardError, TaskError, suggest
 MODES = ("single", "thread")
 GOOD_REPLY = 0.7
 """Least total of every reply of a successful episode, in the reward's range."""
+BLIND_SUCCESS = 0.12
+"""Success of the better of two replies that do not look at the tweet, one fixed reply and a good reply to another
+tweet, over the 360 tweets of the package; docs/envs/tweet_reply.md has the table."""
 _TURNS = {"single": 2, "thread": 8}
 
 
@@ -65,8 +68,11 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
 
-    The totals are for comparing replies to the same tweet; 0.7 is a line drawn so that no scripted exploit
-    crosses it, not a measure of wit.
+    The totals are for comparing replies to the same tweet; 0.7 is a line between the good replies of the data
+    and most attempts at unearned reward, not a measure of wit. What is known to cross it (see Baselines): about
+    one in ten replies that fit by luck, and more often a stock sentence around a long word of the tweet
+    (`slot_template`). One reply to one tweet does not show that it is given to all; compare the replies of a
+    batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
 
     ## Starting state
 
@@ -170,6 +176,10 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         assert self.task is not None  # step() has checked it
         message = self.workspace.messages[len(self.workspace.replies)]
         return f"The author{by(row_of_task(self.task).author)} writes back:\n{message}\n{self.instructions}"
+
+    def chance(self, difficulty: int) -> float:
+        """Return the success rate, 0-1, of replies that do not look at the tweet: some fit by luck."""
+        return BLIND_SUCCESS
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the floors, the oracle, the blind baseline and the exploits of this environment."""
