@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -158,6 +159,6 @@ def deal(groups: Sequence[Sequence[int]], strata: Sequence[str], settings: Split
     return parts
 
 
-def row_for_part(row: TweetRow, part: int) -> dict[str, object]:
+def row_for_part(row: TweetRow, part: int) -> dict[str, Any]:
     """Return the row as it is written: what is held out is of the split ``test``, all else ``train``."""
     return row.to_json() | {"split": "test" if PARTS[part] == "held_out" else "train"}

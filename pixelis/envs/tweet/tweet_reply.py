@@ -22,8 +22,8 @@ MODES = ("single", "thread")
 GOOD_REPLY = 0.7
 """Least total of every reply of a successful episode, in the reward's range."""
 BLIND_SUCCESS = 0.12
-"""Success of the better of two replies that do not look at the tweet, one fixed reply and a good reply to another
-tweet, over the 360 tweets of the package; docs/envs/tweet_reply.md has the table."""
+"""Success, over the package's tweets, of the better of two replies that do not look at the tweet: one fixed
+reply, and a good reply to a tweet of another topic."""
 _TURNS = {"single": 2, "thread": 8}
 
 
@@ -69,8 +69,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
 
     The totals are for comparing replies to the same tweet; 0.7 is a line between the good replies of the data
-    and most attempts at unearned reward, not a measure of wit. What is known to cross it (see Baselines): about
-    one in ten replies that fit by luck, and more often a stock sentence around a long word of the tweet
+    and most attempts at unearned reward, not a measure of wit. What is known to cross it (see Baselines):
+    about one in ten replies that fit by luck, and more often a stock sentence around a long word of the tweet
     (`slot_template`). One reply to one tweet does not show that it is given to all; compare the replies of a
     batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
 

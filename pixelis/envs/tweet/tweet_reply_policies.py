@@ -146,8 +146,8 @@ def _slot(tweet: str, rng: np.random.Generator) -> str:
 def tweet_reply_policies(mode: str) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
     """Return the policies of a mode by name; to give one reply twice needs a thread.
 
-    ``slot_template`` is a baseline, not an exploit that must fail: a stock sentence around a word of the tweet is
-    a poor reply, and no rule tells it from a plain one.
+    ``slot_template`` is a baseline, not an exploit that must fail: a stock sentence around a word of the
+    tweet is a poor reply, and no rule tells it from a plain one.
     """
 
     def always(say: Callable[[str, np.random.Generator], str]) -> Callable[[ToolEnv[Any]], Policy]:

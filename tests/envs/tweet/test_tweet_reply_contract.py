@@ -17,7 +17,7 @@ class TestTweetReply(EnvContractTests):
 
 
 class TestTweetReplyThreads(EnvContractTests):
-    seeds = range(6)
+    seeds = range(4)
 
     def make_env(self, **keywords):
         return TweetReplyEnv(mode="thread", **keywords)
