@@ -5,7 +5,6 @@ from __future__ import annotations
 import gymnasium as gym
 import pytest
 
-from pixelis.envs.contract_scores import must_fail, score
 from pixelis.envs.contract_tests import EnvContractTests
 from pixelis.envs.tweet.tweet_reply import TweetReplyEnv
 from pixelis.envs.tweet.tweet_reply_policies import answer
@@ -37,13 +36,6 @@ def test_the_reward_and_its_parts_are_in_info():
     assert {"relevance", "length", "engagement"} <= set(terms)
     assert 0 < reward <= 1
     assert info["success"]
-
-
-def test_every_exploit_but_the_borrowed_reply_is_far_below_the_oracle(env):
-    oracle = score(env, "oracle", range(8)).reward
-    for name in filter(must_fail, env.policies()):
-        if name != "exploit_borrowed_reply":
-            assert score(env, name, range(8)).reward < 0.67 * oracle, name
 
 
 @pytest.mark.parametrize(
