@@ -39,9 +39,11 @@ def page(entry: EnvEntry) -> str:
     scores = path.with_name(f"{path.stem}_baselines.json")
     parts = [source, f"# {entry.id}", text]
     if scores.exists():
-        parts.append(baselines(json.loads(scores.read_text(encoding="utf-8"))))
+        document = json.loads(scores.read_text(encoding="utf-8"))
+        split = "" if document["split"] == "test" else f"--split {document['split']} "
+        parts.append(baselines(document))
         parts.append(
-            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} "
+            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} {split}"
             f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
         )
     return "\n\n".join(parts) + "\n"
