@@ -1,4 +1,4 @@
-"""Measure every scripted policy of a pixel environment at every difficulty; print a table, write JSON.
+"""Measure every scripted policy of an environment at every difficulty; print a table, write JSON.
 
 Usage: python benchmarks/env_baselines.py [--env ID] [--episodes 500] [--processes 2] [--output FILE]
 
@@ -10,6 +10,8 @@ The numbers on an environment's page come from
 from __future__ import annotations
 
 import argparse
+import importlib
+import inspect
 import itertools
 import json
 import math
@@ -74,6 +76,14 @@ def open_env(env_id: str, **keywords: Any) -> ToolEnv[Any]:
     return env
 
 
+def reader_keyword(env_id: str, reader: str) -> dict[str, str]:
+    """Return the keyword that chooses the reader, empty for an environment that reads no pixels."""
+    entry = next(entry for entry in ENVIRONMENTS if entry.id == env_id)
+    module, _, name = entry.entry_point.partition(":")
+    parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters
+    return {"reader": reader} if "reader" in parameters else {}
+
+
 def play_chunk(policy: str, keywords: dict[str, Any], seeds: range) -> list[list[float]]:
     """Play seeds; return success, reward and turns of each."""
     env = open_env(**keywords)
@@ -92,7 +102,10 @@ def chunks(episodes: int) -> Iterator[range]:
 
 def measure(options: argparse.Namespace) -> list[Row]:
     """Play all policies at all difficulties and print each row when it is there."""
-    rows, keywords = [], {"env_id": options.env, "split": options.split, "reader": options.reader}
+    rows, keywords = (
+        [],
+        {"env_id": options.env, "split": options.split, **reader_keyword(options.env, options.reader)},
+    )
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
         for policy, difficulty in itertools.product(options.policies, options.difficulties):
@@ -147,7 +160,7 @@ def main() -> None:
     parser.add_argument("--reader", choices=("ocr", "truth"), default="ocr")
     parser.add_argument("--output", type=Path, help="JSON file to write or add to")
     options = parser.parse_args()
-    env = open_env(options.env, reader="truth")
+    env = open_env(options.env, **reader_keyword(options.env, "truth"))
     options.policies = options.policies or list(env.policies())
     options.difficulties = options.difficulties or list(env.source.difficulties)
     print(f"{'policy':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
@@ -156,7 +169,8 @@ def main() -> None:
     finding = verdict(rows, env)
     print(f"{time.perf_counter() - start:.0f} s. {'ok' if finding.ok else 'FAIL'}: {finding.measured}")
     if options.output:
-        save(options.output, {"split": options.split, "reader": options.reader}, rows)
+        reader = reader_keyword(options.env, options.reader).get("reader")
+        save(options.output, {"split": options.split, "reader": reader}, rows)
 
 
 def save(path: Path, settings: dict[str, Any], rows: Sequence[Row]) -> None:

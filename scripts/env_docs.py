@@ -39,9 +39,11 @@ def page(entry: EnvEntry) -> str:
     scores = path.with_name(f"{path.stem}_baselines.json")
     parts = [source, f"# {entry.id}", text]
     if scores.exists():
-        parts.append(baselines(json.loads(scores.read_text(encoding="utf-8"))))
+        document = json.loads(scores.read_text(encoding="utf-8"))
+        split = "" if document["split"] == "test" else f"--split {document['split']} "
+        parts.append(baselines(document))
         parts.append(
-            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} "
+            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} {split}"
             f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
         )
     return "\n\n".join(parts) + "\n"
@@ -62,22 +64,31 @@ def baselines(document: dict) -> str:
     """Return measured scores as a table: a policy a row, a difficulty a column."""
     rows = document["rows"]
     levels = sorted({row["difficulty"] for row in rows})
-    share = {(row["policy"], row["difficulty"]): row["successes"] / row["episodes"] for row in rows}
+    cell_of = {(row["policy"], row["difficulty"]): score_cell(row) for row in rows}
+    reader = f", reader `{document['reader']}`" if document["reader"] else ""
+    graded = "; their mean reward in brackets" if any("(" in cell for cell in cell_of.values()) else ""
     counts = sorted({row["episodes"] for row in rows})
     played = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     lines = [
         "## Baselines",
         "",
-        f"Success of the scripted policies in {played} episodes each "
-        f"(split `{document['split']}`, reader `{document['reader']}`).",
+        f"Success of the scripted policies in {played} episodes each{graded} "
+        f"(split `{document['split']}`{reader}).",
         "",
         f"| policy | {' | '.join(f'difficulty {level}' for level in levels)} |",
         f"|---|{'---|' * len(levels)}",
     ]
     for policy in dict.fromkeys(row["policy"] for row in rows):
-        cells = (f"{share[policy, level]:.3f}" if (policy, level) in share else "–" for level in levels)
+        cells = (cell_of.get((policy, level), "–") for level in levels)
         lines.append(f"| `{policy}` | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def score_cell(row: dict) -> str:
+    """Return a row's share of successes, with its mean reward where the two are not the same."""
+    share = row["successes"] / row["episodes"]
+    reward = row.get("reward", share)
+    return f"{share:.3f}" if abs(reward - share) < 1e-6 else f"{share:.3f} ({reward:.2f})"
 
 
 def main() -> int:

@@ -31,6 +31,8 @@ _FUNCTION_OPEN = re.compile(r"<function=([A-Za-z0-9_.-]{1,64})>")
 _PARAMETER_OPEN = re.compile(r"<parameter=([A-Za-z0-9_.-]{1,64})>")
 
 CALL_HELP = 'Write <tool_call>{"name": "TOOL", "arguments": {…}}</tool_call> or <answer>…</answer>.'
+ANSWER_HELP = "No answer. Write <answer>…</answer>."
+"""For environments without tools."""
 
 
 @dataclass(frozen=True)

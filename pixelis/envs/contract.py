@@ -241,7 +241,10 @@ def only_text_is_an_action(subject: Subject) -> Finding:
 
 
 def the_end(subject: Subject) -> Finding:
-    """Silence is truncated at ``max_turns``, an answer terminates; then ``step`` raises ``ResetNeeded``."""
+    """Silence is truncated at ``max_turns``, answers terminate; then ``step`` raises ``ResetNeeded``.
+
+    Where an answer is answered (a conversation), more of them must come to an end before ``max_turns``.
+    """
     env = subject.tool_env()
     wrong = []
     if not _raises(gym.error.ResetNeeded, lambda: env.step("")):
@@ -253,9 +256,9 @@ def the_end(subject: Subject) -> Finding:
         wrong.append("silence has no success=False at the end")
     if not _raises(gym.error.ResetNeeded, lambda: env.step("")):
         wrong.append("step after truncation does not raise ResetNeeded")
-    answered = play_turns(env, ["<answer>?</answer>"], 0)[-1]
+    answered = play_turns(env, itertools.repeat("<answer>?</answer>"), 0)[-1]
     if not answered[2] or answered[3] or not _raises(gym.error.ResetNeeded, lambda: env.step("")):
-        wrong.append("an answer does not terminate the episode")
+        wrong.append("answers do not terminate the episode")
     measured = "; ".join(wrong) or f"truncated at {env.max_turns}, terminated by an answer"
     return Finding("the_end", not wrong, measured, "leave step() to ToolEnv")
 

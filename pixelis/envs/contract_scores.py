@@ -16,6 +16,12 @@ from pixelis.envs.tool_env import ToolEnv
 
 FLOORS = ("nothing", "random")
 TOOL_FREE = ("tool_free", "overview_only")
+BLIND = "blind"
+"""Of an environment without tools, where nobody can do without them: the policy that does not read the
+task."""
+
+MOST_UNEARNED = 2 / 3
+"""Share of the oracle's mean reward that a policy which must fail may earn."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ def score(env: ToolEnv[Any], policy: str, seeds: Sequence[int], **options: Any) 
 
 def must_fail(policy: str) -> bool:
     """Return whether a policy of this name must stay at the floor."""
-    return policy in FLOORS + TOOL_FREE or policy.startswith("exploit_")
+    return policy in (*FLOORS, *TOOL_FREE, BLIND) or policy.startswith("exploit_")
 
 
 def oracle_succeeds(subject: Subject) -> Finding:
@@ -82,12 +88,19 @@ def oracle_succeeds(subject: Subject) -> Finding:
 
 
 def floors_hold(subject: Subject) -> Finding:
-    """Silence, chance, a tool-free policy and every exploit are shipped, and stay at the floor."""
+    """Silence, chance, a tool-free policy and every exploit are shipped, and stay at the floor.
+
+    An environment without tools ships a ``blind`` policy in the place of a tool-free one. The floor is one of
+    success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
+    whether it counts as success. So whoever must fail may earn two thirds of the oracle's mean, or what
+    chance gives if that is more.
+    """
     env = subject.tool_env()
     names = [name for name in env.policies() if must_fail(name)]
     missing = [name for name in FLOORS if name not in names]
-    if not set(names) & set(TOOL_FREE):
-        missing.append(" or ".join(TOOL_FREE))
+    needed = TOOL_FREE if env.toolset.tools else (BLIND,)
+    if not set(names) & set(needed):
+        missing.append(" or ".join(needed))
     if not any(name.startswith("exploit_") for name in names):
         missing.append("exploit_*")
     scores = [score(env, name, subject.seeds) for name in names]
@@ -99,7 +112,13 @@ def floors_hold(subject: Subject) -> Finding:
     allowed = greatest_floor(env.chance(env.difficulty), len(subject.seeds), subject.floor)
     above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else allowed)]
     remedy = f"{', '.join(above)} above {allowed:.3g}: make the tool needed, the verifier stricter"
-    return Finding("floors_hold", not above, measured, remedy)
+    if above:
+        return Finding("floors_hold", False, measured, remedy)
+    most = max(MOST_UNEARNED, allowed) * score(env, "oracle", subject.seeds).reward
+    paid = [f"{one.policy} {one.reward:.2f}" for one in scores if one.reward > most]
+    if paid:
+        measured = f"mean rewards {', '.join(paid)}, more than {most:.2f}"
+    return Finding("floors_hold", not paid, measured, "pay less for what is not the task")
 
 
 def greatest_floor(chance: float, episodes: int, floor: float) -> float:

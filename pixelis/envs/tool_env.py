@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pixelis.envs.actions import CALL_HELP, MAX_ACTION_LENGTH, BadCall, ToolCall, parse_action
+from pixelis.envs.actions import ANSWER_HELP, CALL_HELP, MAX_ACTION_LENGTH, BadCall, ToolCall, parse_action
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
@@ -56,8 +56,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     """An environment in which one action is one whole assistant turn.
 
     Each step parses the turn, runs its calls in document order and returns what they said. An answer ends the
-    episode and is judged by the verifier. Bad calls are observations; each turn, good or bad, counts towards
-    ``max_turns``.
+    episode (or is followed by what ``hear`` returns) and is judged by the verifier. Bad calls are
+    observations; each turn, good or bad, counts towards ``max_turns``.
 
     Subclasses pass the three parts to ``__init__`` and may override ``observe_image`` (environments with
     pictures), ``render`` and ``policies``.
@@ -155,20 +155,20 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         parsed = parse_action(action)
         results = [self._run(call) for call in parsed.calls]
         if not results and parsed.answer is None:
-            results.append(
-                ToolResult("", False, f"No tool call and no answer. {CALL_HELP}", error_code="no_action")
-            )
+            what = f"No tool call and no answer. {CALL_HELP}" if self.toolset.tools else ANSWER_HELP
+            results.append(ToolResult("", False, what, error_code="no_action"))
         self.results.extend(results)
         self.turn += 1
         self.answer = parsed.answer
-        terminated = parsed.answer is not None
+        said_back = None if parsed.answer is None else self.hear(parsed.answer)
+        terminated = parsed.answer is not None and said_back is None
         truncated = not terminated and self.turn >= self.max_turns
         info = self._info(results)
         info["view_changed"] = self._view_key() != view_before
         reward = self._end(info) if terminated or truncated else 0.0
         if self.render_mode == "human":
             self.render()
-        text = "\n".join(result.text for result in results)
+        text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
         return self._observation(text), reward, terminated, truncated, info
 
     # ------------------------------------------------------------------ for subclasses
@@ -180,6 +180,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     def observe_image(self) -> np.ndarray | None:
         """Return the current picture, uint8 ``(V, V, 3)``, or ``None`` in an environment of text alone."""
+        return None
+
+    def hear(self, answer: str) -> str | None:
+        """Take note of an answer; return what is said back if the episode goes on, ``None`` if it has ended.
+
+        Environments in which one answer is not the end (a conversation) override it.
+        """
         return None
 
     def chance(self, difficulty: int) -> float:

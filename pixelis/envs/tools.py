@@ -142,7 +142,8 @@ class Toolset(Generic[W]):
         """Carry out one call; every refusal is a result, no arguments make it raise."""
         tool = self.tools.get(name)
         if tool is None:
-            text = f"There is no tool {name[:40]!r}.{suggest(name[:40], self.tools)}"
+            known = suggest(name[:40], self.tools) if self.tools else " There are none here; give an answer."
+            text = f"There is no tool {name[:40]!r}.{known}"
             return ToolResult(name[:64], False, text, error_code="unknown_tool", arguments=arguments)
         problem = best_match(tool.validator.iter_errors(dict(arguments)))
         if problem is not None:

@@ -64,6 +64,13 @@ def test_the_table_of_scores_by_hand(env_docs):
     ]
 
 
+def test_rewards_with_degrees_stand_beside_the_success(env_docs):
+    row = {"policy": "oracle", "difficulty": 0, "episodes": 4, "successes": 3, "reward": 0.876}
+    table = env_docs.baselines({"split": "test", "reader": None, "rows": [row]}).splitlines()
+    assert "4 episodes each; their mean reward in brackets (split `test`)." in table[2]
+    assert table[-1] == "| `oracle` | 0.750 (0.88) |"
+
+
 def test_check_finds_a_stale_page(env_docs, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(env_docs, "FOLDER", tmp_path)
     monkeypatch.setattr(sys, "argv", ["env_docs.py", "--check"])

@@ -190,6 +190,30 @@ class SharedState(SecretEnv):
     tool = Tool("ASK", "Ask.", {}, lambda secret, arguments: ToolOutput(f"{secret} {next(COUNTER)}"))
 
 
+class NoTools(SecretEnv):
+    """Has no tools, and nobody who answers without reading."""
+
+    def __init__(self):
+        super().__init__()
+        self.toolset = Toolset([], lambda task: task.answer)
+
+
+class PaysForAnswers(SecretEnv):
+    """An exploit never succeeds, and earns nine tenths of the reward."""
+
+    @staticmethod
+    def verifier_function(task, answer, secret):
+        success = answer == task.answer
+        return Verdict(success, {"task": 1.0 if success else 0.9 * (answer is not None)})
+
+
+class Unending(SecretEnv):
+    """Says something back to every answer."""
+
+    def hear(self, answer):
+        return "And?"
+
+
 def with_source(source):
     return type(source.__name__, (SecretEnv,), {"source_type": source})
 
@@ -215,6 +239,9 @@ BROKEN = [
     (Generous, contract_scores.floors_hold),
     (NoExploits, contract_scores.floors_hold),
     (NoToolFree, contract_scores.floors_hold),
+    (NoTools, contract_scores.floors_hold),
+    (PaysForAnswers, contract_scores.floors_hold),
+    (Unending, contract.the_end),
     (SharedState, contract_scores.threads_equal_sync),
 ]
 

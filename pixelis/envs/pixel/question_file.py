@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from pixelis.envs.pixel.photo import open_photo
 from pixelis.envs.pixel.question_rows import QuestionRow, parse_row
+from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, read_lines
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import DatasetError, PixelisError
 
-MAX_LINE_BYTES = 1 << 20
-_SHOWN_ERRORS = 5
-
-
-class _Line(NamedTuple):
-    """A line that is not blank: its number from 1, where it begins, and its bytes."""
-
-    number: int
-    offset: int
-    text: bytes
+_state = partial(file_state, what="JSONL file of questions")
 
 
 class QuestionFile:
@@ -72,7 +62,7 @@ class QuestionFile:
         digests = {split: array("Q") for split in SPLITS}
         problems: list[str] = []
         seen = ""  # rows on one image often follow each other
-        for line in _lines(self.path):
+        for line in read_lines(self.path):
             try:
                 row = parse_row(line.text)
                 if row.image != seen:
@@ -80,7 +70,7 @@ class QuestionFile:
                     seen = row.image
             except PixelisError as error:
                 problems.append(f"line {line.number}: {error}")
-                if len(problems) == _SHOWN_ERRORS:
+                if len(problems) == SHOWN_ERRORS:
                     break
                 continue
             self._offsets[row.split].append(line.offset)
@@ -131,35 +121,3 @@ def load_questions(path: str | os.PathLike[str], *, check_images: bool = False) 
 @lru_cache(maxsize=4)
 def _load(path: Path, state: tuple[int, int], check_images: bool) -> QuestionFile:
     return QuestionFile(path, check_images=check_images)
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """Return what changes when a file does: its size and when it was written."""
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        raise DatasetError(
-            f"expected a JSONL file of questions at {path}, got nothing; correct the path"
-        ) from None
-    if not path.is_file():
-        raise DatasetError(f"expected a JSONL file of questions, got {path}, which is none; name the file")
-    return status.st_size, status.st_mtime_ns
-
-
-def _lines(path: Path) -> Iterator[_Line]:
-    """Yield the lines that are not blank; no line is held whole that is longer than ``MAX_LINE_BYTES``."""
-    try:
-        with path.open("rb") as file:
-            offset = number = 0
-            while text := file.readline(MAX_LINE_BYTES + 1):
-                number += 1
-                if len(text) > MAX_LINE_BYTES:
-                    raise DatasetError(
-                        f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes a row, got more; "
-                        "write one JSON object a line"
-                    )
-                if text.strip():
-                    yield _Line(number, offset, text)
-                offset += len(text)
-    except OSError as error:
-        raise DatasetError(f"cannot read {path} ({error}); check its permissions") from None

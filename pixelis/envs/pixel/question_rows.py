@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pixelis.envs.row_lines import json_value
 from pixelis.envs.spaces import clean_text
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import AnswerError, DatasetError, suggest
@@ -64,18 +65,7 @@ def parse_row(line: bytes) -> QuestionRow:
     Raises:
         DatasetError: what is wrong with it, without the line's number.
     """
-    try:
-        value = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError as error:
-        raise DatasetError(
-            f"expected UTF-8, got other bytes ({error.reason}); save the file as UTF-8"
-        ) from None
-    except (ValueError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
-        raise DatasetError(
-            f"expected one JSON object, got text that is none ({reason}); correct it"
-        ) from None
-    return row_of(value)
+    return row_of(json_value(line))
 
 
 def row_of(value: Any) -> QuestionRow:
@@ -119,10 +109,6 @@ def image_split(image: str) -> str:
 
 
 # ---------------------------------------------------------------------- fields
-
-
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _text(row: Mapping[str, Any], name: str, longest: int) -> str:

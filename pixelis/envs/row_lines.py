@@ -1,0 +1,83 @@
+"""Files with one row a line, of any length: their lines one at a time, and whether a file has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pixelis.errors import DatasetError
+
+MAX_LINE_BYTES = 1 << 20
+SHOWN_ERRORS = 5
+"""How many bad rows of a file are named before the rest is left unread."""
+
+
+class Line(NamedTuple):
+    """A line that is not blank: its number from 1, where it begins, and its bytes."""
+
+    number: int
+    offset: int
+    text: bytes
+
+
+def file_state(path: Path, what: str) -> tuple[int, int]:
+    """Return what changes when a file does: its size and when it was written.
+
+    Raises:
+        DatasetError: there is no file; ``what`` says in the message what was expected there.
+    """
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise DatasetError(f"expected a {what} at {path}, got nothing; correct the path") from None
+    if not path.is_file():
+        raise DatasetError(f"expected a {what}, got {path}, which is none; name the file")
+    return status.st_size, status.st_mtime_ns
+
+
+def read_lines(path: Path) -> Iterator[Line]:
+    """Yield the lines that are not blank; no line is held whole that is longer than ``MAX_LINE_BYTES``.
+
+    Raises:
+        DatasetError: a longer line, or a file that cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            offset = number = 0
+            while text := file.readline(MAX_LINE_BYTES + 1):
+                number += 1
+                if len(text) > MAX_LINE_BYTES:
+                    raise DatasetError(
+                        f"{path}, line {number}: expected at most {MAX_LINE_BYTES:,} bytes a row, got more; "
+                        "write one JSON object a line"
+                    )
+                if text.strip():
+                    yield Line(number, offset, text)
+                offset += len(text)
+    except OSError as error:
+        raise DatasetError(f"cannot read {path} ({error}); check its permissions") from None
+
+
+def json_value(line: bytes) -> Any:
+    """Return the JSON value of a line in UTF-8, with or without a byte order mark.
+
+    Raises:
+        DatasetError: what is wrong with it, without the line's number. NaN and infinities are no JSON.
+    """
+    try:
+        return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise DatasetError(
+            f"expected UTF-8, got other bytes ({error.reason}); save the file as UTF-8"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:120]
+        raise DatasetError(
+            f"expected one JSON object, got text that is none ({reason}); correct it"
+        ) from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,1 @@
+"""Environments in which a model replies to tweets, their data and the split of data for training."""

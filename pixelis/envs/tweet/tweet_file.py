@@ -1,0 +1,168 @@
+"""A JSONL or CSV file of tweets, of any length: an index is kept in memory, never the rows."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, json_value, read_lines
+from pixelis.envs.tasks import SPLITS
+from pixelis.envs.tweet.csv_records import check_header, csv_records, read_record, row_of_cells
+from pixelis.envs.tweet.tweet_rows import TweetRow, parse_tweet, tweet_row
+from pixelis.errors import DatasetError
+
+_state = partial(file_state, what="JSONL or CSV file of tweets")
+
+
+class TweetFile:
+    """The rows of a file by split, read one at a time when asked for; 24 bytes of memory a row.
+
+    A name that ends in ``.csv`` means CSV with a header, any other JSONL. A byte order mark is fine in both.
+
+    Args:
+        path: the file.
+        threads_only: leave out the rows in which the author does not write back.
+        splits_apart: refuse a file that has a tweet of the same normalised text in both splits.
+
+    Raises:
+        DatasetError: the file cannot be read, has no rows, bad rows (the first five are named by line), or
+            the
+            same tweet in both splits.
+    """
+
+    def __init__(self, path: Path, *, threads_only: bool = False, splits_apart: bool = True) -> None:
+        self.path, self.threads_only, self.splits_apart = path, threads_only, splits_apart
+        self._state = _state(path)
+        self._columns: tuple[str, ...] = ()
+        self._offsets, self._numbers = array("q"), array("q")
+        self._rows_of = {split: array("q") for split in SPLITS}
+        self._index()
+
+    def __len__(self) -> int:
+        """Return how many rows the file has, those of ``threads_only`` and not."""
+        return len(self._offsets)
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether the file is read as CSV."""
+        return self.path.suffix.casefold() == ".csv"
+
+    def count(self, split: str) -> int:
+        """Return how many rows a split has."""
+        return len(self._rows_of[split])
+
+    def read(self, split: str, index: int) -> tuple[int, TweetRow]:
+        """Return the line number and the content of a split's row, straight from the file.
+
+        Raises:
+            DatasetError: the file is no longer what it was when it was opened.
+            OSError: it cannot be read, for example because a network drive is away.
+        """
+        item = self._rows_of[split][index]
+        return self._numbers[item], self.at(item)
+
+    def at(self, item: int) -> TweetRow:
+        """Return the file's row number ``item``, counted from 0; raises as ``read`` does."""
+        if _state(self.path) != self._state:
+            raise DatasetError(f"{self.path} has changed since it was opened; open it anew")
+        offset = self._offsets[item]
+        if self.is_csv:
+            return tweet_row(row_of_cells(self._columns, read_record(self.path, offset)))
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            return parse_tweet(file.readline(MAX_LINE_BYTES + 1))
+
+    def rows(self) -> Iterator[tuple[int, TweetRow]]:
+        """Yield line number and content of every row, in the file's order (see ``len``).
+
+        Raises:
+            DatasetError: a row is bad; the message names its line.
+        """
+        for number, _, value in self._values():
+            try:
+                yield number, tweet_row(value())
+            except DatasetError as error:
+                raise DatasetError(f"{self.path}, line {number}: {error}") from None
+
+    def _values(self) -> Iterator[tuple[int, int, Any]]:
+        """Yield line number, offset and a function that gives the JSON object of each row or raises."""
+        if not self.is_csv:
+            for line in read_lines(self.path):
+                yield line.number, line.offset, partial(json_value, line.text)
+            return
+        records = csv_records(self.path)
+        header = next(records, None)
+        if header is None:
+            return
+        try:
+            self._columns = check_header(header.cells)
+        except DatasetError as error:
+            raise DatasetError(f"{self.path}, line {header.number}: {error}") from None
+        for record in records:
+            yield record.number, record.offset, partial(row_of_cells, self._columns, record.cells)
+
+    def _index(self) -> None:
+        digests = {split: array("Q") for split in SPLITS}
+        problems: list[str] = []
+        for number, offset, value in self._values():
+            try:
+                row = tweet_row(value())
+            except DatasetError as error:
+                problems.append(f"line {number}: {error}")
+                if len(problems) == SHOWN_ERRORS:
+                    break
+                continue
+            digests[row.split].append(int.from_bytes(row.digest(), "big"))
+            if row.thread or not self.threads_only:
+                self._rows_of[row.split].append(len(self._offsets))
+            self._offsets.append(offset)
+            self._numbers.append(number)
+        if problems:
+            raise DatasetError("\n".join([f"{self.path} has bad rows:", *problems]))
+        if not self._offsets:
+            raise DatasetError(f"{self.path} has no rows; write one tweet a line")
+        if self.splits_apart:
+            self._check_splits(digests)
+
+    def _check_splits(self, digests: dict[str, array[int]]) -> None:
+        train, test = (np.frombuffer(digests[split], np.uint64) for split in SPLITS)
+        shared = np.intersect1d(train, test)
+        if not shared.size:
+            return
+        wanted, lines = int(shared[0]), {}
+        for number, row in self.rows():
+            if int.from_bytes(row.digest(), "big") == wanted:
+                lines.setdefault(row.split, number)
+        raise DatasetError(
+            f"{self.path}: lines {lines['train']} (train) and {lines['test']} (test) hold the same tweet; "
+            "train and test must not meet, so give both the same split, or let scripts/split_data.py do it"
+        )
+
+
+def load_tweets(path: str | os.PathLike[str], *, threads_only: bool = False) -> TweetFile:
+    """Return a file of tweets; environments in one process share the index while the file is unchanged.
+
+    Raises:
+        DatasetError: see ``TweetFile``.
+    """
+    try:
+        resolved = Path(path).resolve()
+        state = _state(resolved)
+    except (TypeError, ValueError, OSError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(
+            f"data must be the path of a JSONL or CSV file, got {path!r:.80} ({error})"
+        ) from None
+    return _load(resolved, state, bool(threads_only))
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, state: tuple[int, int], threads_only: bool) -> TweetFile:
+    return TweetFile(path, threads_only=threads_only)

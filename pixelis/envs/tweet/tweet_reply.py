@@ -1,0 +1,207 @@
+"""``Pixelis/TweetReply-v0``: reply to a tweet, once or in a thread with its author."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from pixelis.envs.policies import Policy
+from pixelis.envs.tasks import Task
+from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tools import Toolset
+from pixelis.envs.tweet.conversation import Conversation, ReplyReward
+from pixelis.envs.tweet.heuristic_reward import HeuristicReward
+from pixelis.envs.tweet.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.tweet_file import load_tweets
+from pixelis.envs.tweet.tweet_reply_policies import tweet_reply_policies
+from pixelis.envs.tweet.tweet_tasks import TweetTasks, by, row_of_task
+from pixelis.errors import ConfigError, RewardError, TaskError, suggest
+
+MODES = ("single", "thread")
+GOOD_REPLY = 0.7
+"""Least total of every reply of a successful episode, in the reward's range."""
+BLIND_SUCCESS = 0.12
+"""Success, over the package's tweets, of the better of two replies that do not look at the tweet: one fixed
+reply, and a good reply to a tweet of another topic."""
+_TURNS = {"single": 2, "thread": 8}
+
+
+class TweetReplyEnv(ToolEnv[Conversation]):
+    """Reply to a tweet, once or in a thread with its author.
+
+    ## Description
+
+    A tweet is shown; the reply is what stands in `<answer>…</answer>`. There are no tools: this environment
+    is about writing. With `mode="thread"` the author writes back and wants another reply. What the author
+    writes is a field of the data, so it is the same whatever was replied; a reply that closes a gate of the
+    reward (spam, an insult, the tweet itself, …) drives the author off and ends the episode.
+
+    Without a file, 360 invented tweets that come with the package are played, in English, each with a good
+    reply; 43 of them are threads with one or two follow-ups.
+
+    ## Action space
+
+    `Utf8Text(16384)`: one whole assistant turn. The first `<answer>…</answer>` in it is the reply, as it
+    stands: nothing is cleaned or filled in. A turn without one is answered with how to write it.
+
+    ## Observation space
+
+    | key | space | meaning |
+    |---|---|---|
+    | `text` | `Utf8Text(8192)` | at reset the tweet and its author; then what they write back, or a hint |
+
+    ## Rewards
+
+    At the end, the mean over the author's messages of what `pixelis.rewards.tweet.TweetReward` gives the
+    reply (preset `robust`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate
+    stops. A message without a reply counts as the empty reply does; after the author has left, as the reply
+    that drove them off. Heuristics see neither false claims nor bad taste: read replies before you believe
+    the numbers.
+
+    A reply to a follow-up is scored against the tweet and the follow-up together. A reply that nearly repeats
+    an earlier one of the same episode closes the gate `repeated` and counts as silence.
+
+    | in `info` | meaning |
+    |---|---|
+    | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
+    | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
+    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
+
+    The totals are for comparing replies to the same tweet; 0.7 is a line between the good replies of the data
+    and most attempts at unearned reward, not a measure of wit. What is known to cross it (see Baselines):
+    about one in ten replies that fit by luck, and more often a stock sentence around a long word of the tweet
+    (`slot_template`). One reply to one tweet does not show that it is given to all; compare the replies of a
+    batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
+
+    ## Starting state
+
+    A row of the split, drawn from `reset(seed=…)` alone. `info["task"]["id"]` ends with the row's line
+    number.
+
+    ## Episode end
+
+    * Termination: the last message was replied to, or a reply closed a gate.
+    * Truncation: `max_turns` turns.
+
+    ## Arguments
+
+    | name | default | meaning |
+    |---|---|---|
+    | `data` | `None` | path of a JSONL or CSV file of tweets; `None`: those that come with the package |
+    | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
+    | `split` | `train` | `train` or `test` |
+    | `preset` | `robust` | preset of the reward: `robust` or `classic` |
+    | `reward` | `None` | what scores replies instead: an object with `score(tweet, replies)`; see below |
+    | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
+    | `difficulty` | 0 | there is only one |
+
+    The file has one tweet a row: `tweet`, and if known `reply` (a good one), `author`, `engagement`, `topic`,
+    `emotion`, `thread` and `split`; docs/tweet_data.md has the details. Bad rows are reported together with
+    their line numbers before anything is played. Rows without `split` go by their author, a fifth of them to
+    `test`; `scripts/split_data.py` splits a file with more care. The file is read row by row: in memory are
+    24 bytes a row.
+
+    A `reward` of your own has `score(tweet, replies)`, which returns for each reply an object with `total` (a
+    finite number), `parts` (name to number) and `gate` (`None` or a name):
+
+    ```python
+    from types import SimpleNamespace
+
+    import gymnasium as gym
+
+    import pixelis
+
+
+    class Shortness:
+        def score(self, tweet, replies):
+            return [
+                SimpleNamespace(total=1 - len(reply) / 280, parts={}, gate=None if reply else "empty")
+                for reply in replies
+            ]
+
+
+    env = gym.make("Pixelis/TweetReply-v0", reward=Shortness())
+    observation, info = env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step(f"<answer>{'x' * 28}</answer>")
+    assert terminated and reward == 0.9
+    ```
+
+    ## Version history
+
+    * v0: first version.
+
+    ## Source
+
+    The task and the names and weights of the reward's parts are those of the reply generator of
+    github.com/Sohailm25/reply-guyd (Apache-2.0); gates, data, thread mode and code are our own.
+    """
+
+    def __init__(
+        self,
+        *,
+        data: str | os.PathLike[str] | None = None,
+        mode: str = "single",
+        split: str = "train",
+        preset: str = "robust",
+        reward: ReplyReward | None = None,
+        max_turns: int | None = None,
+        difficulty: int = 0,
+    ) -> None:
+        if mode not in MODES:
+            raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
+        self.mode = mode
+        self.reward: ReplyReward = HeuristicReward(preset) if reward is None else reward
+        tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=mode == "thread")
+        self.tweets = tweets
+        super().__init__(
+            source=TweetTasks(tweets, threads=mode == "thread"),
+            toolset=Toolset([], self._open),
+            verifier=judge,
+            max_turns=_TURNS[mode] if max_turns is None else max_turns,
+            difficulty=difficulty,
+            split=split,
+        )
+
+    @property
+    def instructions(self) -> str:
+        """How to reply."""
+        return "Answer with the reply alone, at most 280 characters: <answer>…</answer>"
+
+    def hear(self, answer: str) -> str | None:
+        """Score a reply; return what the author writes back, ``None`` at the end or if they have left."""
+        self.workspace.answer(answer)
+        if self.workspace.over:
+            return None
+        assert self.task is not None  # step() has checked it
+        message = self.workspace.messages[len(self.workspace.replies)]
+        return f"The author{by(row_of_task(self.task).author)} writes back:\n{message}\n{self.instructions}"
+
+    def chance(self, difficulty: int) -> float:
+        """Return the success rate, 0-1, of replies that do not look at the tweet: some fit by luck."""
+        return BLIND_SUCCESS
+
+    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+        """Return the floors, the oracle, the blind baseline and the exploits of this environment."""
+        return {**super().policies(), **tweet_reply_policies(self.mode)}
+
+    def _open(self, task: Task) -> Conversation:
+        row = row_of_task(task)
+        follow_ups = row.thread if self.mode == "thread" else ()
+        try:
+            return Conversation((row.tweet, *(one.tweet for one in follow_ups)), self.reward)
+        except RewardError as error:
+            raise TaskError(f"{task.id} cannot be played: {error}") from None
+
+    def _info(self, results: list[Any]) -> dict[str, Any]:
+        return {**super()._info(results), "replies": [one.to_json() for one in self.workspace.replies]}
+
+
+def judge(task: Task, answer: str | None, workspace: Conversation) -> Verdict:
+    """Return the mean over the messages of totals and parts; success needs every reply to be good."""
+    judged = workspace.judged()
+    names = {name: None for one in judged for name in one.parts}
+    terms = {name: sum(one.parts.get(name, 0.0) for one in judged) / len(judged) for name in names}
+    terms["task"] = sum(one.total for one in judged) / len(judged)
+    success = all(one.text is not None and one.gate is None and one.total >= GOOD_REPLY for one in judged)
+    return Verdict(success, terms)
