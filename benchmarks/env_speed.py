@@ -42,7 +42,7 @@ VECTORS = {"sync": gym.vector.SyncVectorEnv, "async": partial(gym.vector.AsyncVe
 ZOOM_IN = call("ZOOM", center=[0.5, 0.5], factor=4)
 
 Sample = tuple[str, float]
-"""What was done (``reset`` or the name of a tool; "" for an answer) and how long it took, in milliseconds."""
+"""What was done (``reset``, ``answer`` or the name of a tool) and how long it took, in milliseconds."""
 
 
 def open_env(env_id: str, difficulty: int | None = None) -> ToolEnv[Any]:
@@ -75,7 +75,7 @@ def play(env: ToolEnv[Any], seed: int, clock: Any) -> Iterator[Sample]:
             begun = clock()
             observation, _, *ends, info = env.step(action)
             names = [record["tool"] for record in info["tool_calls"]]
-            yield (names or [""])[0], 1000 * (clock() - begun)
+            yield (names or ["answer"])[0], 1000 * (clock() - begun)
             records += info["tool_calls"]
             texts.append(observation["text"])
             over = any(ends)
@@ -89,7 +89,7 @@ def measure(env_id: str, difficulty: int | None, episodes: int, clock: Any) -> d
         list(play(env, 2 * FIRST_SEED + seed, clock))
     samples = [sample for seed in range(episodes) for sample in play(env, FIRST_SEED + seed, clock)]
     observation, _ = env.reset(seed=0)
-    tools = {name: spread([ms for one, ms in samples if one == name]) for name, _ in samples if name}
+    tools = {name: spread([ms for one, ms in samples if one == name]) for name, _ in samples}
     size = sum(v.nbytes if isinstance(v, np.ndarray) else len(v.encode()) for v in observation.values())
     return {
         "reset": tools.pop("reset"),
@@ -142,7 +142,7 @@ def vector_speed(env_id: str) -> dict[str, float]:
 def markdown(found: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table: an environment a row; a value over its target is bold."""
     lines = [
-        "| environment | reset, ms (p99) | slowest other tool, ms (p99) | READ_TEXT, ms (p99) | steps/s "
+        "| environment | reset, ms (p99) | slowest other step, ms (p99) | READ_TEXT, ms (p99) | steps/s "
         "| MB an environment | bytes an observation |",
         "|---" * 7 + "|",
     ]
