@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -157,9 +158,11 @@ def measured(folder: Path) -> dict[str, float]:
         "training": float(success.mean()),
         "reached": float(reached[0] + 5) if len(reached) else float(len(rows)),
         "rapr_episodes": statistics.fmean(row["visual/episodes"] for row in last),
-        "rapr_calls": statistics.fmean(row["visual/calls"] for row in last),
         "calls": statistics.fmean(row["tools/per_episode"] for row in last),
     }
+    shares = [row["visual/calls"] for row in last if row["visual/calls"] is not None]  # none without calls
+    if shares:
+        found["rapr_calls"] = statistics.fmean(shares)
     hits = [row["rewards/curiosity/hit_rate"] for row in rows if "rewards/curiosity/hit_rate" in row]
     return found | ({"hit_rate": hits[-1]} if hits else {})
 
@@ -183,6 +186,10 @@ def markdown(result: Mapping[str, Any]) -> str:
     }
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for arm, runs in result["arms"].items():
+        runs = [
+            {**run, "reached": math.nan if run["reached"] >= result["steps"] else run["reached"]}
+            for run in runs
+        ]
         cells = [_cell([run[key] for run in runs if key in run], key) for key in columns.values()]
         lines.append(f"| {TITLES[arm]} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -191,6 +198,8 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _cell(values: Sequence[float], key: str) -> str:
     if not values:
         return "–"
+    if any(map(math.isnan, values)):
+        return "never" if all(map(math.isnan, values)) else "not always"
     digits = 0 if key == "reached" else 2 if key in ("calls", "hit_rate") else 3
     mean, low, high = statistics.fmean(values), min(values), max(values)
     return f"{mean:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
