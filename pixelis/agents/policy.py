@@ -78,7 +78,8 @@ class Policy:
 
         Args:
             model: a folder that ``save_pretrained`` wrote, a PEFT adapter folder (its base is loaded first),
-                a hub id, or ``pixelis-tiny`` for the model inside the package.
+                a hub id, or a name: ``pixelis-tiny`` for the model inside the package, ``smollm2`` for
+                SmolLM2-135M-Instruct (`pixelis.agents.smollm2`).
             device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
             dtype: ``float32``, ``bfloat16`` or ``float16``.
             lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.

@@ -16,6 +16,7 @@ from pixelis.agents.evaluate import Evaluation, evaluate
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.metrics import Row
+from pixelis.agents.named_models import CHOOSE, default_model
 from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
 from pixelis.agents.run_settings import AnyRunSettings, RunSettings
@@ -66,6 +67,13 @@ class Run(ABC, Generic[C, T]):
         return TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
 
     @classmethod
+    def choose_model(cls, config: Any, env: TaskEnv | None) -> Any:
+        """Return the settings with a model named in them; without an environment it is one that sees."""
+        if getattr(config, "model", None) != CHOOSE:
+            return config
+        return config.with_values(model=default_model(env is None or env.shows_images))
+
+    @classmethod
     def load_policy(cls, config: Any, adapter: Path | None) -> Any:
         """Return the policy of a new run, or of one that goes on with a checkpoint's adapter.
 
@@ -95,6 +103,7 @@ class Run(ABC, Generic[C, T]):
             PixelisError: the env, the data, the model or the folder cannot be had; see `pixelis.errors`.
         """
         env = cls.open_env(config)
+        config = cls.choose_model(config, env)
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         policy = cls.load_policy(config, None)
         material = cls.prepare(config, env, policy)
@@ -142,7 +151,7 @@ class Run(ABC, Generic[C, T]):
     def policy_notes(self) -> list[str]:
         """Return what the log should say of the policy."""
         way = "shared-prefix" if self.policy.shares_prefixes else "generic"
-        return [f"{type(self.policy.base).__name__} takes the {way} path"]
+        return [f"model {self.policy.base_name}: {type(self.policy.base).__name__} takes the {way} path"]
 
     def notes(self) -> list[str]:
         """Return what else the log should say when training begins."""

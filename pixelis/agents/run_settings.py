@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pixelis.agents.named_models import CHOOSE
 from pixelis.agents.options import option
 from pixelis.agents.settings import Settings
 
@@ -57,7 +58,11 @@ class AnyRunSettings(Settings):
 class RunSettings(AnyRunSettings):
     """What every training run of a language model has."""
 
-    model: str = option(MODEL, "pixelis-tiny", "pixelis-tiny, a model or adapter folder, or a hub id")
+    model: str = option(
+        MODEL,
+        CHOOSE,
+        "pixelis-tiny, smollm2, a model or adapter folder, a hub id; auto: smollm2 for text if it is there",
+    )
     dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
     lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
     lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
@@ -27,6 +27,7 @@ class TaskEnv:
         max_turns: longest episode in steps; 1 when the env does not say.
         has_splits: whether ``reset`` takes the option ``split``.
         draws: whether the env can render to an array.
+        shows_images: whether its observations hold pictures.
         policies: names of the scripted policies the env ships.
         timeout_seconds: longest time that making, resetting, stepping or closing an env may take; None for no
             limit.
@@ -38,6 +39,7 @@ class TaskEnv:
     max_turns: int = 1
     has_splits: bool = False
     draws: bool = False
+    shows_images: bool = False
     policies: tuple[str, ...] = ()
     timeout_seconds: float | None = None
 
@@ -104,6 +106,7 @@ class TaskEnv:
                 max_turns=int(turns),
                 has_splits=hasattr(inner, "split"),
                 draws="rgb_array" in env.metadata.get("render_modes", ()),
+                shows_images="image" in cast(gym.spaces.Dict, env.observation_space).spaces,
                 policies=scripted_names(env),
             )
         finally:

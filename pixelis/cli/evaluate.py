@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pixelis.agents.named_models import NAMED_MODELS
 from pixelis.agents.options import check_options, option
 from pixelis.agents.run_settings import MODEL, TASK
 from pixelis.cli import run_command
@@ -22,11 +23,10 @@ if TYPE_CHECKING:
     from pixelis.agents.task_env import TaskEnv
 
 PROGRAM = "evaluate_agent.py"
-TINY = "pixelis-tiny"
 DESCRIPTION = """\
 Play held-out tasks with one or more agents and print their success with a 95 % interval.
 An agent is a scripted policy of the env (oracle, random, nothing, ...), a run folder of train_agent.py,
-a model or adapter folder, a hub id, or pixelis-tiny."""
+a model or adapter folder, a hub id, pixelis-tiny or smollm2."""
 EXAMPLES = """\
 examples:
   evaluate_agent.py --agent oracle,random,nothing
@@ -85,7 +85,9 @@ def _evaluate(words: Sequence[str]) -> int:
     env = TaskEnv.open(settings.env, settings.env_kwargs, options)
     names = [name.strip() for name in settings.agent.split(",") if name.strip()]
     if not names:
-        raise ConfigError(f"--agent must name at least one agent.{suggest('', [*env.policies, TINY])}")
+        raise ConfigError(
+            f"--agent must name at least one agent.{suggest('', [*env.policies, *NAMED_MODELS])}"
+        )
     agents = [(name, _agent(name, env, settings)) for name in names]
     rows = oracle_gaps([row for name, agent in agents for row in _rows(name, agent, env, settings)])
     console = open_console()
@@ -114,8 +116,8 @@ def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | Sb3A
 
             return load_agent(name, env)
         source, _ = newest_adapter(name)
-    elif "/" not in name and name != TINY and not Path(name).exists():
-        known = [*env.policies, TINY]
+    elif "/" not in name and name not in NAMED_MODELS and not Path(name).exists():
+        known = [*env.policies, *NAMED_MODELS]
         raise ConfigError(
             f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
         )

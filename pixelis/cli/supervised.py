@@ -66,6 +66,7 @@ class Command:
             run = kind.resume(resume, config) if resume is not None else kind.start(config)
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
+                console.print(f"model: {run.config.model}", soft_wrap=True)
                 try:
                     return self._whole(run, console, interrupts)
                 except KeyboardInterrupt:

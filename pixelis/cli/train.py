@@ -140,6 +140,7 @@ def _train(words: Sequence[str]) -> int:
         run = kind.resume(resume, config) if resume is not None else kind.start(config)
         with run:
             console.print(f"run folder: {run.folder.path}", soft_wrap=True)
+            console.print(f"model: {run.config.model}", soft_wrap=True)
             try:
                 return _whole(run, console, interrupts)
             except KeyboardInterrupt:

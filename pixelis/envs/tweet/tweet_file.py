@@ -163,6 +163,21 @@ def load_tweets(path: str | os.PathLike[str], *, threads_only: bool = False) -> 
     return _load(resolved, state, bool(threads_only))
 
 
-@lru_cache(maxsize=4)
+def check_apart(training: TweetFile, held_out: TweetFile) -> None:
+    """Check that no tweet to train on is among those that are held out; texts are compared normalised.
+
+    Raises:
+        DatasetError: one is; its line is named.
+    """
+    apart = {row.digest(): number for number, row in held_out.rows() if row.split == "test"}
+    for number, row in training.rows():
+        if row.split == "train" and row.digest() in apart:
+            raise DatasetError(
+                f"{training.path}, line {number} is the tweet in line {apart[row.digest()]} of "
+                f"{held_out.path}, which is held out; let scripts/split_data.py make both files"
+            )
+
+
+@lru_cache(maxsize=8)
 def _load(path: Path, state: tuple[int, int], threads_only: bool) -> TweetFile:
     return TweetFile(path, threads_only=threads_only)

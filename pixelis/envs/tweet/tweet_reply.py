@@ -13,7 +13,7 @@ from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.conversation import Conversation, ReplyReward
 from pixelis.envs.tweet.heuristic_reward import HeuristicReward
 from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.tweet_file import load_tweets
+from pixelis.envs.tweet.tweet_file import check_apart, load_tweets
 from pixelis.envs.tweet.tweet_reply_policies import tweet_reply_policies
 from pixelis.envs.tweet.tweet_tasks import TweetTasks, by, row_of_task
 from pixelis.errors import ConfigError, RewardError, TaskError, suggest
@@ -89,6 +89,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | name | default | meaning |
     |---|---|---|
     | `data` | `None` | path of a JSONL or CSV file of tweets; `None`: those that come with the package |
+    | `held_out` | `None` | path of a second file; the split `test` is its rows of that split |
     | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
     | `preset` | `robust` | preset of the reward: `robust` or `classic` |
@@ -99,8 +100,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     The file has one tweet a row: `tweet`, and if known `reply` (a good one), `author`, `engagement`, `topic`,
     `emotion`, `thread` and `split`; docs/tweet_data.md has the details. Bad rows are reported together with
     their line numbers before anything is played. Rows without `split` go by their author, a fifth of them to
-    `test`; `scripts/split_data.py` splits a file with more care. The file is read row by row: in memory are
-    24 bytes a row.
+    `test`; `scripts/split_data.py` splits a file with more care, and `held_out` takes what it holds out. The
+    file is read row by row: in memory are 24 bytes a row.
 
     A `reward` of your own has `score(tweet, replies)`, which returns for each reply an object with `total` (a
     finite number), `parts` (name to number) and `gate` (`None` or a name):
@@ -141,6 +142,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         self,
         *,
         data: str | os.PathLike[str] | None = None,
+        held_out: str | os.PathLike[str] | None = None,
         mode: str = "single",
         split: str = "train",
         preset: str = "robust",
@@ -152,10 +154,13 @@ class TweetReplyEnv(ToolEnv[Conversation]):
             raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
         self.mode = mode
         self.reward: ReplyReward = HeuristicReward(preset) if reward is None else reward
-        tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=mode == "thread")
-        self.tweets = tweets
+        threads = mode == "thread"
+        self.tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=threads)
+        apart = None if held_out is None else load_tweets(held_out, threads_only=threads)
+        if apart is not None:
+            check_apart(self.tweets, apart)
         super().__init__(
-            source=TweetTasks(tweets, threads=mode == "thread"),
+            source=TweetTasks(self.tweets, apart, threads=threads),
             toolset=Toolset([], self._open),
             verifier=judge,
             max_turns=_TURNS[mode] if max_turns is None else max_turns,

@@ -19,14 +19,18 @@ class TweetTasks:
 
     Args:
         tweets: the file.
+        held_out: another file, whose rows of split ``test`` take the place of the first file's.
         threads: whether the author writes back, where the row says what; else every tweet stands alone.
     """
 
     family = FAMILY
     difficulties = range(1)
 
-    def __init__(self, tweets: TweetFile, *, threads: bool = False) -> None:
-        self.tweets, self.threads = tweets, threads
+    def __init__(
+        self, tweets: TweetFile, held_out: TweetFile | None = None, *, threads: bool = False
+    ) -> None:
+        self.files = {"train": tweets, "test": held_out or tweets}
+        self.threads = threads
 
     def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
         """Draw a row of a split.
@@ -34,14 +38,15 @@ class TweetTasks:
         Raises:
             TaskError: the split has no rows.
         """
-        count = self.tweets.count(split)
+        tweets = self.files[split]
+        count = tweets.count(split)
         if count == 0:
             kind = "threads" if self.threads else "rows"
             raise TaskError(
-                f'{self.tweets.path} has no {kind} of split {split!r}; give some rows "split": "{split}"'
+                f'{tweets.path} has no {kind} of split {split!r}; give some rows "split": "{split}"'
                 f"{' and a thread' if self.threads else ''}, or play the other split"
             )
-        line, row = self.tweets.read(split, int(rng.integers(count)))
+        line, row = tweets.read(split, int(rng.integers(count)))
         return task_of_row(row if self.threads else replace(row, thread=()), line)
 
 

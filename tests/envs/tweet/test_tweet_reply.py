@@ -238,3 +238,25 @@ def test_wrong_arguments_are_one_clear_error(keywords, error, words):
 def test_a_task_that_is_no_tweet_is_refused(data):
     with pytest.raises(TaskError, match="no tweet to reply to"):
         start(task={"question": "?", "answer": "", "data": data})
+
+
+def write_rows(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_what_is_held_out_comes_from_its_own_file(tmp_path):
+    training = write_rows(tmp_path / "grpo.jsonl", [{"tweet": f"Rain again, day {day}."} for day in range(9)])
+    apart = write_rows(tmp_path / "held_out.jsonl", [{"tweet": "Sun at last.", "split": "test"}])
+    env = TweetReplyEnv(reward=WordCount(), data=training, held_out=apart)
+    for seed in range(5):
+        assert "Sun at last." in env.reset(seed=seed, options={"split": "test"})[0]["text"]
+        assert "Rain again" in env.reset(seed=seed, options={"split": "train"})[0]["text"]
+
+
+def test_a_tweet_cannot_be_trained_on_and_held_out(tmp_path):
+    rows = [{"tweet": "Wind.", "split": "train"}, {"tweet": "Sun at  LAST!", "split": "train"}]
+    training = write_rows(tmp_path / "grpo.jsonl", rows)
+    apart = write_rows(tmp_path / "held_out.jsonl", [{"tweet": "Sun at last.", "split": "test"}])
+    with pytest.raises(DatasetError, match=r"grpo.jsonl, line 2 is the tweet in line 1 of .*held_out"):
+        TweetReplyEnv(reward=WordCount(), data=training, held_out=apart)
