@@ -51,6 +51,14 @@ class _Graph:
         return self.node("SkipLayerNormalization", inputs, [output], epsilon=self._epsilon)
 
     def embed(self) -> tuple[str, str]:
+        """Add the sum of word, position and type embeddings, normalised.
+
+        Devlin et al., "BERT", arXiv:1810.04805, section 3.2. From the three `INPUTS`, int32 [n, length], to
+        float32 [n, length, hidden] and the sequences' lengths without padding, int32 [n].
+
+        Returns:
+            the names of the two outputs.
+        """
         names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
         tables = [self.weight(f"embeddings.{name}.weight") for name in names]
         normal = [self.weight(f"embeddings.LayerNorm.{kind}") for kind in ("weight", "bias")]
@@ -59,6 +67,24 @@ class _Graph:
         return "embedded", "lengths"
 
     def layer(self, number: int, hidden: str, lengths: str, heads: int, output: str) -> str:
+        """Add a Transformer layer: attention, then two products with exact GELU, each added and normalised.
+
+        Vaswani et al., arXiv:1706.03762, sections 3.1 to 3.3, with BERT's post-norm and GELU
+        (arXiv:1810.04805).
+
+        Args:
+            number: of the layer, from 0.
+            hidden: name of its input, float32 [n, length, hidden].
+            lengths: name of the sequences' lengths, int32 [n]; what lies beyond is not attended to.
+            heads: of its attention.
+            output: name for its output, in the shape of its input.
+
+        Returns:
+            ``output``.
+
+        Raises:
+            KeyError: the checkpoint lacks one of the layer's tensors.
+        """
         place = f"encoder.layer.{number}"
         query = [f"{place}.attention.self.{kind}" for kind in ("query", "key", "value")]
         joined = np.concatenate([self._tensors[f"{name}.weight"].T for name in query], axis=1)

@@ -10,6 +10,7 @@ import regex
 from pixelis.errors import ConfigError
 from pixelis.rewards.tweet import patterns
 from pixelis.rewards.tweet.abuse import is_abusive
+from pixelis.rewards.tweet.candidates import offers_candidates
 from pixelis.rewards.tweet.language import is_other_language
 from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.repetition import is_copy, is_repetitive, is_salad, shared_content
@@ -28,11 +29,14 @@ class Pair:
         tweet: the post.
         reply: the completion, raw.
         cosine: of their embeddings, in [−1, 1].
+        own_cosine: the same of the tweet and the reply without the tweet's words, 0 if none is left; None
+            where all words count (preset ``classic``).
     """
 
     tweet: ReadText
     reply: ReadText
     cosine: float
+    own_cosine: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def _copy(pair: Pair, limits: GateLimits) -> bool:
 
 
 def _prompt_leak(pair: Pair, limits: GateLimits) -> bool:
-    return patterns.PROMPT_LEAK.finds(pair.reply)
+    return patterns.PROMPT_LEAK.finds(pair.reply) or offers_candidates(pair.reply)
 
 
 def _template(pair: Pair, limits: GateLimits) -> bool:

@@ -21,7 +21,7 @@ PROMPT_LEAK = Lookout(
         artificial generate create write fulfil fulfill assist help comply provide prompt
         instructions guidelines programming cutoff compose craft draft assistant chatbot model reply
         response respond replying responding feel let would count limit user user's final draft
-        possible suggested candidate
+        possible suggested candidate system human
         """
     ),
     (
@@ -34,6 +34,12 @@ PROMPT_LEAK = Lookout(
         ),
         # The name of a role or field at the beginning of a line.
         rf"(?:^|\n)[\s*_\"'(-]*(?:\d+[.)]\s*)?(?:[*_\"'(]*{_FIELD}[*_]*\s*:|\[{_FIELD}\])",
+        r"(?:^|\n)\s*(?:assistant|user|system|human)\s*(?:\n|$)",
+        # An announcement, and then the reply.
+        (
+            r"^\W*(?:(?:sure|certainly|of course|absolutely|okay|ok)\W+)?here(?:'s| is| are) "
+            r"(?:a|an|one|my|some|two|three) (?:\w+ ){0,3}(?:reply|replies|response|responses)\s*(?:[.!:\n]|$)"
+        ),
         phrases(
             r"(?:here(?:'s| is| are)|below (?:is|are)|these are) (?:\w+ ){0,5}?(?:reply|replies|response|"
             r"responses)"
@@ -48,6 +54,8 @@ PROMPT_LEAK = Lookout(
             r"(?:as|i'm|i am) (?:just )?an? (?:(?:ai|large|artificial intelligence) )*(?:language model|"
             r"assistant|chatbot)",
             r"(?:as|i'm|i am) (?:just )?an? ai (?:model|system|assistant|bot)",
+            r"(?:as|i'm|i am) (?:just )?(?:an?|your) (?:(?:ai|helpful|friendly|virtual|digital|"
+            r"supportive|social media) )+(?:assistant|bot|chatbot|model)",
             r"i (?:cannot|can't|can not|am unable to|'m unable to) (?:generate|create|write|fulfil|fulfill|"
             r"assist with|help "
             r"with|comply with|provide) (?:this|that|a|an|any|content|your|the)",

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import regex
 
-from pixelis.rewards.tweet.lexicon import NO_CONTENT
+from pixelis.rewards.tweet.lexicon import FUNCTION_WORDS, NO_CONTENT
 from pixelis.rewards.tweet.weighted_length import EMOJI, URL, may_hold_url, weighted_length
 
 READ_CHARACTERS = 2_000
@@ -138,6 +138,11 @@ class ReadText:
         return frozenset(map(stem, self.word_set - NO_CONTENT))
 
     @once
+    def stems(self) -> frozenset[str]:
+        """The words that are no function words, stock praise too, without a plural or verbal ending."""
+        return frozenset(map(stem, self.word_set - FUNCTION_WORDS))
+
+    @once
     def emoji(self) -> int:
         """How many emoji it shows."""
         return 0 if self.plain.isascii() else len(EMOJI.findall(self.raw[:READ_CHARACTERS]))
@@ -163,6 +168,16 @@ class ReadText:
         if self.words or not self.emoji:
             return self.plain
         return " ".join(unicodedata.name(sign, "").casefold() for sign in self.plain).strip() or self.plain
+
+
+def without_words(text: str, stems: frozenset[str]) -> str:
+    """Return a text without the words that have one of the given stems."""
+
+    def keep(match: regex.Match[str]) -> str:
+        word = match.group()
+        return "" if stem(word.casefold().replace("’", "'")) in stems else word
+
+    return _WORD.sub(keep, text)
 
 
 _TAG_SIGNS = frozenset("@#＠＃")

@@ -12,6 +12,7 @@ from pixelis.errors import ConfigError, RewardError, suggest
 from pixelis.rewards.tweet.duplicates import duplicate_shares
 from pixelis.rewards.tweet.encoders import CachedEncoder
 from pixelis.rewards.tweet.gates import GATES, Pair, find_gates
+from pixelis.rewards.tweet.own_words import own_text
 from pixelis.rewards.tweet.presets import PARTS, PRESETS
 from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.settings import Judge, TweetRewardSettings, TweetScore
@@ -129,14 +130,20 @@ class TweetReward:
             for source in [_read_tweet(tweet, row)]
             for column, reply in enumerate(_checked_group(group, row))
         ]
-        cosines = self._cosines(read) if embed and read else [float("nan")] * len(read)
-        return [Pair(tweet, reply, cosine) for (tweet, reply), cosine in zip(read, cosines, strict=True)]
+        if not embed or not read:
+            return [Pair(tweet, reply, float("nan")) for tweet, reply in read]
+        cosines = self._cosines(read)
+        return [Pair(tweet, reply, *near) for (tweet, reply), near in zip(read, cosines, strict=True)]
 
-    def _cosines(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[float]:
-        tweets, replies = zip(*read, strict=True)
-        vectors = self.encoder([text.for_encoder for text in (*tweets, *replies)])
-        products = np.einsum("nd,nd->n", vectors[: len(read)], vectors[len(read) :])
-        return np.clip(products, -1, 1).tolist()
+    def _cosines(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[list[float]]:
+        """Return of each pair the cosine and, if the preset has gates, that of the reply's own words."""
+        texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
+        own = [own_text(*pair) for pair in read] if self._preset.gated else []
+        vectors = self.encoder(texts + own).reshape(3 if own else 2, len(read), -1)
+        cosines = np.clip(np.einsum("nd,knd->nk", vectors[0], vectors[1:]), -1, 1)
+        if own:
+            cosines[[not text for text in own], 1] = 0
+        return cosines.tolist()
 
     def _score(self, pair: Pair, encoder: str) -> TweetScore:
         parts = {name: self._preset.parts[name](pair) for name in PARTS}

@@ -19,8 +19,8 @@ from pixelis.rewards.tweet.lexicon import (
 )
 from pixelis.rewards.tweet.sentiment import sentiment, tweet_sentiment
 
-RELATED, RELEVANT, CLOSE, SAME = 0.05, 0.30, 0.65, 0.85
-"""Cosines at which relevance begins, is full, begins to fall, and is gone."""
+RELATED, RELEVANT, CLOSE, SAME = 0.08, 0.25, 0.65, 0.85
+"""Cosines at which relevance begins and is full (of the reply's own words), begins to fall, and is gone."""
 _MARK = regex.compile(r"[\p{P}\p{So}\p{Sk}\p{Sm}--['’\-@#/&]]", regex.V1)
 _MARK_RUN = regex.compile(r"[!?]{3,}|([!?])\s\1\s\1")
 _QUESTION = regex.compile(r"[^.!?…]*\?")
@@ -34,12 +34,18 @@ def ramp(value: float, zero: float, one: float) -> float:
     return min(1.0, max(0.0, (value - zero) / (one - zero)))
 
 
-def plateau(cosine: float) -> float:
-    """Return 0 up to a cosine of 0.05, 1 from 0.40 to 0.75, 0 again from 0.88, straight lines between.
+def plateau(cosine: float, own_cosine: float | None = None) -> float:
+    """Return 0 up to a cosine of 0.08, 1 from 0.25 to 0.65, 0 again from 0.85, straight lines between.
 
-    Too little similarity is off-topic, too much is the tweet again.
+    Too little similarity is off-topic, too much is the tweet again. The first is told by the reply's own
+    words: naming the tweet's brings nothing near.
+
+    Args:
+        cosine: of tweet and reply, in [−1, 1].
+        own_cosine: of the tweet and the reply without the tweet's words; None: the same.
     """
-    return ramp(cosine, RELATED, RELEVANT) * ramp(cosine, SAME, CLOSE)
+    own = cosine if own_cosine is None else own_cosine
+    return ramp(own, RELATED, RELEVANT) * ramp(cosine, SAME, CLOSE)
 
 
 def substance(pair: Pair) -> float:
@@ -55,11 +61,11 @@ def substance(pair: Pair) -> float:
 
 
 def relevance(pair: Pair) -> float:
-    """Return `plateau` of the cosine times `substance`: [0, 1]; 0 for a reply that shows nothing.
+    """Return `plateau` of the cosines times `substance`: [0, 1]; 0 for a reply that shows nothing.
 
     Praise that names the topic is near to every tweet about it.
     """
-    return 0.0 if pair.reply.is_blank else plateau(pair.cosine) * substance(pair)
+    return 0.0 if pair.reply.is_blank else plateau(pair.cosine, pair.own_cosine) * substance(pair)
 
 
 def length(pair: Pair) -> float:

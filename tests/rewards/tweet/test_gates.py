@@ -48,6 +48,10 @@ STOPPED = {
         "This reply is under 280 characters and shows empathy",
         "Let me know if you'd like a different version or tone!",
         "```\nI will miss it\n```",
+        "assistant\nI will miss it",
+        "Here is a possible reply.\nI will miss it",
+        "As a friendly virtual assistant, I will miss it",
+        "1. I will miss that place. 2. What happens to my favourite shelf?",
     ],
     "template": [
         "Dear {name}, I will miss the library",
@@ -131,6 +135,8 @@ HONEST = {
         "My response was to cry in the car.",
         "Reading list: Middlemarch, Emma, Dracula.",
         "The user numbers were fine last year, so why close it?",
+        "As a former assistant there, I will miss it",
+        "Bring two things: 1. a trolley 2. your neighbours",
     ],
     "template": ["I <3 that place", "Prices < $5 there, I hope?", "[sobs in librarian]", "f(x) = books"],
     "injection": [
