@@ -59,6 +59,9 @@ class Sb3Config(AnyRunSettings):
         UPDATE, 100, "training steps; one is a rollout and its updates", "[0, inf)", identity=False
     )
     lr: float = option(UPDATE, 5e-4, "Adam learning rate", "(0, inf)")
+    decay_steps: int = option(
+        UPDATE, 0, "training steps over which lr falls to a tenth of itself; 0: it stays", "[0, inf)"
+    )
     max_grad_norm: float = option(UPDATE, 0.5, "gradients are scaled down to this norm", "(0, inf)")
     batch_size: int = option(UPDATE, 128, "env steps of one optimiser step", "[2, inf)")
     epochs: int = option(UPDATE, 4, "passes over a rollout (PPO, GRPO)", "[1, inf)")

@@ -143,6 +143,7 @@ class GroupLearner(StepPPO):
         """Take one optimiser step: mean surrogate over the steps, minus the entropy bonus."""
         policy, settings = self.policy, self.settings
         policy.set_training_mode(True)
+        self._update_learning_rate(policy.optimizer)
         _, logprobs, entropy = policy.evaluate_actions(batch.observations, batch.actions)  # type: ignore[arg-type]
         assert entropy is not None  # categorical distributions have one
         surrogate = SURROGATES["clip"](

@@ -7,6 +7,7 @@ end of a rollout, and in DQN's buffer its steps stand like any others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ class StepLearner(Protocol):
 
     policy: BasePolicy
     num_timesteps: int
+    lr_schedule: Callable[[float], float]
 
     def take_step(self, number: int) -> tuple[list[Episode], Row]:
         """Play and learn; return the episodes that ended, and what was measured of the updates."""

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.grpo.optimiser import schedule
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sb3.agent import Sb3Agent
@@ -46,6 +47,8 @@ class Sb3Trainer(Stepper[Sb3Config]):
         Raises:
             TrainingError: the weights are no longer finite.
         """
+        lr = self.config.lr * schedule(number - 1, 0, self.config.decay_steps)
+        self.learner.lr_schedule = lambda _: lr  # SB3 asks it before every update
         episodes, learnt = self.learner.take_step(number)
         if not all(bool(torch.isfinite(each).all()) for each in self.learner.policy.parameters()):
             raise TrainingError(f"the weights are not finite after step {number}; resume with a lower --lr")

@@ -163,3 +163,12 @@ def test_failed_episodes_are_left_out_of_groups(tiny):
     size = (1 - 0.5) / (math.sqrt(0.5) + 1e-4)
     expected = [size] * len(by_place[0][1]) + [-size] * len(by_place[1][1])
     assert batch.advantages.tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_learning_rate_falls_to_a_tenth_and_stays(tiny, agent):
+    rates = []
+    with Sb3Run.start(tiny(agent=agent, lr=0.01, decay_steps=2, steps=4, eval_episodes=0)) as run:
+        optimiser = run.trainer.learner.policy.optimizer
+        run.train(lambda row: rates.append(optimiser.param_groups[0]["lr"]))
+    assert rates == pytest.approx([0.01, 0.0055, 0.001, 0.001])
