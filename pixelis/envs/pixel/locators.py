@@ -116,9 +116,12 @@ class TemplateLocator:
         rows, columns = (
             max(0, side - have) for side, have in zip((height, width), pixels.shape, strict=False)
         )
-        pixels = np.pad(pixels, ((rows, rows), (columns, columns), (0, 0)), mode="edge")
+        if rows or columns:
+            pixels = np.pad(pixels, ((rows, rows), (columns, columns), (0, 0)), mode="edge")
         likeness = cv2.matchTemplate(np.ascontiguousarray(pixels), self._sample, cv2.TM_CCOEFF_NORMED)
-        likeness = np.nan_to_num(np.asarray(likeness, np.float32), nan=-1.0, posinf=-1.0, neginf=-1.0)
+        likeness = np.asarray(likeness, np.float32)
+        if not np.isfinite(likeness).all():
+            likeness = np.nan_to_num(likeness, nan=-1.0, posinf=-1.0, neginf=-1.0)
         x = np.arange(likeness.shape[1]) + width / 2 - columns - middle[0]
         y = np.arange(likeness.shape[0])[:, None] + height / 2 - rows - middle[1]
         distance = (x * x + y * y) / max(reach, 1.0) ** 2

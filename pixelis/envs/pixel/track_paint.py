@@ -52,11 +52,6 @@ class Layer:
     top: int
     vehicle: int | None = None
 
-    def meets(self, box: PixelBox) -> bool:
-        """Return whether some of it may be in a box."""
-        right, low = self.left + self.sprite[1].width, self.top + self.sprite[1].height
-        return self.left < box[2] and self.top < box[3] and right > box[0] and low > box[1]
-
 
 def track_film(scene: TrackScene) -> Film:
     """Return the frames of a scene, painted when they are looked at, and what is known about them."""
@@ -79,28 +74,39 @@ def _frame_picture(scene: TrackScene, frame: int) -> Picture:
 def paint_part(scene: TrackScene, frame: int, box: PixelBox) -> Image.Image:
     """The part of a frame in a box of native pixels inside the scene: only what is there is painted."""
     image = _ground(scene.size, scene.seed).crop(box)
-    for layer in layers(scene, frame):
-        if layer.meets(box):
-            picture, mask = layer.sprite
-            image.paste(picture, (layer.left - box[0], layer.top - box[1]), mask)
+    for layer in layers(scene, frame, box):
+        picture, mask = layer.sprite
+        image.paste(picture, (layer.left - box[0], layer.top - box[1]), mask)
     return image
 
 
-def layers(scene: TrackScene, frame: int) -> list[Layer]:
-    """What stands or drives there, from the back to the front: vehicles and trees, at last the bridge."""
+def layers(scene: TrackScene, frame: int, box: PixelBox | None = None) -> list[Layer]:
+    """What stands or drives there, from the back to the front: vehicles and trees, at last the bridge.
+
+    With a box (native pixels), only what may be seen in it.
+    """
     found = [
-        (
-            vehicle.path[frame][1],
-            Layer(_with_plate(vehicle, vehicle.states[frame]), *vehicle.box(frame)[:2], i),
-        )
+        (vehicle.path[frame][1], Layer(_with_plate(vehicle, vehicle.states[frame]), *place[:2], i))
         for i, vehicle in enumerate(scene.vehicles)
+        if _meet(place := vehicle.box(frame), box)
     ]
-    for index, tree in enumerate(scene.trees):
-        found.append((tree[1], Layer(tree_picture(index % 4), *tree_box(tree)[:2])))
+    found += [
+        (tree[1], Layer(tree_picture(index % 4), *place[:2]))
+        for index, tree in enumerate(scene.trees)
+        if _meet(place := tree_box(tree), box)
+    ]
     found.sort(key=lambda item: item[0])
-    standing = [layer for _, layer in found]
-    width = scene.bridge[1] - scene.bridge[0]
-    return [*standing, Layer(_bridge(width), *bridge_box(scene.bridge)[:2])] if width else standing
+    standing, width = [layer for _, layer in found], scene.bridge[1] - scene.bridge[0]
+    if width and _meet(place := bridge_box(scene.bridge), box):
+        standing.append(Layer(_bridge(width), *place[:2]))
+    return standing
+
+
+def _meet(place: PixelBox, box: PixelBox | None) -> bool:
+    """Return whether two boxes share an area; None is all of the plane."""
+    return box is None or (
+        place[0] < box[2] and place[1] < box[3] and place[2] > box[0] and place[3] > box[1]
+    )
 
 
 # ---------------------------------------------------------------------- what is known
