@@ -131,17 +131,29 @@ def _silhouettes(scene: TrackScene, frame: int) -> tuple[Silhouette, ...]:
 
 
 def vehicle_places(scene: TrackScene, frame: int) -> list[Place]:
-    """Return where every vehicle is in a frame, and how much of it can be seen."""
-    side = scene.size // _COARSE
-    labels = track_labels(scene, frame, (0.0, 0.0, 1.0, 1.0), side)
-    seen = np.bincount(labels.ravel(), minlength=len(scene.vehicles) + len(scene.trees) + 2)
-    places = [Place(None, 0.0)] * len(scene.vehicles)
-    for number, layer in enumerate(layers(scene, frame), 1):
+    """Return where every vehicle is in a frame; how much of it can be seen is found out when asked for."""
+    return [
+        Place(_clipped(vehicle.box(frame), scene.size), partial(_visible_share, scene, frame, index))
+        for index, vehicle in enumerate(scene.vehicles)
+    ]
+
+
+def _visible_share(scene: TrackScene, frame: int, vehicle: int) -> float:
+    return _visible_shares(scene, frame)[vehicle]
+
+
+@lru_cache(maxsize=4)
+def _visible_shares(scene: TrackScene, frame: int) -> list[float]:
+    """Return the share 0-1 of every vehicle that can be seen in a frame."""
+    shapes = _silhouettes(scene, frame)
+    labels = label_view(shapes, scene.size, (0.0, 0.0, 1.0, 1.0), scene.size // _COARSE)
+    seen = np.bincount(labels.ravel(), minlength=len(shapes) + 1)
+    shares = [0.0] * len(scene.vehicles)
+    for number, (layer, shape) in enumerate(zip(layers(scene, frame), shapes, strict=True), 1):
         if layer.vehicle is not None:
-            whole = np.count_nonzero(_silhouettes(scene, frame)[number - 1].mask) / _COARSE**2
-            box = _clipped(scene.vehicles[layer.vehicle].box(frame), scene.size)
-            places[layer.vehicle] = Place(box, min(1.0, float(seen[number] / whole)))
-    return places
+            whole = np.count_nonzero(shape.mask) / _COARSE**2
+            shares[layer.vehicle] = min(1.0, float(seen[number] / whole))
+    return shares
 
 
 def _clipped(box: PixelBox, size: int) -> Box | None:

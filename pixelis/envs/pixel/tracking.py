@@ -21,7 +21,7 @@ from pixelis.envs.pixel.ocr import PixelBox
 PartOf = Callable[[int, PixelBox], Image.Image]
 """``(frame, box) -> RGB`` of that part of the frame, inside it."""
 
-_LONG_SIDE = 40  # pixels of the object's longer side after it is averaged down
+_LONG_SIDE = 64  # pixels of the object's longer side after it is averaged down
 _FIRST_REACH = 0.65  # radius of the first search, shares of the object's mean side: no velocity is known yet
 _REACH = 0.3  # of the later ones
 _GROWTH = 0.03  # how much wider for every frame out of sight
