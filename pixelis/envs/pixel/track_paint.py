@@ -139,21 +139,13 @@ def vehicle_places(scene: TrackScene, frame: int) -> list[Place]:
 
 
 def _visible_share(scene: TrackScene, frame: int, vehicle: int) -> float:
-    return _visible_shares(scene, frame)[vehicle]
-
-
-@lru_cache(maxsize=4)
-def _visible_shares(scene: TrackScene, frame: int) -> list[float]:
-    """Return the share 0-1 of every vehicle that can be seen in a frame."""
-    shapes = _silhouettes(scene, frame)
+    """Return the share 0-1 of a vehicle that can be seen; only what may hide it is looked at."""
+    near = layers(scene, frame, scene.vehicles[vehicle].box(frame))
+    shapes = [silhouette(one.sprite[1], one.left, one.top) for one in near]
+    mine = [one.vehicle for one in near].index(vehicle)
     labels = label_view(shapes, scene.size, (0.0, 0.0, 1.0, 1.0), scene.size // _COARSE)
-    seen = np.bincount(labels.ravel(), minlength=len(shapes) + 1)
-    shares = [0.0] * len(scene.vehicles)
-    for number, (layer, shape) in enumerate(zip(layers(scene, frame), shapes, strict=True), 1):
-        if layer.vehicle is not None:
-            whole = np.count_nonzero(shape.mask) / _COARSE**2
-            shares[layer.vehicle] = min(1.0, float(seen[number] / whole))
-    return shares
+    whole = np.count_nonzero(shapes[mine].mask) / _COARSE**2
+    return min(1.0, float(np.count_nonzero(labels == mine + 1) / whole))
 
 
 def _clipped(box: PixelBox, size: int) -> Box | None:
