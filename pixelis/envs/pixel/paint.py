@@ -154,12 +154,29 @@ _BOARDS = {"sign": _draw_sign, "label": _draw_label, "screen": _draw_screen}
 
 def _draw_code(draw: ImageDraw.ImageDraw, sign: Sign, middle: tuple[int, int]) -> None:
     """The code, letter-spaced as on real signs; every character starts on a whole pixel, without kerning."""
-    font = line_font(sign.font, sign.text_height * _OVERSAMPLING)
-    widths = [round(font.getlength(character)) + _LETTER_SPACING for character in sign.code]
-    x = middle[0] - (sum(widths) - _LETTER_SPACING) // 2
-    for character, width in zip(sign.code, widths, strict=True):
-        draw.text((x, middle[1]), character, fill=sign.ink, font=font, anchor="lm")
-        x += width
+    glyphs = [_glyph(sign.font, sign.text_height * _OVERSAMPLING, character) for character in sign.code]
+    x = middle[0] - (sum(width + _LETTER_SPACING for *_, width in glyphs) - _LETTER_SPACING) // 2
+    for mask, (left, top), width in glyphs:
+        if mask is not None:
+            draw.bitmap((x + left, middle[1] + top), mask, fill=sign.ink)
+        x += width + _LETTER_SPACING
+
+
+@lru_cache(maxsize=512)
+def _glyph(name: str, line_height: int, character: str) -> tuple[Image.Image | None, tuple[int, int], int]:
+    """A character as `ImageDraw.text` paints it: its mask (None for a space), where that begins, its width.
+
+    The place is that of the mask's upper left corner, from the left end of the line's middle. Codes are
+    drawn from few characters: making a mask takes longer than painting with it.
+    """
+    font = line_font(name, line_height)
+    left, top, right, low = (int(value) for value in font.getbbox(character, anchor="lm"))
+    width = round(font.getlength(character))
+    if right <= left or low <= top:
+        return None, (0, 0), width
+    mask = Image.new("L", (right - left, low - top))
+    ImageDraw.Draw(mask).text((-left, -top), character, fill=255, font=font, anchor="lm")
+    return mask, (left, top), width
 
 
 @lru_cache(maxsize=64)
