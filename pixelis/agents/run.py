@@ -135,6 +135,21 @@ class Run(ABC, Generic[C, T]):
             write_atomically(folder.config, yaml.safe_dump(config.to_mapping(), sort_keys=False))
         return run
 
+    @classmethod
+    def whole(cls: type[R], config: Any) -> R:
+        """Do a whole run as ``scripts/train_agent.py`` does, without printing; return it, closed.
+
+        Raises:
+            PixelisError: see `start`.
+        """
+        with cls.start(config) as run:
+            if run.evaluates:
+                run.evaluate("before")
+            run.train()
+            if run.evaluates:
+                run.evaluate("after")
+        return run
+
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
     ) -> None:

@@ -37,6 +37,21 @@ def file_state(path: Path, what: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
+def find_file(path: Any, what: str) -> tuple[Path, tuple[int, int]]:
+    """Return the absolute path of a user's file, and its `file_state`.
+
+    Raises:
+        DatasetError: it is no path, or there is no file; ``what`` says what was expected there.
+    """
+    try:
+        resolved = Path(path).resolve()
+        return resolved, file_state(resolved, what)
+    except (TypeError, ValueError, OSError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"data must be the path of a {what}, got {path!r:.80} ({error})") from None
+
+
 def read_lines(path: Path) -> Iterator[Line]:
     """Yield the lines that are not blank; no line is held whole that is longer than ``MAX_LINE_BYTES``.
 

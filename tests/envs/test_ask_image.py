@@ -197,6 +197,8 @@ def spoil(path, how):
         path.unlink()
     elif how == "cut off":
         path.write_bytes(path.read_bytes()[:100])
+    elif how == "CMYK":
+        Image.new("CMYK", (8, 8)).save(path, "JPEG")
     elif how == "16 bits":
         Image.new("I;16", (8, 8)).save(path)
     else:
@@ -204,7 +206,7 @@ def spoil(path, how):
         still[0].save(path, "GIF", save_all=True, append_images=still[1:])
 
 
-@pytest.mark.parametrize("how", ["deleted", "cut off", "16 bits", "animated"])
+@pytest.mark.parametrize("how", ["deleted", "cut off", "CMYK", "16 bits", "animated"])
 def test_an_image_that_is_lost_in_training_is_no_fault_of_the_agent(tmp_path, how):
     path = data_file(tmp_path, {})
     env, *_ = ask(path)

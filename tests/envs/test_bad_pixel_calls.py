@@ -12,6 +12,7 @@ from pixelis.envs.pixel.scripted_turns import call
 from pixelis.envs.pixel.toolset import NO_TEXT
 from pixelis.envs.pixel.video_env import VideoEnv
 from pixelis.envs.registration import ENVIRONMENTS
+from pixelis.errors import TaskError
 from pixelis.rewards.penalties import CallTally, PenaltySettings, charges
 
 CASES = {
@@ -54,6 +55,16 @@ def test_the_call_is_refused_with_what_would_be_right(env, name):
     assert words in record["text"]
     assert "scores" not in record
     assert (reward, terminated, env.workspace.view_box) == (0.0, False, before)
+
+
+def test_a_task_without_a_picture_is_refused_and_the_episode_goes_on(env):
+    env.reset(seed=0)
+    before = env.task
+    with pytest.raises(TaskError, match=r"expected a scene as \w*Scene.to_json writes it|no question about"):
+        env.reset(options={"task": {"question": "?", "answer": "3"}})
+    assert env.task is before
+    *_, info = env.step(call("ZOOM", center=[0.5, 0.5], factor=2))
+    assert info["tool_calls"][0]["ok"]
 
 
 @pytest.mark.parametrize("reader", ["ocr", "truth"])

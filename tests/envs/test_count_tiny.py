@@ -10,7 +10,6 @@ from pixelis.envs.pixel.count_scene import LEVELS
 from pixelis.envs.pixel.count_tiny import CountTinyEnv, ask_for, verify_count
 from pixelis.envs.pixel.count_tiny_policies import tiling
 from pixelis.envs.pixel.scripted_turns import call
-from pixelis.errors import TaskError
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +108,3 @@ def test_a_guess_is_worth_its_chance(env):
 )
 def test_floors(env, policy):
     assert score(env, policy, range(4), difficulty=4).success == 0
-
-
-def test_a_task_without_a_scene_is_a_task_error(env):
-    with pytest.raises(TaskError, match="expected a scene"):
-        env.reset(options={"task": {"question": "?", "answer": "3"}})

@@ -8,7 +8,6 @@ from pixelis.envs.pixel.scripted_turns import answer, call
 from pixelis.envs.pixel.size_compare import SizeCompareEnv, ask_for, verify_colour
 from pixelis.envs.pixel.size_compare_policies import candidates
 from pixelis.envs.playing import play
-from pixelis.errors import TaskError
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +89,6 @@ def test_a_guess_is_worth_one_of_n(env):
 )
 def test_floors(env, policy):
     assert score(env, policy, range(4), difficulty=0).success == 0
-
-
-def test_a_task_without_a_scene_is_a_task_error(env):
-    with pytest.raises(TaskError, match="expected a scene"):
-        env.reset(options={"task": {"question": "?", "answer": "red"}})
 
 
 def test_one_area_tells_little(env):

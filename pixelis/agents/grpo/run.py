@@ -48,11 +48,5 @@ class TrainingRun(Run[TrainConfig, Trainer]):
 
 
 def train(config: TrainConfig) -> TrainingRun:
-    """Do a whole run as `scripts/train_agent.py` does, without printing; return it, closed."""
-    with TrainingRun.start(config) as run:
-        if config.eval_episodes:
-            run.evaluate("before")
-        run.train()
-        if config.eval_episodes:
-            run.evaluate("after")
-    return run
+    """Do a whole run, see `Run.whole`."""
+    return TrainingRun.whole(config)

@@ -90,11 +90,5 @@ def load_agent(path: str | Path, env: TaskEnv) -> Sb3Agent:
 
 
 def train(config: Sb3Config) -> Sb3Run:
-    """Do a whole run as ``scripts/train_agent.py`` does, without printing; return it, closed."""
-    with Sb3Run.start(config) as run:
-        if config.eval_episodes:
-            run.evaluate("before")
-        run.train()
-        if config.eval_episodes:
-            run.evaluate("after")
-    return run
+    """Do a whole run, see `Run.whole`."""
+    return Sb3Run.whole(config)

@@ -149,6 +149,13 @@ class AskImageEnv(PixelEnv):
     instead, are animations and files of several pages (which one is meant?), CMYK, 16-bit and floating-point
     pixels (which colours are meant is not in the file), and files that are damaged or cut off.
 
+    ### Memory
+
+    The scene of an open image takes four bytes a pixel of the square (Pillow pads RGB), bars included: 64 MB
+    for a photograph of 4000×3000, up to 268 MB for a side of 8192 or more, and while it is opened the decoded
+    picture besides. The last two images of a process are kept, and environments in it share them;
+    environments in processes of their own do not. No argument limits it: shrink the files if it is too much.
+
     ## Version history
 
     * v0: first version.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -96,13 +97,17 @@ class TemplateLocator:
     """Finds what looks most like the sample, by normalised cross-correlation (Lewis 1995).
 
     A match loses with its distance from the expected place, so that of two objects that look the same the
-    nearer one is taken.
+    nearer one is taken. Places are compared in grey, which takes a third of the time; the best one is then
+    compared in colour, and that is the confidence.
     """
 
     sure = 0.0
 
     def __init__(self, sample: Image) -> None:
-        self._sample = np.ascontiguousarray(sample)
+        import cv2
+
+        self._grey = cv2.cvtColor(np.ascontiguousarray(sample), cv2.COLOR_RGB2GRAY)
+        self._colours = _deviations(sample)
         self._plain = float(sample.std(axis=(0, 1)).max()) < _PLAIN
 
     def locate(self, pixels: Image, middle: tuple[float, float], reach: float) -> Found | None:
@@ -111,27 +116,47 @@ class TemplateLocator:
 
         if self._plain:
             return None
-        height, width = self._sample.shape[:2]
+        height, width = self._grey.shape
         # Where a part of the object is outside the picture, the sample must still fit into what is searched.
         rows, columns = (
             max(0, side - have) for side, have in zip((height, width), pixels.shape, strict=False)
         )
-        pixels = np.pad(pixels, ((rows, rows), (columns, columns), (0, 0)), mode="edge")
-        likeness = cv2.matchTemplate(np.ascontiguousarray(pixels), self._sample, cv2.TM_CCOEFF_NORMED)
-        likeness = np.nan_to_num(np.asarray(likeness, np.float32), nan=-1.0, posinf=-1.0, neginf=-1.0)
+        if rows or columns:
+            pixels = np.pad(pixels, ((rows, rows), (columns, columns), (0, 0)), mode="edge")
+        grey = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2GRAY)
+        likeness = cv2.matchTemplate(grey, self._grey, cv2.TM_CCOEFF_NORMED)
+        likeness = np.asarray(likeness, np.float32)
+        if not np.isfinite(likeness).all():
+            likeness = np.nan_to_num(likeness, nan=-1.0, posinf=-1.0, neginf=-1.0)
         x = np.arange(likeness.shape[1]) + width / 2 - columns - middle[0]
         y = np.arange(likeness.shape[0])[:, None] + height / 2 - rows - middle[1]
         distance = (x * x + y * y) / max(reach, 1.0) ** 2
         wanted = np.where(distance <= 1, likeness - _PULL * distance, -2.0)
-        row, column = np.unravel_index(int(wanted.argmax()), wanted.shape)
-        confidence = float(likeness[row, column])
-        if wanted[row, column] == -2.0 or confidence < _LIKE:
+        row, column = divmod(int(wanted.argmax()), wanted.shape[1])
+        if wanted[row, column] == -2.0:
+            return None
+        here = _deviations(pixels[row : row + height, column : column + width])
+        confidence = float(np.vdot(here, self._colours))
+        if confidence < _LIKE:
             return None
         return Found(
-            middle[0] + float(x[column]) + _vertex(likeness[row], int(column)),
-            middle[1] + float(y[row, 0]) + _vertex(likeness[:, column], int(row)),
+            middle[0] + float(x[column]) + _vertex(likeness[row], column),
+            middle[1] + float(y[row, 0]) + _vertex(likeness[:, column], row),
             min(1.0, confidence),
         )
+
+
+def _deviations(pixels: Image) -> NDArray[np.float32]:
+    """Return how pixels differ from their mean colour, scaled to length 1, or 0 where all are alike.
+
+    The product of two of these is the correlation of two pictures.
+    """
+    import cv2
+
+    values = pixels.astype(np.float32)
+    values -= np.array(cv2.mean(values)[:3], np.float32)
+    length = math.sqrt(float(np.vdot(values, values)))
+    return values / length if length > 0 else values
 
 
 def _vertex(values: NDArray[np.float32], index: int) -> float:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from pixelis.envs.pixel.backdrop import paint_backdrop
@@ -62,15 +63,13 @@ _painted = lru_cache(maxsize=12)(paint_uncached)
 def paste_sign(image: Image.Image, sign: Sign) -> Silhouette:
     """Paint a sign with its shadow on an image, and return what it covers."""
     board, mask = draw_board(sign)
+    _, shadow = _cover(sign.kind, sign.size, sign.rgb, sign.angle_degrees)
     left, top = sign.center[0] - board.width // 2, sign.center[1] - board.height // 2
     if sign.kind == "sign" and sign.angle_degrees == 0:
         _hang(image, sign)
-    image.paste(_SHADOW, (left + 3, top + 5), mask.point(_SHADOW_STRENGTH))
+    image.paste(_SHADOW, (left + 3, top + 5), shadow)
     image.paste(board, (left, top), mask)
     return silhouette(mask, left, top)
-
-
-_SHADOW_STRENGTH = [v * 3 // 8 for v in range(256)]
 
 
 def _hang(image: Image.Image, sign: Sign) -> None:
@@ -83,16 +82,37 @@ def _hang(image: Image.Image, sign: Sign) -> None:
 
 def draw_board(sign: Sign) -> tuple[Image.Image, Image.Image]:
     """The turned board (RGB) and where it covers the street (L), as large as the upright box around it."""
-    scale = _OVERSAMPLING
-    width, height = (v * scale for v in sign.size)
-    board = Image.new("RGB", (width, height), sign.rgb)
-    mask = Image.new("L", (width, height))
-    edge = _BOARDS[sign.kind](ImageDraw.Draw(board), ImageDraw.Draw(mask), (width - 1, height - 1), sign.rgb)
-    _draw_code(ImageDraw.Draw(board), sign, (width // 2, height // 2))
+    blank, _, edge = _blank_board(sign.kind, sign.size, sign.rgb)
+    mask, _ = _cover(sign.kind, sign.size, sign.rgb, sign.angle_degrees)
+    board = blank.copy()
+    _draw_code(ImageDraw.Draw(board), sign, (board.width // 2, board.height // 2))
     if sign.angle_degrees:
         board = board.rotate(sign.angle_degrees, Image.Resampling.NEAREST, expand=True, fillcolor=edge)
-        mask = mask.rotate(sign.angle_degrees, Image.Resampling.NEAREST, expand=True)
-    return board.reduce(scale), mask.reduce(scale)
+    return board.reduce(_OVERSAMPLING), mask
+
+
+@lru_cache(maxsize=4)
+def _blank_board(kind: str, size: tuple[int, int], rgb: RGB) -> tuple[Image.Image, Image.Image, RGB]:
+    """An oversampled board without its code, where it covers the street, and the colour of its edge.
+
+    The last four are kept: the labels of a scene are often alike. Read them, never draw on them.
+    """
+    width, height = (v * _OVERSAMPLING for v in size)
+    board, mask = Image.new("RGB", (width, height), rgb), Image.new("L", (width, height))
+    edge = _BOARDS[kind](ImageDraw.Draw(board), ImageDraw.Draw(mask), (width - 1, height - 1), rgb)
+    return board, mask, edge
+
+
+@lru_cache(maxsize=4)
+def _cover(
+    kind: str, size: tuple[int, int], rgb: RGB, angle_degrees: float
+) -> tuple[Image.Image, Image.Image]:
+    """How far a turned board covers the street, and how dark its shadow is (L); read only, as above."""
+    mask = _blank_board(kind, size, rgb)[1]
+    if angle_degrees:
+        mask = mask.rotate(angle_degrees, Image.Resampling.NEAREST, expand=True)
+    mask = mask.reduce(_OVERSAMPLING)
+    return mask, mask.point([v * 3 // 8 for v in range(256)])
 
 
 def _draw_sign(board: ImageDraw.ImageDraw, mask: ImageDraw.ImageDraw, end: tuple[int, int], rgb: RGB) -> RGB:
@@ -134,12 +154,29 @@ _BOARDS = {"sign": _draw_sign, "label": _draw_label, "screen": _draw_screen}
 
 def _draw_code(draw: ImageDraw.ImageDraw, sign: Sign, middle: tuple[int, int]) -> None:
     """The code, letter-spaced as on real signs; every character starts on a whole pixel, without kerning."""
-    font = line_font(sign.font, sign.text_height * _OVERSAMPLING)
-    widths = [round(font.getlength(character)) + _LETTER_SPACING for character in sign.code]
-    x = middle[0] - (sum(widths) - _LETTER_SPACING) // 2
-    for character, width in zip(sign.code, widths, strict=True):
-        draw.text((x, middle[1]), character, fill=sign.ink, font=font, anchor="lm")
-        x += width
+    glyphs = [_glyph(sign.font, sign.text_height * _OVERSAMPLING, character) for character in sign.code]
+    x = middle[0] - (sum(width + _LETTER_SPACING for *_, width in glyphs) - _LETTER_SPACING) // 2
+    for mask, (left, top), width in glyphs:
+        if mask is not None:
+            draw.bitmap((x + left, middle[1] + top), mask, fill=sign.ink)
+        x += width + _LETTER_SPACING
+
+
+@lru_cache(maxsize=512)
+def _glyph(name: str, line_height: int, character: str) -> tuple[Image.Image | None, tuple[int, int], int]:
+    """A character as `ImageDraw.text` paints it: its mask (None for a space), where that begins, its width.
+
+    The place is that of the mask's upper left corner, from the left end of the line's middle. Codes are
+    drawn from few characters: making a mask takes longer than painting with it.
+    """
+    font = line_font(name, line_height)
+    left, top, right, low = (int(value) for value in font.getbbox(character, anchor="lm"))
+    width = round(font.getlength(character))
+    if right <= left or low <= top:
+        return None, (0, 0), width
+    mask = Image.new("L", (right - left, low - top))
+    ImageDraw.Draw(mask).text((-left, -top), character, fill=255, font=font, anchor="lm")
+    return mask, (left, top), width
 
 
 @lru_cache(maxsize=64)
@@ -154,10 +191,17 @@ def line_font(name: str, line_height: int) -> ImageFont.FreeTypeFont:
 
 def add_noise(image: Image.Image, amplitude: int, seed: int) -> Image.Image:
     """Add a tiled pattern of integers from -amplitude to amplitude, clipped to 0-255."""
+    pixels = np.array(image)
+    add_noise_to(pixels, amplitude, seed)
+    return Image.fromarray(pixels)
+
+
+def add_noise_to(pixels: NDArray[np.uint8], amplitude: int, seed: int) -> None:
+    """Add what `add_noise` adds, in place, to pixels uint8 ``[H, W, 3]``."""
     rng = np.random.Generator(np.random.PCG64(seed))
     tile = rng.integers(-amplitude, amplitude + 1, size=(_NOISE_TILE, _NOISE_TILE, 3), dtype=np.int8)
-    repeats = -(-image.height // _NOISE_TILE), -(-image.width // _NOISE_TILE), 1
-    noise = np.tile(tile.view(np.uint8), repeats)[: image.height, : image.width]
-    pixels = np.clip(np.asarray(image), amplitude, 255 - amplitude)
-    pixels += noise  # two's complement: adding the byte of a negative number subtracts
-    return Image.fromarray(pixels)
+    band = np.tile(tile.view(np.uint8), (1, -(-pixels.shape[1] // _NOISE_TILE), 1))[:, : pixels.shape[1]]
+    np.clip(pixels, amplitude, 255 - amplitude, out=pixels)
+    for top in range(0, len(pixels), _NOISE_TILE):
+        rows = pixels[top : top + _NOISE_TILE]
+        rows += band[: len(rows)]  # two's complement: adding the byte of a negative number subtracts

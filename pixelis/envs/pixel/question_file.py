@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from array import array
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from pixelis.envs.pixel.photo import open_photo
 from pixelis.envs.pixel.question_rows import QuestionRow, parse_row
-from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, read_lines
+from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, find_file, read_lines
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import DatasetError, PixelisError
 
-_state = partial(file_state, what="JSONL file of questions")
+_WHAT = "JSONL file of questions"
 
 
 class QuestionFile:
@@ -32,7 +32,7 @@ class QuestionFile:
 
     def __init__(self, path: Path, *, check_images: bool = False) -> None:
         self.path, self._check_images = path, check_images
-        self._state = _state(path)
+        self._state = file_state(path, _WHAT)
         self._offsets = {split: array("q") for split in SPLITS}
         self._numbers = {split: array("q") for split in SPLITS}
         self._index()
@@ -48,7 +48,7 @@ class QuestionFile:
             DatasetError: the file is no longer what it was when it was opened.
             OSError: it cannot be read, for example because a network drive is away.
         """
-        if _state(self.path) != self._state:
+        if file_state(self.path, _WHAT) != self._state:
             raise DatasetError(f"{self.path} has changed since it was opened; make the environment anew")
         with self.path.open("rb") as file:
             file.seek(self._offsets[split][index])
@@ -108,14 +108,7 @@ def load_questions(path: str | os.PathLike[str], *, check_images: bool = False) 
     Raises:
         DatasetError: see ``QuestionFile``.
     """
-    try:
-        resolved = Path(path).resolve()
-        state = _state(resolved)
-    except (TypeError, ValueError, OSError) as error:
-        if isinstance(error, DatasetError):
-            raise
-        raise DatasetError(f"data must be the path of a JSONL file, got {path!r:.80} ({error})") from None
-    return _load(resolved, state, bool(check_images))
+    return _load(*find_file(path, _WHAT), bool(check_images))
 
 
 @lru_cache(maxsize=4)

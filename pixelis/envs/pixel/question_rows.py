@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pixelis.envs.row_lines import json_value
+from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.envs.spaces import clean_text
-from pixelis.envs.tasks import SPLITS
 from pixelis.errors import AnswerError, DatasetError, suggest
 from pixelis.rewards.answers import ANSWER_TYPES, TypedAnswer
 
@@ -20,7 +20,6 @@ MAX_QUESTION_LENGTH = 4_000
 MAX_REGIONS = 64
 _REQUIRED = FIELDS[:4]
 _REGION_FIELDS = {"box", "text", "look"}
-_TEST_SHARE = 5  # one image in five is for testing
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,7 @@ def row_of(value: Any) -> QuestionRow:
         truth = TypedAnswer(kind, _truth_text(kind, value["answer"]), _choices(value), value.get("tolerance"))
     except AnswerError as error:
         raise DatasetError(f"field 'answer': {error}") from None
-    split = value.get("split", image_split(image))
-    if split not in SPLITS:
-        raise DatasetError(
-            f"field 'split' must be 'train' or 'test', got {split!r:.60}; leave it out to have it chosen"
-        )
+    split = row_split(value, image_split(image))
     return QuestionRow(image, _text(value, "question", MAX_QUESTION_LENGTH), truth, _regions(value), split)
 
 
@@ -104,8 +99,7 @@ def image_split(image: str) -> str:
 
     The image decides, not the row, so that no image is seen in training and tested on.
     """
-    path = posixpath.normpath(image.replace("\\", "/"))
-    return "test" if hashlib.sha256(path.encode()).digest()[0] % _TEST_SHARE == 0 else "train"
+    return hashed_split(posixpath.normpath(image.replace("\\", "/")))
 
 
 # ---------------------------------------------------------------------- fields

@@ -52,11 +52,6 @@ class Layer:
     top: int
     vehicle: int | None = None
 
-    def meets(self, box: PixelBox) -> bool:
-        """Return whether some of it may be in a box."""
-        right, low = self.left + self.sprite[1].width, self.top + self.sprite[1].height
-        return self.left < box[2] and self.top < box[3] and right > box[0] and low > box[1]
-
 
 def track_film(scene: TrackScene) -> Film:
     """Return the frames of a scene, painted when they are looked at, and what is known about them."""
@@ -79,28 +74,39 @@ def _frame_picture(scene: TrackScene, frame: int) -> Picture:
 def paint_part(scene: TrackScene, frame: int, box: PixelBox) -> Image.Image:
     """The part of a frame in a box of native pixels inside the scene: only what is there is painted."""
     image = _ground(scene.size, scene.seed).crop(box)
-    for layer in layers(scene, frame):
-        if layer.meets(box):
-            picture, mask = layer.sprite
-            image.paste(picture, (layer.left - box[0], layer.top - box[1]), mask)
+    for layer in layers(scene, frame, box):
+        picture, mask = layer.sprite
+        image.paste(picture, (layer.left - box[0], layer.top - box[1]), mask)
     return image
 
 
-def layers(scene: TrackScene, frame: int) -> list[Layer]:
-    """What stands or drives there, from the back to the front: vehicles and trees, at last the bridge."""
+def layers(scene: TrackScene, frame: int, box: PixelBox | None = None) -> list[Layer]:
+    """What stands or drives there, from the back to the front: vehicles and trees, at last the bridge.
+
+    With a box (native pixels), only what may be seen in it.
+    """
     found = [
-        (
-            vehicle.path[frame][1],
-            Layer(_with_plate(vehicle, vehicle.states[frame]), *vehicle.box(frame)[:2], i),
-        )
+        (vehicle.path[frame][1], Layer(_with_plate(vehicle, vehicle.states[frame]), *place[:2], i))
         for i, vehicle in enumerate(scene.vehicles)
+        if _meet(place := vehicle.box(frame), box)
     ]
-    for index, tree in enumerate(scene.trees):
-        found.append((tree[1], Layer(tree_picture(index % 4), *tree_box(tree)[:2])))
+    found += [
+        (tree[1], Layer(tree_picture(index % 4), *place[:2]))
+        for index, tree in enumerate(scene.trees)
+        if _meet(place := tree_box(tree), box)
+    ]
     found.sort(key=lambda item: item[0])
-    standing = [layer for _, layer in found]
-    width = scene.bridge[1] - scene.bridge[0]
-    return [*standing, Layer(_bridge(width), *bridge_box(scene.bridge)[:2])] if width else standing
+    standing, width = [layer for _, layer in found], scene.bridge[1] - scene.bridge[0]
+    if width and _meet(place := bridge_box(scene.bridge), box):
+        standing.append(Layer(_bridge(width), *place[:2]))
+    return standing
+
+
+def _meet(place: PixelBox, box: PixelBox | None) -> bool:
+    """Return whether two boxes share an area; None is all of the plane."""
+    return box is None or (
+        place[0] < box[2] and place[1] < box[3] and place[2] > box[0] and place[3] > box[1]
+    )
 
 
 # ---------------------------------------------------------------------- what is known
@@ -125,17 +131,21 @@ def _silhouettes(scene: TrackScene, frame: int) -> tuple[Silhouette, ...]:
 
 
 def vehicle_places(scene: TrackScene, frame: int) -> list[Place]:
-    """Return where every vehicle is in a frame, and how much of it can be seen."""
-    side = scene.size // _COARSE
-    labels = track_labels(scene, frame, (0.0, 0.0, 1.0, 1.0), side)
-    seen = np.bincount(labels.ravel(), minlength=len(scene.vehicles) + len(scene.trees) + 2)
-    places = [Place(None, 0.0)] * len(scene.vehicles)
-    for number, layer in enumerate(layers(scene, frame), 1):
-        if layer.vehicle is not None:
-            whole = np.count_nonzero(_silhouettes(scene, frame)[number - 1].mask) / _COARSE**2
-            box = _clipped(scene.vehicles[layer.vehicle].box(frame), scene.size)
-            places[layer.vehicle] = Place(box, min(1.0, float(seen[number] / whole)))
-    return places
+    """Return where every vehicle is in a frame; how much of it can be seen is found out when asked for."""
+    return [
+        Place(_clipped(vehicle.box(frame), scene.size), partial(_visible_share, scene, frame, index))
+        for index, vehicle in enumerate(scene.vehicles)
+    ]
+
+
+def _visible_share(scene: TrackScene, frame: int, vehicle: int) -> float:
+    """Return the share 0-1 of a vehicle that can be seen; only what may hide it is looked at."""
+    near = layers(scene, frame, scene.vehicles[vehicle].box(frame))
+    shapes = [silhouette(one.sprite[1], one.left, one.top) for one in near]
+    mine = [one.vehicle for one in near].index(vehicle)
+    labels = label_view(shapes, scene.size, (0.0, 0.0, 1.0, 1.0), scene.size // _COARSE)
+    whole = np.count_nonzero(shapes[mine].mask) / _COARSE**2
+    return min(1.0, float(np.count_nonzero(labels == mine + 1) / whole))
 
 
 def _clipped(box: PixelBox, size: int) -> Box | None:

@@ -156,14 +156,23 @@ class _Path:
         """
         sure = [one for one in seen[-_RECENT:] if one.confidence >= self.sure]
         recent = (sure or seen)[-_MEMORY:]
-        times = np.array([one.frame for one in recent], np.float64)
-        middles = np.array([[(b[0] + b[2]) / 2, (b[1] + b[3]) / 2] for b in (one.box for one in recent)])
-        if len(recent) == 1:
-            return float(middles[0, 0]), float(middles[0, 1]), recent[0].frame
-        spread = times - times.mean()
-        velocity = spread @ (middles - middles.mean(0)) / (spread @ spread)
-        place = middles[-1] + velocity * (frame - times[-1])
-        return float(place[0]), float(place[1]), recent[-1].frame
+        last = recent[-1].frame
+        mean = sum(one.frame for one in recent) / len(recent)
+        times = [
+            one.frame - mean for one in recent
+        ]  # a handful of numbers: arrays would take ten times longer
+        spread = sum(time * time for time in times)
+        x, y = (
+            (recent[-1].box[axis] + recent[-1].box[axis + 2]) / 2
+            + (frame - last)
+            * sum(
+                time * (one.box[axis] + one.box[axis + 2]) / 2
+                for time, one in zip(times, recent, strict=True)
+            )
+            / (spread or 1.0)
+            for axis in (0, 1)
+        )
+        return x, y, last
 
     def is_gone(self, frame: int, seen: list[Sighting]) -> bool:
         """Return whether the object should have left the picture."""

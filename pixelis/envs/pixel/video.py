@@ -21,11 +21,16 @@ class Place:
 
     Attributes:
         box: around all of it that is inside the scene, hidden parts too, 0-1; ``None`` when it is outside.
-        visible: share of it that can be seen, 0-1.
+        share: of it that can be seen, 0-1, or what finds it out: that takes longer than all boxes together.
     """
 
     box: Box | None
-    visible: float
+    share: float | Callable[[], float]
+
+    @property
+    def visible(self) -> float:
+        """Share of it that can be seen, 0-1."""
+        return self.share() if callable(self.share) else self.share
 
 
 @dataclass(frozen=True)

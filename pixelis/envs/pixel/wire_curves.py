@@ -24,7 +24,7 @@ LEAST_DISTANCE = 50.0
 """Native pixels between two crossings, at least."""
 
 _REACH = 0.3  # length of a Bézier handle, share of the grid's pitch
-_FIRST_SIDES = {kind: (TOP, RIGHT if EXITS[kind][TOP] != RIGHT else LEFT) for kind in range(4)}
+_FIRST_SIDES = tuple((TOP, RIGHT if EXITS[kind][TOP] != RIGHT else LEFT) for kind in range(4))
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,27 @@ def crossing_points(first: Curve, second: Curve) -> NDArray[np.float64]:
 
     Segment by segment: p + s r = q + u v with 0 <= s, u < 1.
     """
-    p, q = first[:-1, None], second[None, :-1]
-    r, v = np.diff(first, axis=0)[:, None], np.diff(second, axis=0)[None]
+    return all_crossing_points(first[None], second[None])[1]
+
+
+def all_crossing_points(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return where curves cross their partners: the pair of each crossing, rising, and `crossing_points`.
+
+    Args:
+        first: curves, ``[K, points, 2]``.
+        second: the partner of each.
+    """
+    p, q = first[:, :-1, None], second[:, None, :-1]
+    r, v = np.diff(first, axis=1)[:, :, None], np.diff(second, axis=1)[:, None]
     cross, gap = _cross(r, v), q - p
     with np.errstate(divide="ignore", invalid="ignore"):
         s, u = _cross(gap, v) / cross, _cross(gap, r) / cross
         meets = (cross != 0) & (s >= 0) & (s < 1) & (u >= 0) & (u < 1)
-    i, j = np.nonzero(meets)
-    return np.column_stack([first[i] + s[i, j][:, None] * r[i, 0], i + s[i, j], j + u[i, j]])
+    pair, i, j = np.nonzero(meets)
+    s, u = s[pair, i, j], u[pair, i, j]
+    return pair, np.column_stack([first[pair, i] + s[:, None] * r[pair, i, 0], i + s, j + u])
 
 
 def _cross(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -118,27 +131,37 @@ def unclear_tiles(mesh: Mesh, tiles: Sequence[int]) -> list[int]:
     In a clear one that crosses, the two cables meet once, at `LEAST_ANGLE` or more and `LEAST_DISTANCE` from
     the next crossing; in a clear one of bends they stay `LEAST_GAP` apart.
     """
-    curves = all_curves(mesh)
-    unclear, meetings = [], {}
-    for tile, kind in enumerate(tiles):
-        first, second = (curves[tile, side, EXITS[kind][side]] for side in _FIRST_SIDES[kind])
-        if kind >= BENDS_LEFT:
-            if np.sqrt(((first[:, None] - second) ** 2).sum(-1).min()) < LEAST_GAP:
-                unclear.append(tile)
-            continue
-        found = crossing_points(first, second)
-        if len(found) != 1 or _angle(first, second, found[0]) < LEAST_ANGLE:
-            unclear.append(tile)
-        else:
-            meetings[tile] = found[0, :2]
-    places = np.array(list(meetings.values())).reshape(-1, 2)
-    for tile, place in meetings.items():
-        if (((places - place) ** 2).sum(1) < LEAST_DISTANCE**2).sum() > 1:
-            unclear.append(tile)
-    return unclear
+    kinds, curves = np.array(tiles), all_curves(mesh)
+    sides, each = np.array(_FIRST_SIDES)[kinds].T, np.arange(len(kinds))
+    first, second = (curves[each, side, np.array(EXITS)[kinds, side]] for side in sides)
+    bends = kinds >= BENDS_LEFT
+    unclear = bends.copy()
+    unclear[bends] = _gaps(first[bends], second[bends]) < LEAST_GAP
+    crossed = np.flatnonzero(~bends)
+    pair, found = all_crossing_points(first[crossed], second[crossed])
+    once = np.bincount(pair, minlength=len(crossed)) == 1
+    pair, found = pair[once[pair]], found[once[pair]]
+    steep = _angles(first[crossed[pair]], second[crossed[pair]], found) >= LEAST_ANGLE
+    unclear[crossed] = True
+    meeting, places = crossed[pair[steep]], found[steep, :2]
+    unclear[meeting] = False
+    near = ((places[:, None] - places) ** 2).sum(-1) < LEAST_DISTANCE**2
+    return [*np.flatnonzero(unclear).tolist(), *meeting[near.sum(1) > 1].tolist()]
 
 
-def _angle(first: Curve, second: Curve, found: NDArray[np.float64]) -> float:
-    """Degrees between two curves where they cross, 0 to 90."""
-    a, b = (curve[int(at) + 1] - curve[int(at)] for curve, at in zip((first, second), found[2:], strict=True))
-    return float(np.degrees(np.arctan2(abs(_cross(a, b)), abs((a * b).sum()))))
+def _gaps(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distance in native pixels between each curve and its partner."""
+    squares = ((first[:, :, None] - second[:, None]) ** 2).sum(-1)
+    return np.sqrt(squares.min((1, 2)))
+
+
+def _angles(
+    first: NDArray[np.float64], second: NDArray[np.float64], found: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Degrees between each curve and its partner where they cross, 0 to 90."""
+    each = np.arange(len(found))
+    a, b = (
+        curve[each, at + 1] - curve[each, at]
+        for curve, at in zip((first, second), found[:, 2:].astype(np.int64).T, strict=True)
+    )
+    return np.degrees(np.arctan2(np.abs(_cross(a, b)), np.abs((a * b).sum(-1))))

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, json_value, read_lines
+from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, find_file, json_value, read_lines
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tweet.csv_records import check_header, csv_records, read_record, row_of_cells
 from pixelis.envs.tweet.tweet_rows import TweetRow, parse_tweet, tweet_row
 from pixelis.errors import DatasetError
 
-_state = partial(file_state, what="JSONL or CSV file of tweets")
+_WHAT = "JSONL or CSV file of tweets"
 
 
 class TweetFile:
@@ -38,7 +38,7 @@ class TweetFile:
 
     def __init__(self, path: Path, *, threads_only: bool = False, splits_apart: bool = True) -> None:
         self.path, self.threads_only, self.splits_apart = path, threads_only, splits_apart
-        self._state = _state(path)
+        self._state = file_state(path, _WHAT)
         self._columns: tuple[str, ...] = ()
         self._offsets, self._numbers = array("q"), array("q")
         self._rows_of = {split: array("q") for split in SPLITS}
@@ -69,7 +69,7 @@ class TweetFile:
 
     def at(self, item: int) -> TweetRow:
         """Return the file's row number ``item``, counted from 0; raises as ``read`` does."""
-        if _state(self.path) != self._state:
+        if file_state(self.path, _WHAT) != self._state:
             raise DatasetError(f"{self.path} has changed since it was opened; open it anew")
         offset = self._offsets[item]
         if self.is_csv:
@@ -151,16 +151,7 @@ def load_tweets(path: str | os.PathLike[str], *, threads_only: bool = False) -> 
     Raises:
         DatasetError: see ``TweetFile``.
     """
-    try:
-        resolved = Path(path).resolve()
-        state = _state(resolved)
-    except (TypeError, ValueError, OSError) as error:
-        if isinstance(error, DatasetError):
-            raise
-        raise DatasetError(
-            f"data must be the path of a JSONL or CSV file, got {path!r:.80} ({error})"
-        ) from None
-    return _load(resolved, state, bool(threads_only))
+    return _load(*find_file(path, _WHAT), bool(threads_only))
 
 
 def check_apart(training: TweetFile, held_out: TweetFile) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pixelis.envs.row_lines import json_value
+from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.envs.spaces import clean_text
-from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tweet.tweet_text import normalised_text
 from pixelis.errors import DatasetError, suggest
 
@@ -21,7 +21,6 @@ MAX_TWEET_LENGTH = 1_500
 """Longest text of a message, so that a whole thread and its frame fit into one observation."""
 MAX_FOLLOW_UPS = 4
 _MAX_NAME_LENGTH = 100
-_TEST_SHARE = 5  # one author in five is for testing
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _OTHER_NAMES = {"text", "full_text", "content", "body", "message", "status"}  # of the tweet, in exports
 
@@ -98,11 +97,7 @@ def tweet_row(value: Any) -> TweetRow:
         raise DatasetError("field 'tweet' is missing or empty; a row needs the text of a tweet")
     tweet = _message(given, "tweet")
     author = _name(given, "author").removeprefix("@")
-    split = given.get("split", tweet_split(tweet, author))
-    if split not in SPLITS:
-        raise DatasetError(
-            f"field 'split' must be 'train' or 'test', got {split!r:.60}; leave it out to have it chosen"
-        )
+    split = row_split(given, tweet_split(tweet, author))
     return TweetRow(
         tweet=tweet,
         reply=_message(given, "reply") if "reply" in given else "",
@@ -130,8 +125,7 @@ def tweet_split(tweet: str, author: str) -> str:
     Rows without an author go by their normalised text. Near-duplicates by different authors may part;
     ``scripts/split_data.py`` keeps them together.
     """
-    key = f"@{author.casefold()}" if author else normalised_text(tweet)
-    return "test" if hashlib.sha256(key.encode()).digest()[0] % _TEST_SHARE == 0 else "train"
+    return hashed_split(f"@{author.casefold()}" if author else normalised_text(tweet))
 
 
 # ---------------------------------------------------------------------- fields

@@ -5,10 +5,10 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from PIL import ImageFont
+from PIL import Image, ImageFont
 
 from pixelis.envs.pixel.backdrop import paint_backdrop
-from pixelis.envs.pixel.paint import FONT_FOLDER, paint, paint_uncached
+from pixelis.envs.pixel.paint import FONT_FOLDER, add_noise, add_noise_to, draw_board, paint, paint_uncached
 from pixelis.envs.pixel.scene import CODE_ALPHABET, FONTS, SCENE_SIZE, Scene, sample_scene
 from pixelis.errors import ImageSizeError
 
@@ -103,6 +103,27 @@ def test_text_is_drawn_in_its_ink(colour_shift):
     sign = replace(scene.signs[0], ink=(colour_shift, 255, colour_shift))
     pixels = pixels_of(replace(scene, signs=(sign,)))
     assert (region(scene, sign, pixels) == sign.ink).all(axis=2).sum() > 20
+
+
+@pytest.mark.parametrize("difficulty", [0, 4])
+def test_boards_that_are_shared_stay_blank(difficulty):
+    """Boards without a code are kept: a code that was drawn on one must not show under the next."""
+    sign = draw(3, difficulty).signs[0]
+    first, cover = (np.asarray(one).copy() for one in draw_board(replace(sign, code="WM88")))
+    other, same_cover = draw_board(replace(sign, code="1"))
+    assert not np.array_equal(np.asarray(other), first)
+    assert np.array_equal(np.asarray(same_cover), cover)
+    assert np.array_equal(np.asarray(draw_board(replace(sign, code="WM88"))[0]), first)
+
+
+def test_noise_repeats_after_192_pixels_and_leaves_room_for_itself():
+    noisy = np.full((200, 250, 3), 255, np.uint8)
+    add_noise_to(noisy, 5, 7)
+    assert noisy.min() == 245 and noisy.max() == 255  # 250 and -5 to 5
+    assert np.array_equal(noisy[:, 192:], noisy[:, :58]) and np.array_equal(noisy[192:], noisy[:8])
+    image = Image.new("RGB", (250, 200), "white")
+    assert np.array_equal(np.asarray(add_noise(image, 5, 7)), noisy)
+    assert image.getpixel((0, 0)) == (255, 255, 255)
 
 
 def test_noise_is_bounded_and_everywhere():

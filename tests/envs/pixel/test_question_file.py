@@ -95,6 +95,36 @@ def test_images_are_opened_beforehand_when_asked_for(folder):
         load_questions(path, check_images=True)
 
 
+def spoilt(path, how):
+    """Write a picture that is refused."""
+    grey = Image.new("RGB", (8, 8), "grey")
+    if how == "animated":
+        grey.save(path, "GIF", save_all=True, append_images=[Image.new("RGB", (8, 8), "red")])
+    elif how == "CMYK":
+        grey.convert("CMYK").save(path, "JPEG")
+    elif how == "16 bits":
+        Image.new("I;16", (8, 8)).save(path, "PNG")
+    else:
+        grey.save(path, "PNG")
+        path.write_bytes(path.read_bytes()[:-30])
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("animated", "still image, got 2 frames .* save the frame you ask about as a PNG"),
+        ("CMYK", "got mode 'CMYK' .* convert it to 8-bit RGB"),
+        ("16 bits", "got mode 'I;16' .* convert it to 8-bit RGB"),
+        ("cut off", "damaged or cut off .* save or copy it anew"),
+    ],
+)
+def test_a_picture_that_cannot_be_shown_is_named_by_its_line(folder, how, words):
+    spoilt(folder / "b.png", how)
+    path = write(folder, ROW, {**ROW, "question": "Which?"}, {**ROW, "image": "b.png"})
+    with pytest.raises(DatasetError, match=f"line 3: .*{words}"):
+        load_questions(path, check_images=True)
+
+
 def test_the_index_is_shared_until_the_file_changes(folder):
     path = write(folder, ROW)
     first = load_questions(path)

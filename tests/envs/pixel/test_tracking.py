@@ -139,6 +139,21 @@ def test_a_locator_looks_no_farther_than_it_may():
     assert TemplateLocator(sample).locate(scene, (80.0, 76.0), 12) is None
 
 
+def test_colours_tell_what_is_alike_in_grey():
+    """Stripes of red and of a green that is as bright: their grey levels are those of the sample."""
+    sample, other = (np.full((32, 32, 3), 40, np.uint8) for _ in range(2))
+    sample[:, ::4], other[:, ::4] = (200, 0, 0), (0, 102, 0)
+    greys = [0.299 * r + 0.587 * g + 0.114 * b for r, g, b in (sample[0, 0], other[0, 0])]
+    assert greys[0] == pytest.approx(greys[1], abs=0.2)
+    wall = np.full((64, 64, 3), 40, np.uint8)
+    wall[16:48, 16:48] = other
+    assert TemplateLocator(sample).locate(wall, (32, 32), 3) is None
+    wall[16:48, 16:48] = sample
+    found = TemplateLocator(sample).locate(wall, (32, 32), 3)
+    assert found is not None and found.confidence == pytest.approx(1.0, abs=1e-3)
+    assert (found.x, found.y) == pytest.approx((32, 32), abs=0.1)
+
+
 def test_the_benchmark_measures_what_it_says():
     path = Path(__file__).parents[3] / "benchmarks" / "track_quality.py"
     spec = importlib.util.spec_from_file_location("track_quality", path)

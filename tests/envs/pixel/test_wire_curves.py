@@ -9,6 +9,7 @@ from pixelis.envs.pixel.wire_curves import (
     LEAST_ANGLE,
     STEPS,
     Mesh,
+    all_crossing_points,
     all_curves,
     crossing_points,
     strand_curve,
@@ -68,6 +69,20 @@ def test_crossing_points_by_hand():
     assert len(crossing_points(level, level + 1)) == 0
     assert len(crossing_points(level, level)) == 0
     assert len(crossing_points(zigzag, zigzag)) == 0
+
+
+def test_crossings_of_many_pairs_by_hand():
+    """A cross at (1, 1), no meeting, and a line that is crossed twice: in the order of the pairs."""
+    flat = [[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]]
+    first = np.array([flat, flat, flat])
+    second = np.array(
+        [[[1, 0], [1, 2], [1, 3]], [[0, 2], [2, 2], [4, 2]], [[0.5, 0], [1.5, 2], [2.5, 0]]], np.float64
+    )
+    pair, found = all_crossing_points(first, second)
+    assert pair.tolist() == [0, 2, 2]
+    assert found.tolist() == [[1, 1, 0.5, 0.5], [1, 1, 0.5, 0.5], [2, 1, 1.0, 1.5]]
+    none, places = all_crossing_points(first[:0], second[:0])
+    assert (none.shape, places.shape) == ((0,), (0, 4))
 
 
 @pytest.mark.parametrize("kind", [UPRIGHT_OVER, BENDS_LEFT, BENDS_RIGHT])

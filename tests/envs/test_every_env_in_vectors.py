@@ -1,0 +1,31 @@
+"""Every registered environment plays the same bytes alone, beside others in threads, and in a process."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from pixelis.envs.check import make_env
+from pixelis.envs.contract import Subject, run_clause
+from pixelis.envs.contract_scores import processes_equal_sync, threads_equal_sync
+from pixelis.envs.registration import ENVIRONMENTS
+
+
+def subject(env_id, seeds):
+    reader = {} if env_id == "Pixelis/TweetReply-v0" else {"reader": "truth"}
+    return Subject(partial(make_env, env_id, **reader), seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", [entry.id for entry in ENVIRONMENTS])
+def test_threads_play_as_one_does(env_id):
+    finding = run_clause(threads_equal_sync, subject(env_id, [3, 4]))
+    assert finding.ok and finding.measured.startswith("2 threads"), finding
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("env_id", [entry.id for entry in ENVIRONMENTS])
+def test_a_spawned_process_plays_as_this_one_does(env_id):
+    finding = run_clause(processes_equal_sync, subject(env_id, [5]))
+    assert finding.ok and finding.measured.startswith("1 environments"), finding

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from pixelis.envs.row_lines import MAX_LINE_BYTES, Line, file_state, find_file, json_value, read_lines
+from pixelis.errors import DatasetError
+
+
+def test_a_file_is_found_with_its_size(tmp_path, monkeypatch):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"12345")
+    monkeypatch.chdir(tmp_path)
+    found, state = find_file("rows.jsonl", "file of rows")
+    assert found == path.resolve() and state[0] == 5 and state == file_state(path, "file of rows")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("none.jsonl", r"expected a file of rows at .*none.jsonl, got nothing; correct the path"),
+        ("rows.jsonl/more", r"got nothing; correct the path"),
+        (".", r"expected a file of rows, got .* which is none; name the file"),
+        (3, "data must be the path of a file of rows, got 3 "),
+        (None, "data must be the path of a file of rows, got None"),
+        ("a\0b", "data must be the path of a file of rows, got 'a"),
+        ("a" * 5000, "data must be the path of a file of rows, got 'aaa"),
+    ],
+)
+def test_what_is_no_file_is_said(tmp_path, monkeypatch, name, words):
+    (tmp_path / "rows.jsonl").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DatasetError, match=words):
+        find_file(name, "file of rows")
+
+
+def test_lines_are_numbered_and_blank_ones_left_out(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"a\n\n \r\nbc\nd")
+    assert list(read_lines(path)) == [Line(1, 0, b"a\n"), Line(4, 6, b"bc\n"), Line(5, 9, b"d")]
+
+
+def test_the_longest_line_is_read_and_a_longer_one_refused(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"x\n" + b"y" * (MAX_LINE_BYTES - 1) + b"\n")
+    assert [len(line.text) for line in read_lines(path)] == [2, MAX_LINE_BYTES]
+    path.write_bytes(b"x\n" + b"y" * (MAX_LINE_BYTES + 1))
+    with pytest.raises(DatasetError, match=r"line 2: expected at most 1,048,576 bytes a row"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (b"{", "expected one JSON object"),
+        (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": -Infinity}', "-Infinity is no JSON number"),
+        ('{"a": "é"}'.encode("latin-1"), "expected UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_said(line, words):
+    with pytest.raises(DatasetError, match=words):
+        json_value(line)
+
+
+def test_a_byte_order_mark_is_no_mistake():
+    assert json_value(b"\xef\xbb\xbf" + b'{"a": 1}\n') == {"a": 1}
