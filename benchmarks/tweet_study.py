@@ -136,9 +136,9 @@ def with_starts(names: Iterable[str]) -> list[str]:
 def command_words(study: Study, paradigm: Paradigm, seed: int) -> list[str]:
     """Return the words of the command that trains a paradigm."""
     phase = study.output / "data" / f"{paradigm.kind}.jsonl"
-    model = (
-        str(checkpoint_of(study.folder(paradigm.start, seed)) / ADAPTER) if paradigm.start else study.model
-    )
+    model = study.model
+    if paradigm.start:
+        model = str(checkpoint_of(study.folder(paradigm.start, seed)) / ADAPTER)
     words = ["--config", str(CONFIGS / f"{paradigm.name}.yaml"), "--model", model, "--seed", str(seed)]
     words += ["--env-kwargs.data", str(phase), "--output", str(study.folder(paradigm.name, seed))]
     steps = study.sft_steps if paradigm.kind == "sft" else study.steps
@@ -238,9 +238,8 @@ def _reply(episode: Any) -> dict[str, Any]:
 
 def arguments() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    keep_lines = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=keep_lines)
     parser.add_argument("--output", type=Path, required=True, help="folder for everything")
     parser.add_argument("--model", default="pixelis-tiny", help="what is trained (default pixelis-tiny)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])

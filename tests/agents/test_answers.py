@@ -67,7 +67,7 @@ def test_a_measure_that_gives_something_else():
         distances_between(["a", "b"], [True, True], lambda texts: np.ones(2))
     with pytest.raises(RewardError, match="distances of 2 texts, got those of 3"):
         distances_between(["a", "b"], [True, True], lambda texts: np.zeros((3, 3)))
-    with pytest.raises(ConfigError, match="no diversity is registered as 'ngram'.*ngrams"):
+    with pytest.raises(ConfigError, match=r"no diversity is registered as 'ngram'.*ngrams"):
         measure_named("ngram")
     assert measure_named("none") is None
 

@@ -107,7 +107,7 @@ def test_a_part_that_is_not_finite_is_told(bad):
 
 
 def test_a_part_that_is_not_there():
-    with pytest.raises(RewardError, match="no part 'relevanse'.*relevance.* correct part_weights"):
+    with pytest.raises(RewardError, match=r"no part 'relevanse'.*relevance.* correct part_weights"):
         by("per_part", paid([{"relevance": 1.0}] * 2, 2), 1, 2, part_weights={"relevanse": 1.0})
 
 
@@ -192,6 +192,9 @@ def test_large_groups_are_sampled_evenly():
     assert sets == sets_of(18, 4) and len(sets_of(8, 4)) == 70
 
 
+PARTS = {"advantage": "per_part", "part_weights": {"a": 1}}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -201,7 +204,7 @@ def test_large_groups_are_sampled_evenly():
         ({"advantage": "per_part", "part_weights": {"a": math.nan}}, "number >= 0"),
         ({"advantage": "per_part", "part_weights": {"a": 1}}, "advantage_scale must be batch"),
         (
-            {"advantage": "per_part", "part_weights": {"a": 1}, "advantage_scale": "batch", "kl_in": "reward"},
+            {**PARTS, "advantage_scale": "batch", "kl_in": "reward"},
             "kl_in must be 'loss'",
         ),
         ({"part_weights": {"a": 1}}, "with advantage per_part only"),

@@ -124,5 +124,5 @@ def test_a_gated_reply_never_overtakes_by_the_bonus(replies, weight):
 
 
 def test_there_is_no_such_bonus():
-    with pytest.raises(ConfigError, match="unknown bonus 'diversit'.*diversity"):
+    with pytest.raises(ConfigError, match=r"unknown bonus 'diversit'.*diversity"):
         extra_rewards([saying("a")], ShapingSettings(bonus="diversit"))
