@@ -205,7 +205,7 @@ def replies(policy: Policy, study: Study, seed: int) -> list[dict[str, Any]]:
         for first in range(0, len(tasks), step):
             asked = tasks[first : first + step]
             requests = [
-                EpisodeRequest(seed, group, member, {"task": task.to_json(), "split": "test"})
+                EpisodeRequest(seed, group, member, {"task": task.to_json()})
                 for group, task in enumerate(asked)
                 for member in range(study.samples)
             ]
