@@ -82,18 +82,20 @@ def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Compar
     with the deviation of n - 1, over the scored members of group p; a part that is the same for all of them
     adds 0. GDPO then divides by the deviation of s over the batch: ``advantage_scale: batch``.
 
-    A part is ``reward_parts[name]["raw"]`` where reward terms are paid, else ``reward_terms[name]``. Where a
-    gate stopped a reply, its reward stands for each of its parts: style that was not paid does not count.
+    A part is ``reward_parts[name]["raw"]`` where reward terms are paid, else ``reward_terms[name]``; 0 for an
+    episode that was cut off before it had one. Where a gate stopped a reply, its reward stands for each of
+    its parts: style that was not paid does not count.
 
     Source: Liu et al. 2026, GDPO (arXiv 2601.05242), eq. 4-6; the n - 1 and the constant are those of TRL's
     ``normalize_then_sum`` (huggingface/trl pull request 4785).
     """
     total = np.zeros_like(rewards)
+    parts = [(episode, _parts(episode)) for episode in episodes if episode.valid_for_training]
+    _check_names(comparison.part_weights, [table for _, table in parts])
     for name, weight in comparison.part_weights.items():
         values = np.full_like(rewards, np.nan)
-        for episode in episodes:
-            if episode.valid_for_training:
-                values[episode.group, episode.member] = _part(episode, name)
+        for episode, table in parts:
+            values[episode.group, episode.member] = _part(episode, name, table.get(name, 0.0))
         values[~np.isfinite(rewards)] = np.nan
         total += weight * _normalised(values)
     return np.where(np.isfinite(rewards), total, np.nan)
@@ -169,18 +171,27 @@ def sets_of(members: int, size: int) -> list[tuple[int, ...]]:
     return [tuple(row[at : at + size].tolist()) for row in rows for at in range(0, len(row), size)]
 
 
-def _part(episode: Episode, name: str) -> float:
-    where = f"episode of seed {episode.seed}, member {episode.member}"
-    terms = {part: values["raw"] for part, values in episode.reward_parts.items()}
-    terms = {**episode.reward_terms, **terms}
-    if name not in terms:
-        raise RewardError(
-            f"{where}: its reward has no part {name!r}.{suggest(name, terms)} It has "
-            f"{', '.join(sorted(terms)) or 'none'}; correct part_weights"
-        )
-    value = float(terms[name])
+def _parts(episode: Episode) -> dict[str, float]:
+    raw = {part: values["raw"] for part, values in episode.reward_parts.items()}
+    return {**episode.reward_terms, **raw}
+
+
+def _check_names(names: Mapping[str, float], tables: Sequence[Mapping[str, float]]) -> None:
+    known = sorted({part for table in tables for part in table})
+    for name in names if tables else ():
+        if name not in known:
+            raise RewardError(
+                f"no episode's reward has a part {name!r}.{suggest(name, known)} They have "
+                f"{', '.join(known) or 'none'}; correct part_weights"
+            )
+
+
+def _part(episode: Episode, name: str, value: float) -> float:
     if not math.isfinite(value):
-        raise RewardError(f"{where}: part {name!r} of its reward is {value}; find out what computes it")
+        raise RewardError(
+            f"episode of seed {episode.seed}, member {episode.member}: part {name!r} of its reward is {value}; "
+            "find out what computes it"
+        )
     return episode.reward if "replies" in episode.info and not counts(episode) else value
 
 

@@ -107,8 +107,11 @@ def test_a_part_that_is_not_finite_is_told(bad):
 
 
 def test_a_part_that_is_not_there():
-    with pytest.raises(RewardError, match=r"no part 'relevanse'.*relevance.* correct part_weights"):
+    with pytest.raises(RewardError, match=r"has a part 'relevanse'.*relevance.* correct part_weights"):
         by("per_part", paid([{"relevance": 1.0}] * 2, 2), 1, 2, part_weights={"relevanse": 1.0})
+    cut_off = by("per_part", paid([{"a": 1.0}, {}], 2), 1, 2, part_weights={"a": 1.0})
+    one = 0.5 / (ROOT_HALF + STD_EPSILON)
+    assert cut_off[0].tolist() == pytest.approx([one, -one])
 
 
 REPLIES = st.lists(
