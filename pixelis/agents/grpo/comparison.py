@@ -189,8 +189,8 @@ def _check_names(names: Mapping[str, float], tables: Sequence[Mapping[str, float
 def _part(episode: Episode, name: str, value: float) -> float:
     if not math.isfinite(value):
         raise RewardError(
-            f"episode of seed {episode.seed}, member {episode.member}: part {name!r} of its reward is {value}; "
-            "find out what computes it"
+            f"episode of seed {episode.seed}, member {episode.member}: part {name!r} of its reward is "
+            f"{value}; find out what computes it"
         )
     return episode.reward if "replies" in episode.info and not counts(episode) else value
 
