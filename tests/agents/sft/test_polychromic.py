@@ -134,7 +134,7 @@ def test_a_sample_without_an_answer_adds_nothing(text_policy):
     sets = term.draw([demonstration(text_policy, "<answer>b</answer>")], 0)
     assert not sets.advantages.any() and sets.metrics["diversity/counted"] == 0
     free = term.draw([demonstration(text_policy, "b")], 0)
-    assert free.advantages.any() and free.diversity > 0
+    assert free.diversity > 0 and free.metrics["diversity/counted"] == 1
 
 
 def test_a_prompt_is_all_before_the_first_learnt_turn(policy):
