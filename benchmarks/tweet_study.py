@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tweet_study_report import write_report  # noqa: E402  # pyright: ignore[reportMissingImports]
+from tweet_study_report import Paradigm, write_report  # noqa: E402  # pyright: ignore[reportMissingImports]
 
 from pixelis.agents.checkpoint import step_of  # noqa: E402
 from pixelis.agents.policy import Policy  # noqa: E402
@@ -48,23 +48,6 @@ SMOKE = {"steps": 2, "sft_steps": 2, "tweets": 3, "samples": 4, "seeds": [0]}
 SMOKE_WORDS = ["--max-new-tokens", "24", "--diversity", "ngrams"]
 SMOKE_SFT = [*SMOKE_WORDS, "--demonstrations", "8", "--batch-size", "4", "--diversity-prompts", "2"]
 SMOKE_GRPO = [*SMOKE_WORDS, "--groups", "2"]
-
-
-@dataclass(frozen=True)
-class Paradigm:
-    """A way to train.
-
-    Attributes:
-        name: what it and its configuration are called; ``base`` trains nothing.
-        kind: ``none``, ``sft`` or ``grpo``: the command that trains it.
-        start: the paradigm whose adapter it starts from, None for the model alone.
-        one_of_six: whether it is one of the prior work's six.
-    """
-
-    name: str
-    kind: str
-    start: str | None = None
-    one_of_six: bool = False
 
 
 PARADIGMS = {
@@ -293,7 +276,7 @@ def main(words: Sequence[str] | None = None) -> int:
                     train(study, paradigm, seed)
                 sample(study, paradigm, seed)
         runs = {name: [study.folder(name, seed) for seed in study.seeds] for name in study.paradigms}
-        print(write_report(runs, study.output))
+        print(write_report(runs, PARADIGMS, study.output))
     except PixelisError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -8,12 +8,13 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pixelis.agents.lora_analysis import layer_updates, report_layer
+from pixelis.agents.lora_analysis import LayerUpdate, inner_product, layer_updates
 from pixelis.agents.metrics import read_metrics
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import write_atomically
@@ -41,6 +42,23 @@ LOGGED = "diversity/mean_distance"
 _SERIES = ("pareto", "diversity", "lora_norms")
 
 Numbers = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Paradigm:
+    """A way to train.
+
+    Attributes:
+        name: what it and its configuration are called; ``base`` trains nothing.
+        kind: ``none``, ``sft`` or ``grpo``: the command that trains it.
+        start: the paradigm whose adapter it starts from, None for the model alone.
+        one_of_six: whether it is one of the prior work's six.
+    """
+
+    name: str
+    kind: str
+    start: str | None = None
+    one_of_six: bool = False
 
 
 def measure_replies(rows: Sequence[Mapping[str, Any]], embed: Any) -> Numbers:
@@ -82,26 +100,51 @@ def diversity_course(folder: Path) -> tuple[list[int], list[float]]:
     return [row["step"] for row in rows], [row[LOGGED] for row in rows]
 
 
-def layer_norms(folder: Path) -> dict[str, float]:
-    """Return the Frobenius norm of each layer's update in a run's newest adapter; none without training."""
+def adapter_updates(folder: Path) -> list[LayerUpdate]:
+    """Return the updates of a run's newest adapter; none without training."""
     if not (folder / "checkpoints").is_dir():
-        return {}
-    policy = Policy.load(checkpoint_of(folder) / ADAPTER, device="cpu")
-    return {update.name: report_layer(update).norm for update in layer_updates(policy)}
+        return []
+    return layer_updates(Policy.load(checkpoint_of(folder) / ADAPTER, device="cpu"))
 
 
-def by_depth(norms: Mapping[str, float]) -> dict[int, float]:
-    """Return the norm of all updates of each block of the model, by its number."""
+def layer_norms(
+    updates: Sequence[LayerUpdate], start: Sequence[LayerUpdate] = ()
+) -> dict[str, dict[str, float]]:
+    """Return by layer the Frobenius norms ‖ΔW‖ of an adapter (``norm``) and ‖ΔW − ΔW₀‖ (``change``).
+
+    Args:
+        updates: of the adapter.
+        start: of the adapter that training started from, ΔW₀; none: from nothing.
+    """
+    before = {update.name: update for update in start}
+    found = {}
+    for update in updates:
+        square = inner_product(update, update)
+        change, old = square, before.get(update.name)
+        if old is not None:
+            change += inner_product(old, old) - 2 * inner_product(update, old)
+        found[update.name] = {"norm": math.sqrt(square), "change": math.sqrt(max(0.0, change))}
+    return found
+
+
+def by_depth(norms: Mapping[str, Mapping[str, float]], what: str) -> dict[int, float]:
+    """Return the norm of all updates, or all changes, of each block of the model, by its number."""
     squares: defaultdict[int, float] = defaultdict(float)
     for name, norm in norms.items():
         number = re.search(r"\.(?:layers|h|blocks)\.(\d+)\.", name)
         if number and "vision" not in name:
-            squares[int(number[1])] += norm**2
+            squares[int(number[1])] += norm[what] ** 2
     return {depth: math.sqrt(square) for depth, square in sorted(squares.items())}
 
 
-def measure_run(folder: Path, embed: Any) -> dict[str, Any]:
-    """Return all that is told of a run."""
+def measure_run(folder: Path, start: Path | None, embed: Any) -> dict[str, Any]:
+    """Return all that is told of a run.
+
+    Args:
+        folder: of the run, its replies among its files.
+        start: of the run whose adapter it started from.
+        embed: see `measure_replies`.
+    """
     lines = (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()
     numbers = measure_replies([json.loads(line) for line in lines[1:]], embed)
     steps, values = diversity_course(folder)
@@ -110,7 +153,7 @@ def measure_run(folder: Path, embed: Any) -> dict[str, Any]:
         "numbers": numbers,
         "collapse": collapse_point(steps, values) if lost else None,
         "course": {"steps": steps, "values": values},
-        "layer_norms": layer_norms(folder),
+        "layer_norms": layer_norms(adapter_updates(folder), adapter_updates(start) if start else ()),
     }
 
 
@@ -139,24 +182,30 @@ def summary(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, An
     return {"paradigms": rows, "fronts": fronts, "reference": WORST}
 
 
-def write_report(runs: Mapping[str, Sequence[Path]], output: Path) -> str:
+def write_report(runs: Mapping[str, Sequence[Path]], paradigms: Mapping[str, Paradigm], output: Path) -> str:
     """Measure the runs of each paradigm, write the report's files; return the table.
 
     Args:
         runs: paradigm → the folders of its runs, the same seeds in each.
+        paradigms: name → what it is.
         output: where to.
     """
     from pixelis.rewards.tweet.encoders import CachedEncoder
 
     embed = CachedEncoder("minilm")
-    measured = {name: [measure_run(folder, embed) for folder in folders] for name, folders in runs.items()}
+    measured: dict[str, list[dict[str, Any]]] = {}
+    for name, folders in runs.items():
+        start = paradigms[name].start
+        starts: Sequence[Path | None] = runs[start] if start else [None] * len(folders)
+        measured[name] = [measure_run(*both, embed) for both in zip(folders, starts, strict=True)]
     told = summary(measured)
     table = table_of(told)
     write_atomically(
         output / "study.json", json.dumps({"summary": told, "runs": measured}, indent=1, allow_nan=False)
     )
     write_atomically(output / "report.md", table + "\n")
-    figures = (draw_pareto(told), draw_courses(measured), draw_norms(measured))
+    kinds = {name: paradigms[name].kind for name in runs}
+    figures = (draw_pareto(told), draw_courses(measured, kinds), draw_norms(measured))
     for name, figure in zip(_SERIES, figures, strict=True):
         for kind in ("png", "svg"):
             figure.savefig(output / f"{name}.{kind}")
@@ -184,75 +233,84 @@ def table_of(told: Mapping[str, Any]) -> str:
 
 
 def draw_pareto(told: Mapping[str, Any]) -> Any:
-    """Return a figure of reward against diversity: a dot a run, a line along each seed's front."""
-    figure, axes = _axes()
+    """Return a figure of reward against diversity: a mark a run, a line along each seed's front."""
+    figure, (axes,) = _panels(1)
     names = list(told["paradigms"])
-    for number, each in enumerate(told["fronts"]):
+    for each in told["fronts"]:
         for name, (x, y) in each["points"].items():
-            axes.plot(x, y, "o", color=_colour(names, name), label=name if number == 0 else None)
+            axes.plot(x, y, **(_style(names, name) | {"ls": "", "ms": 8}))
         corners = [each["points"][name] for name in each["front"]]
         if corners:
             axes.step(*zip(*corners, strict=True), where="pre", color="0.6", lw=1, zorder=0)
     axes.set_xlabel("mean reward of the replies (robust preset)")
     axes.set_ylabel("embedding diversity of the replies to a tweet")
-    _legend(figure, axes)
+    _finish(figure, [axes])
     return figure
 
 
-def draw_courses(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
-    """Return a figure of the logged diversity over the steps, a line a run."""
-    figure, axes = _axes()
-    for name, runs in measured.items():
-        for number, run in enumerate(runs):
-            course = run["course"]
-            if course["steps"]:
-                label = name if number == 0 else None
-                colour = _colour(list(measured), name)
-                axes.plot(course["steps"], course["values"], ".-", color=colour, lw=1, label=label)
-    axes.set_xlabel("step of training")
-    axes.set_ylabel("mean distance of two samples for a tweet")
-    axes.set_ylim(bottom=0)
-    _legend(figure, axes)
+def draw_courses(measured: Mapping[str, Sequence[Mapping[str, Any]]], kinds: Mapping[str, str]) -> Any:
+    """Return a figure of the logged diversity over the steps, a line a run: SFT on the left, GRPO right."""
+    figure, panels = _panels(2)
+    for axes, kind in zip(panels, ("sft", "grpo"), strict=True):
+        for name, runs in measured.items():
+            for run in runs if kinds[name] == kind else ():
+                axes.plot(run["course"]["steps"], run["course"]["values"], **_style(list(measured), name))
+        axes.set_xlabel(f"step of {kind.upper()}")
+    panels[0].set_ylabel("mean distance of two samples for a tweet")
+    _finish(figure, panels)
     return figure
 
 
 def draw_norms(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
-    """Return a figure of the size of the update of each of the model's blocks, a line a run."""
-    figure, axes = _axes()
-    for name, runs in measured.items():
-        for number, run in enumerate(runs):
-            depths = by_depth(run["layer_norms"])
-            if depths:
-                label = name if number == 0 else None
-                colour = _colour(list(measured), name)
-                axes.plot(list(depths), list(depths.values()), "o-", color=colour, lw=1, ms=3, label=label)
-    axes.set_xlabel("block of the model")
-    axes.set_ylabel("‖ΔW‖ of its LoRA updates")
-    axes.set_ylim(bottom=0)
-    _legend(figure, axes)
+    """Return a figure of each block's update, a line a run: whole on the left, since its start right."""
+    figure, panels = _panels(2)
+    titles = {"norm": "‖ΔW‖ of the adapter", "change": "‖ΔW − ΔW₀‖ since the start of the run"}
+    for axes, (what, title) in zip(panels, titles.items(), strict=True):
+        for name, runs in measured.items():
+            for run in runs:
+                depths = by_depth(run["layer_norms"], what)
+                axes.plot(list(depths), list(depths.values()), **_style(list(measured), name))
+        axes.set_xlabel("block of the model")
+        axes.set_title(title, fontsize=10)
+    _finish(figure, panels)
     return figure
 
 
-def _axes() -> tuple[Any, Any]:
+def _panels(count: int) -> tuple[Any, list[Any]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 5.5), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    axes.grid(alpha=0.25)
-    return figure, axes
+    figure = Figure(figsize=(6.5 + 3.5 * count, 5.5), dpi=120, layout="constrained")
+    panels = list(figure.subplots(1, count, squeeze=False)[0])
+    for axes in panels:
+        axes.grid(alpha=0.25)
+    return figure, panels
 
 
-def _legend(figure: Any, axes: Any) -> None:
-    if axes.get_legend_handles_labels()[1]:
-        figure.legend(loc="outside right upper", fontsize=8)
-    else:
-        axes.text(0.5, 0.5, "nothing could be measured", ha="center", transform=axes.transAxes)
-
-
-def _colour(names: Sequence[str], name: str) -> Any:
+def _style(names: Sequence[str], name: str) -> dict[str, Any]:
+    """Return how a paradigm is drawn in every picture: colour, mark and line of its own."""
     from matplotlib import colormaps
 
-    return colormaps["tab20"](names.index(name) % 20)
+    place = names.index(name)
+    style = {"color": colormaps["tab10"](place % 10), "marker": "osD^v<>pPX*hd"[place % 13]}
+    return style | {"ls": ("-", "--", ":")[place % 3], "lw": 1.2, "ms": 5, "alpha": 0.75, "label": name}
+
+
+def _finish(figure: Any, panels: Sequence[Any]) -> None:
+    """Count steps and blocks in whole numbers, begin at 0, and name each paradigm once."""
+    from matplotlib.ticker import MaxNLocator
+
+    named: dict[str, Any] = {}
+    for axes in panels:
+        axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+        if len(panels) > 1:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        handles, labels = axes.get_legend_handles_labels()
+        drawn = [handle for handle in handles if len(handle.get_xdata())]
+        if not drawn:
+            axes.text(0.5, 0.5, "nothing could be measured", ha="center", transform=axes.transAxes)
+        named |= {label: one for label, one in zip(labels, handles, strict=True) if one in drawn}
+    if named:
+        figure.legend(named.values(), named.keys(), loc="outside right upper", fontsize=8)
 
 
 def _seen(vectors: np.ndarray) -> np.ndarray:

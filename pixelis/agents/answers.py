@@ -67,9 +67,9 @@ def distances_between(texts: Sequence[str], counted: Sequence[bool], measure: Me
     Raises:
         RewardError: the measure gave something else than distances.
     """
-    places = np.flatnonzero(counted)
+    places = [place for place, counts in enumerate(counted) if counts]
     distances = np.zeros((len(texts), len(texts)))
-    if len(places):
+    if places:
         found = checked_distances(measure([texts[place] for place in places]))
         if len(found) != len(places):
             raise RewardError(f"expected the distances of {len(places)} texts, got those of {len(found)}")

@@ -40,7 +40,7 @@ def test_it_is_accepted(path):
     words = ["--config", str(path)]
     config, resume = sft.COMMAND.read(words) if is_sft(path) else train.read_settings(words)
     assert resume is None and check_env_id(config.env) == config.env == "Pixelis/TweetReply-v0"
-    assert config.model == "pixelis-tiny" and config.diversity == "encoder"
+    assert config.model == "pixelis-tiny" and getattr(config, "diversity", None) == "encoder"
     assert build_rewards(getattr(config, "rewards", {})) is None
     assert f"--config configs/tweet/{path.name}" in path.read_text()
     other = [*words, "--model", "elsewhere"]

@@ -12,8 +12,10 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 from tiny_models import build
 
+from pixelis.agents.lora_analysis import LayerUpdate
 from pixelis.errors import ConfigError
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -72,7 +74,8 @@ def test_what_cannot_be_measured_is_none():
 def measured(reward, diversity, collapse=None):
     numbers = {"reward": reward, "embedding_diversity": diversity}
     course = {"steps": [1, 2], "values": [0.5, 0.2]}
-    norms = {"model.layers.0.q": 3.0, "model.layers.0.v": 4.0, "model.layers.1.q": 1.0}
+    sizes = {"model.layers.0.q": 3.0, "model.layers.0.v": 4.0, "model.layers.1.q": 1.0}
+    norms = {name: {"norm": size, "change": size / 2} for name, size in sizes.items()}
     return {"numbers": numbers, "collapse": collapse, "course": course, "layer_norms": norms}
 
 
@@ -91,12 +94,25 @@ def test_the_summary_and_the_table_by_hand():
     lines = report.table_of(told).splitlines()
     assert lines[0] == "| paradigm | reward | embedding_diversity | collapse |"
     assert lines[3] == "| one | 0.600 ± 0.141 | 0.300 ± 0.141 | 2, – |"
-    assert report.by_depth(runs["one"][0]["layer_norms"]) == {0: 5.0, 1: 1.0}
+    assert report.by_depth(runs["one"][0]["layer_norms"], "norm") == {0: 5.0, 1: 1.0}
     dots = report.draw_pareto(told).axes[0].lines
     assert {(line.get_xdata()[0], line.get_ydata()[0]) for line in dots} >= {(0.5, 0.4), (0.7, 0.2)}
-    assert len(report.draw_courses(runs).axes[0].lines) == 4
-    (line, *_) = report.draw_norms(runs).axes[0].lines
-    assert list(line.get_ydata()) == [5.0, 1.0]
+    left, right = report.draw_courses(runs, {"base": "none", "one": "grpo"}).axes
+    assert len(left.lines) == 0 and [list(line.get_ydata()) for line in right.lines] == [[0.5, 0.2]] * 2
+    left, right = report.draw_norms(runs).axes
+    assert list(left.lines[0].get_ydata()) == [5.0, 1.0]
+    assert list(right.lines[0].get_ydata()) == [2.5, 0.5]
+
+
+def test_layer_norms_by_hand():
+    def update(factor):
+        a, b = torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0], [4.0]])
+        return LayerUpdate("layers.0.q", a, b, factor, 1.0)
+
+    # 2 x (3, 4) has the norm 10; from 0.5 x (3, 4) it is 7.5 away
+    found = report.layer_norms([update(2.0)], [update(0.5)])["layers.0.q"]
+    assert found == pytest.approx({"norm": 10.0, "change": 7.5})
+    assert report.layer_norms([update(2.0)])["layers.0.q"]["change"] == pytest.approx(10.0)
 
 
 def test_each_paradigm_has_its_configuration_and_comes_after_its_start():
@@ -120,7 +136,8 @@ def test_a_small_study_is_whole_and_not_done_twice(tmp_path, capsys):
     written = json.loads((tmp_path / "study" / "study.json").read_text())
     assert list(written["runs"]) == ["base", "sft", "grpo_from_sft"]
     assert written["runs"]["base"][0]["layer_norms"] == {}
-    assert all(norm >= 0 for norm in written["runs"]["grpo_from_sft"][0]["layer_norms"].values())
+    norms = written["runs"]["grpo_from_sft"][0]["layer_norms"].values()
+    assert all(0 <= each["change"] < each["norm"] for each in norms)
     samples = (tmp_path / "study" / "runs" / "base" / "seed0" / "samples.jsonl").read_text().splitlines()
     assert len(samples) == 1 + 3 and len(json.loads(samples[1])["replies"]) == 4
 

@@ -170,6 +170,7 @@ def learn(policy: Policy, weight: float, steps: int = 50) -> tuple[float, float]
     return float(np.mean(diversities[-10:])), float(np.mean(losses[-10:]))
 
 
+@pytest.mark.slow
 def test_samples_stay_different_while_the_demonstrations_are_learnt(policy, letter_model):
     # 1 - sum p² is 0.12 for the demonstrated letters; at weight 2 the optimum is near 0.8
     plain_diversity, plain_loss = learn(policy, 0.0)
