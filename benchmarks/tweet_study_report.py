@@ -39,6 +39,8 @@ WORST = (-1.0, 0.0)
 DISTINCT_WORDS = 500
 """Words of a run's replies that distinct-n looks at; with fewer there is no value."""
 LOGGED = "diversity/mean_distance"
+WINDOW = 5
+"""Measurements that are averaged: one step has few samples, and a single low one is no collapse."""
 _SERIES = ("pareto", "diversity", "lora_norms")
 
 Numbers = dict[str, float | None]
@@ -100,6 +102,11 @@ def diversity_course(folder: Path) -> tuple[list[int], list[float]]:
     return [row["step"] for row in rows], [row[LOGGED] for row in rows]
 
 
+def smoothed(values: Sequence[float]) -> list[float]:
+    """Return the mean of the last `WINDOW` values, or of as many as there are, at each place."""
+    return [statistics.fmean(values[max(0, at - WINDOW + 1) : at + 1]) for at in range(len(values))]
+
+
 def adapter_updates(folder: Path) -> list[LayerUpdate]:
     """Return the updates of a run's newest adapter; none without training."""
     if not (folder / "checkpoints").is_dir():
@@ -148,11 +155,12 @@ def measure_run(folder: Path, start: Path | None, embed: Any) -> dict[str, Any]:
     lines = (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()
     numbers = measure_replies([json.loads(line) for line in lines[1:]], embed)
     steps, values = diversity_course(folder)
-    lost = values and values[0] > 0
+    means = smoothed(values)
+    known = bool(means) and means[0] > 0
     return {
         "numbers": numbers,
-        "collapse": collapse_point(steps, values) if lost else None,
-        "course": {"steps": steps, "values": values},
+        "collapse": collapse_point(steps, means) if known else None,
+        "course": {"steps": steps, "values": values, "means": means},
         "layer_norms": layer_norms(adapter_updates(folder), adapter_updates(start) if start else ()),
     }
 
@@ -249,12 +257,17 @@ def draw_pareto(told: Mapping[str, Any]) -> Any:
 
 
 def draw_courses(measured: Mapping[str, Sequence[Mapping[str, Any]]], kinds: Mapping[str, str]) -> Any:
-    """Return a figure of the logged diversity over the steps, a line a run: SFT on the left, GRPO right."""
+    """Return a figure of the logged diversity over the steps: SFT on the left, GRPO on the right.
+
+    A line a run is the mean of the last `WINDOW` measurements, which are dots.
+    """
     figure, panels = _panels(2)
     for axes, kind in zip(panels, ("sft", "grpo"), strict=True):
         for name, runs in measured.items():
-            for run in runs if kinds[name] == kind else ():
-                axes.plot(run["course"]["steps"], run["course"]["values"], **_style(list(measured), name))
+            style = _style(list(measured), name) | {"marker": ""}
+            for course in (run["course"] for run in runs if kinds[name] == kind):
+                axes.plot(course["steps"], course["means"], **style)
+                axes.scatter(course["steps"], course["values"], s=6, alpha=0.3, color=style["color"])
         axes.set_xlabel(f"step of {kind.upper()}")
     panels[0].set_ylabel("mean distance of two samples for a tweet")
     _finish(figure, panels)
@@ -301,7 +314,7 @@ def _finish(figure: Any, panels: Sequence[Any]) -> None:
 
     named: dict[str, Any] = {}
     for axes in panels:
-        axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+        axes.set_ylim(bottom=0)
         if len(panels) > 1:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         handles, labels = axes.get_legend_handles_labels()

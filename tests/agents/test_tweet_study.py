@@ -73,7 +73,7 @@ def test_what_cannot_be_measured_is_none():
 
 def measured(reward, diversity, collapse=None):
     numbers = {"reward": reward, "embedding_diversity": diversity}
-    course = {"steps": [1, 2], "values": [0.5, 0.2]}
+    course = {"steps": [1, 2], "values": [0.5, 0.2], "means": report.smoothed([0.5, 0.2])}
     sizes = {"model.layers.0.q": 3.0, "model.layers.0.v": 4.0, "model.layers.1.q": 1.0}
     norms = {name: {"norm": size, "change": size / 2} for name, size in sizes.items()}
     return {"numbers": numbers, "collapse": collapse, "course": course, "layer_norms": norms}
@@ -98,10 +98,14 @@ def test_the_summary_and_the_table_by_hand():
     dots = report.draw_pareto(told).axes[0].lines
     assert {(line.get_xdata()[0], line.get_ydata()[0]) for line in dots} >= {(0.5, 0.4), (0.7, 0.2)}
     left, right = report.draw_courses(runs, {"base": "none", "one": "grpo"}).axes
-    assert len(left.lines) == 0 and [list(line.get_ydata()) for line in right.lines] == [[0.5, 0.2]] * 2
+    assert len(left.lines) == 0 and [list(line.get_ydata()) for line in right.lines] == [[0.5, 0.35]] * 2
     left, right = report.draw_norms(runs).axes
     assert list(left.lines[0].get_ydata()) == [5.0, 1.0]
     assert list(right.lines[0].get_ydata()) == [2.5, 0.5]
+
+
+def test_one_low_measurement_is_no_collapse():
+    assert report.smoothed([6, 0, 3, 3, 3, 1]) == [6, 3, 3, 3, 3, 2]
 
 
 def test_layer_norms_by_hand():
