@@ -13,6 +13,7 @@ import torch
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.advantages import AdvantageScale, group_advantages, zero_variance_groups
 from pixelis.agents.grpo.aggregation import StepCounts
+from pixelis.agents.grpo.comparison import Comparison, compared
 from pixelis.agents.grpo.credit import by_token, flat_turn_groups, turn_advantages, turn_returns
 from pixelis.agents.grpo.shaping import ShapingSettings, extra_rewards
 from pixelis.agents.metrics import Row
@@ -34,6 +35,7 @@ class BatchSettings:
         advantage_clip: advantages are held in ±this; None: not.
         advantage_threshold: episodes none of whose tokens has an advantage of at least this size are not
             trained on.
+        comparison: what takes the place of the rewards of whole episodes.
     """
 
     credit: Credit = "episode"
@@ -42,6 +44,7 @@ class BatchSettings:
     mask_truncated: bool = False
     advantage_clip: float | None = None
     advantage_threshold: float = 0.0
+    comparison: Comparison = field(default_factory=Comparison)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ def score(
     else:
         for episode, more in zip(episodes, extra, strict=True):
             rewards[episode.group, episode.member] += more
+        rewards = compared(rewards, episodes, settings.comparison)
         advantages, flat = group_advantages(rewards, scale), zero_variance_groups(rewards)
     if settings.advantage_clip is not None:
         advantages = np.clip(advantages, -settings.advantage_clip, settings.advantage_clip)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pixelis.agents.grpo.algorithm_checks import check_algorithm
+from pixelis.agents.grpo.algorithm_checks import check_algorithm, check_comparison
 from pixelis.agents.grpo.loss_checks import check_loss_options
 from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, RolloutRunSettings
@@ -50,6 +50,17 @@ class TrainConfig(RolloutRunSettings):
     credit: Literal["episode", "turn"] = option(
         BATCH, "episode", "one advantage an episode, or one a turn from step rewards"
     )
+    advantage: Literal["sum", "per_part", "polychromic"] | str = option(
+        BATCH, "sum", "compare rewards, each of their parts (GDPO), or sets"
+    )
+    part_weights: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        BATCH, dict, "per_part: part of the reward → weight, e.g. {task: 1.0}"
+    )
+    diversity: Literal["none", "ngrams", "encoder"] | str = option(
+        BATCH, "none", "how far answers are apart; measured every step"
+    )
+    set_size: int = option(BATCH, 4, "polychromic: members of a set", "[2, inf)")
+    set_floor: float = option(BATCH, 0.0, "polychromic: the reward that is worth nothing")
     gamma: float = option(BATCH, 1.0, "discount: a turn with credit turn, a token with ppo", "(0, 1]")
     refill_episodes: int = option(
         BATCH, 0, "most extra episodes a step that replace flat groups; 0: none", "[0, inf)"
@@ -59,7 +70,7 @@ class TrainConfig(RolloutRunSettings):
         BATCH, 0, "tokens before the longest episode that are penalised; 0: none", "[0, inf)"
     )
     overlong_penalty: float = option(BATCH, 1.0, "penalty of the longest episode (DAPO)", "[0, inf)")
-    bonus: str | None = option(BATCH, None, "bonus on a group's rewards, e.g. distinct_answers")
+    bonus: str | None = option(BATCH, None, "bonus in a group: distinct_answers, diversity")
     bonus_weight: float = option(BATCH, 0.1, "what that bonus is multiplied by")
     advantage_clip: float | None = option(BATCH, None, "advantages are held in ± this", "(0, inf)")
     advantage_threshold: float = option(
@@ -130,6 +141,7 @@ class TrainConfig(RolloutRunSettings):
         super().__post_init__()
         check_loss_options(self)
         check_algorithm(self)
+        check_comparison(self)
 
     @property
     def digest(self) -> str:

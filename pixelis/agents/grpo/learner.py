@@ -11,8 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
+from pixelis.agents.answers import measure_named
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.batch import BatchSettings, StepBatch, make_batch, score
+from pixelis.agents.grpo.comparison import COMPARISONS, Comparison
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.micro_batch import MicroBatchSize
 from pixelis.agents.grpo.optimiser import Optimiser
@@ -20,13 +22,13 @@ from pixelis.agents.grpo.refill import Played
 from pixelis.agents.grpo.replay import ReplayBuffer, Stored, with_replay
 from pixelis.agents.grpo.reward_kl import reward_kl
 from pixelis.agents.grpo.seeds import replay_generator
-from pixelis.agents.grpo.shaping import BONUSES, ShapingSettings
+from pixelis.agents.grpo.shaping import ShapingSettings, bonus_of
 from pixelis.agents.grpo.update import Updater, UpdateSettings
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.state_files import read_tensors, write_tensors
 from pixelis.agents.task_env import TaskEnv
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError
 
 _REPLAY = "replay.pt"
 
@@ -156,7 +158,8 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
     """Return how a run compares its episodes.
 
     Raises:
-        ConfigError: there is no such bonus, or the overlong buffer is longer than an episode.
+        ConfigError: there is no such bonus, measure or comparison, or the overlong buffer is longer than an
+            episode.
     """
     longest = longest_completion(config, env)
     if config.overlong_buffer > longest:
@@ -164,11 +167,18 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
             f"overlong_buffer must be at most the {longest} tokens that an episode can have "
             f"(max_new_tokens x turns), got {config.overlong_buffer}"
         )
-    if config.bonus is not None and config.bonus not in BONUSES:
-        raise ConfigError(f"unknown bonus {config.bonus!r}.{suggest(config.bonus, BONUSES)}")
     shaping = ShapingSettings(
-        config.overlong_buffer, config.overlong_penalty, longest, config.bonus, config.bonus_weight
+        config.overlong_buffer,
+        config.overlong_penalty,
+        longest,
+        config.bonus,
+        config.bonus_weight,
+        config.diversity,
     )
+    if shaping.bonus is not None:
+        bonus_of(shaping)
+    measure_named(config.diversity)
+    COMPARISONS.find(config.advantage)
     return BatchSettings(
         config.credit,
         config.gamma,
@@ -176,6 +186,9 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         config.mask_truncated,
         config.advantage_clip,
         config.advantage_threshold,
+        Comparison(
+            config.advantage, config.part_weights, config.diversity, config.set_size, config.set_floor
+        ),
     )
 
 

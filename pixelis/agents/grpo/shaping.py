@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from pixelis.agents.answers import DIVERSITIES, NONE, answer_distances, counts
 from pixelis.agents.episode import Episode
 from pixelis.envs.actions import parse_action
+from pixelis.errors import ConfigError, suggest
+from pixelis.rewards.diversity import marginal_diversity
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,9 @@ class ShapingSettings:
         overlong_buffer: tokens before ``length_limit`` over which the penalty grows; 0: no penalty.
         overlong_penalty: the penalty at the limit, >= 0.
         length_limit: the longest completion that is allowed, in tokens.
-        bonus: a key of ``BONUSES``, or None.
+        bonus: a key of ``BONUSES``, ``diversity`` (see `diversity_bonus`), or None.
         bonus_weight: what the bonus is multiplied by.
+        diversity: what the bonus ``diversity`` measures by, a name in ``DIVERSITIES``.
     """
 
     overlong_buffer: int = 0
@@ -34,6 +39,7 @@ class ShapingSettings:
     length_limit: int = 0
     bonus: str | None = None
     bonus_weight: float = 0.0
+    diversity: str = NONE
 
 
 def soft_overlong(lengths: Sequence[int] | np.ndarray, limit: int, buffer: int) -> np.ndarray:
@@ -85,6 +91,47 @@ def distinct_answers(episodes: Sequence[Episode]) -> np.ndarray:
     return np.array([1 / counts[answer] for answer in answers])
 
 
+DIVERSITY = "diversity"
+"""The bonus whose measure is a setting of its own; it stands beside ``BONUSES``."""
+
+
+def diversity_bonus(episodes: Sequence[Episode], name: str) -> np.ndarray:
+    """Return what each episode's answer adds to the diversity of its group's, in [0, 1].
+
+        b_i = min(1, c_i - min_j c_j),   c_i = D(S) - D(S without i)
+
+    over the set S of the answers that count (see `counts`), D being `mean_distance`. The contributions of
+    three or more add up to 0; lifting them by their least changes no difference between them, and lets nobody
+    who counts fall. Answers that do not count get 0. With a weight of at least 0 a reply that a gate stopped
+    is thus never above one that none did, if it was not before.
+
+    Args:
+        episodes: the valid ones of one group.
+        name: in ``DIVERSITIES``.
+    """
+    places = [place for place, episode in enumerate(episodes) if counts(episode)]
+    bonus = np.zeros(len(episodes))
+    if places:
+        chosen = [episodes[place] for place in places]
+        added = marginal_diversity(answer_distances(chosen, DIVERSITIES.find(name)))
+        bonus[places] = np.minimum(added - added.min(), 1.0)
+    return bonus
+
+
+def bonus_of(settings: ShapingSettings) -> GroupBonus:
+    """Return the function of the bonus that is set.
+
+    Raises:
+        ConfigError: there is no such bonus.
+    """
+    if settings.bonus == DIVERSITY:
+        return partial(diversity_bonus, name=settings.diversity)
+    if settings.bonus not in BONUSES:
+        names = (*BONUSES, DIVERSITY)
+        raise ConfigError(f"unknown bonus {settings.bonus!r}.{suggest(str(settings.bonus), names)}")
+    return BONUSES[settings.bonus]
+
+
 def extra_rewards(episodes: Sequence[Episode], settings: ShapingSettings) -> np.ndarray:
     """Return what is added to each episode's reward, float64 [n]; 0 where it is not valid for training.
 
@@ -103,10 +150,11 @@ def extra_rewards(episodes: Sequence[Episode], settings: ShapingSettings) -> np.
         extra[valid] += settings.overlong_penalty * penalty
     if settings.bonus is not None:
         groups: defaultdict[int, list[int]] = defaultdict(list)
+        function = bonus_of(settings)
         for index in valid:
             groups[episodes[index].group].append(index)
         for members in groups.values():
-            bonus = _checked(BONUSES[settings.bonus]([episodes[i] for i in members]), len(members), settings)
+            bonus = _checked(function([episodes[i] for i in members]), len(members), settings)
             extra[members] += settings.bonus_weight * bonus
     return extra
 

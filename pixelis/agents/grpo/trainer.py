@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from pixelis.agents.answers import diversity_metrics
 from pixelis.agents.episode import Episode
 from pixelis.agents.fingerprint import frozen_fingerprint
 from pixelis.agents.grpo.advantages import ADVANTAGES
@@ -93,6 +94,7 @@ class Trainer(Stepper[TrainConfig]):
         batch = self._learner.batch(played, number)
         self._no_signal.note(batch, played.episodes)
         row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
+        row |= diversity_metrics(played.episodes, self.config.diversity)
         row |= self._learner.update(batch, played, number)
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
@@ -11,7 +11,7 @@ from pixelis.agents.sft.curriculum import Curriculum, RollbackRule, stages_from
 from pixelis.agents.sft.settings import SupervisedConfig
 from pixelis.errors import ConfigError
 
-DATA, CURRICULUM = "Demonstrations", "Curriculum"
+DATA, CURRICULUM, DIVERSITY = "Demonstrations", "Curriculum", "Diversity"
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class SftConfig(SupervisedConfig):
         ConfigError: a value has the wrong type or lies outside its bounds, or there is nothing to learn from.
     """
 
-    headings = (TASK, DATA, CURRICULUM, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN)
+    headings = (TASK, DATA, CURRICULUM, DIVERSITY, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN)
 
     data: str | None = option(
         DATA, None, "JSONL file of chats to learn from, see docs/sft.md; none: the env's policy demonstrates"
@@ -42,6 +42,16 @@ class SftConfig(SupervisedConfig):
         CURRICULUM, 2, "measurements in a row in which it must be; 0: never back", "[0, inf)"
     )
 
+    diversity: Literal["none", "ngrams", "encoder"] | str = option(
+        DIVERSITY, "none", "sample sets of answers and measure how far apart they are"
+    )
+    diversity_weight: float = option(
+        DIVERSITY, 0.0, "what their diversity is worth in the loss (polychromic SFT)", "[0, inf)"
+    )
+    diversity_samples: int = option(DIVERSITY, 4, "samples of a set", "[2, inf)")
+    diversity_prompts: int = option(DIVERSITY, 4, "sets a step that draws any", "[1, inf)")
+    diversity_every: int = option(DIVERSITY, 1, "steps from one such step to the next", "[1, inf)")
+
     lora_dropout: float = option(MODEL, 0.0, "dropout on the adapter's input while training", "[0, 1)")
 
     epochs: int = option(UPDATE, 3, "passes over the demonstrations; not used with a curriculum", "[1, inf)")
@@ -58,6 +68,11 @@ class SftConfig(SupervisedConfig):
         if self.env is None and self.data is None:
             raise ConfigError(
                 "SFT needs demonstrations: give --env (its scripted policy plays) or --data FILE"
+            )
+        if self.diversity_weight and self.diversity == "none":
+            raise ConfigError(
+                f"diversity_weight {self.diversity_weight} needs a measure of diversity; set diversity: "
+                "ngrams, or encoder"
             )
         if self.curriculum and self.steps is None:
             raise ConfigError("a curriculum has no epochs; give --steps")

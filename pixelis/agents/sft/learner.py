@@ -110,12 +110,13 @@ class Learner:
             policy.trainable_parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
 
-    def step(self, batch: Sequence[Episode], rate: float) -> SftStep:
+    def step(self, batch: Sequence[Episode], rate: float, also: Callable[[], None] | None = None) -> SftStep:
         """Take one optimiser step.
 
         Args:
             batch: demonstrations, each with a demonstrated token.
             rate: the learning rate.
+            also: adds the gradient of what else is to be made small, as `polychromic.DiversityTerm` does.
 
         Raises:
             TrainingError: the loss is not finite.
@@ -137,6 +138,8 @@ class Learner:
             self.policy.model.eval()
         if not math.isfinite(loss):
             raise TrainingError(f"the SFT loss is {loss} at step {self.steps}; lower the learning rate")
+        if also is not None:
+            also()
         norm = torch.nn.utils.clip_grad_norm_(
             [each for group in self._optimiser.param_groups for each in group["params"]],
             self.settings.max_grad_norm,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pixelis.agents.answers import measure_named
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode
 from pixelis.agents.metrics import Row
@@ -66,6 +67,12 @@ class SftRun(SupervisedRun[SftConfig, SftTrainer]):
     def make_trainer(self, material: Pool) -> SftTrainer:
         """Return the trainer on the demonstrations."""
         return SftTrainer(self.config, self.policy, self.folder, material)
+
+    @classmethod
+    def open_env(cls, config: SftConfig) -> TaskEnv | None:
+        """Return the environment, if there is one; a wrong measure of diversity is told with it."""
+        measure_named(config.diversity)
+        return super().open_env(config)
 
     @classmethod
     def load_policy(cls, config: SftConfig, adapter: Path | None) -> Policy:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from pixelis.agents.episode import Episode
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.curriculum import Curriculum
 from pixelis.agents.sft.learner import HeldOutScore, rate_factor
+from pixelis.agents.sft.polychromic import DiversitySettings, DiversityTerm, SampledSets
 from pixelis.agents.sft.pool import Draws, Pool
 from pixelis.agents.sft.stepper import SupervisedStepper
 from pixelis.errors import CheckpointError
@@ -38,6 +42,7 @@ class SftTrainer(SupervisedStepper[SftConfig]):
         self.pool = pool
         self.curriculum = config.make_curriculum() if config.curriculum else None
         self._draws = Draws(self.pool.train, config.seed)
+        self._diversity = diversity_term(config, policy)
 
     @property
     def total_steps(self) -> int:
@@ -54,7 +59,10 @@ class SftTrainer(SupervisedStepper[SftConfig]):
         else:
             batch = self._draws.mixed(self.config.batch_size, self.curriculum.stage.mix, number)
         rate = self.config.lr * rate_factor(number - 1, self.total_steps, self.config.warmup)
-        step = self.learner.step(batch, rate)
+        sets, also = self._sets(batch, number), None
+        if sets is not None and self._diversity is not None:
+            also = partial(self._diversity.backward, sets)
+        step = self.learner.step(batch, rate, also)
         row: Row = {
             "train/loss": step.loss,
             "train/grad_norm": step.grad_norm,
@@ -63,6 +71,7 @@ class SftTrainer(SupervisedStepper[SftConfig]):
             "tokens/demonstrated": step.tokens,
             "tokens/fill": step.fill,
         }
+        row |= {} if sets is None else sets.metrics
         if self.curriculum is not None:
             row["curriculum/stage"] = self.curriculum.index
         if number % self.config.eval_every == 0 or number == self.total_steps:
@@ -95,6 +104,11 @@ class SftTrainer(SupervisedStepper[SftConfig]):
 
     # ------------------------------------------------------------------ private
 
+    def _sets(self, batch: Sequence[Episode], number: int) -> SampledSets | None:
+        if self._diversity is None or (number - 1) % self.config.diversity_every:
+            return None
+        return self._diversity.draw(batch, number)
+
     def _measure(self, number: int) -> Row:
         levels = [level for level, episodes in self.pool.held_out.items() if episodes]
         scores = {level: self.learner.score(self.pool.held_out[level]) for level in levels}
@@ -118,3 +132,24 @@ class SftTrainer(SupervisedStepper[SftConfig]):
         event = curriculum.observe(number, metrics)
         if event is not None:
             _LOG.info("step %d: %s to stage %r", number, event, curriculum.stage.name)
+
+
+def diversity_term(config: SftConfig, policy: Policy) -> DiversityTerm | None:
+    """Return the term of the loss for the diversity of samples, None where none are drawn.
+
+    Raises:
+        ConfigError: there is no such measure.
+    """
+    if config.diversity == "none":
+        return None
+    sampling = SamplingSettings(config.temperature, max_new_tokens=config.max_new_tokens)
+    settings = DiversitySettings(
+        config.diversity,
+        config.diversity_weight,
+        config.diversity_samples,
+        config.diversity_prompts,
+        sampling,
+        config.seed,
+        config.micro_batch_size,
+    )
+    return DiversityTerm(policy, settings)

@@ -7,16 +7,26 @@ package that is missing is an error.
 from pixelis.rewards.diversity.course import collapse_point
 from pixelis.rewards.diversity.front import hypervolume, pareto_front
 from pixelis.rewards.diversity.sampling import best_at_k, efficiency_ratio, pass_at_k
+from pixelis.rewards.diversity.sets import (
+    cosine_distances,
+    marginal_diversity,
+    mean_distance,
+    ngram_distances,
+)
 from pixelis.rewards.diversity.vectors import embedding_diversity, vendi_score
 from pixelis.rewards.diversity.words import distinct_n, self_bleu
 
 __all__ = [
     "best_at_k",
     "collapse_point",
+    "cosine_distances",
     "distinct_n",
     "efficiency_ratio",
     "embedding_diversity",
     "hypervolume",
+    "marginal_diversity",
+    "mean_distance",
+    "ngram_distances",
     "pareto_front",
     "pass_at_k",
     "self_bleu",

@@ -7,8 +7,10 @@ from typing import get_type_hints
 
 import pytest
 
+from pixelis.agents.answers import DIVERSITIES
 from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.aggregation import AGGREGATIONS
+from pixelis.agents.grpo.comparison import COMPARISONS
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import CORRECTIONS
 from pixelis.agents.grpo.kl import KL_ESTIMATORS
@@ -41,6 +43,8 @@ def test_every_setting_has_a_group_and_a_help_line():
 
 
 REGISTRIES = {
+    "advantage": COMPARISONS,
+    "diversity": DIVERSITIES,
     "advantage_scale": ADVANTAGES,
     "ratio": RATIOS,
     "surrogate": SURROGATES,
@@ -57,7 +61,7 @@ def ours(registry):
 
 @pytest.mark.parametrize("field", sorted(REGISTRIES))
 def test_the_choices_are_the_registered_functions(field):
-    extra = {"auto", "none"} if field == "correction" else set()
+    extra = {"correction": {"auto", "none"}, "diversity": {"none"}}.get(field, set())
     assert set(choices_of(get_type_hints(TrainConfig)[field])) == ours(REGISTRIES[field]) | extra
 
 

@@ -12,10 +12,12 @@ from pixelis.agents.grpo.shaping import (
     BONUSES,
     ShapingSettings,
     distinct_answers,
+    diversity_bonus,
     extra_rewards,
     register_bonus,
     soft_overlong,
 )
+from pixelis.errors import ConfigError
 
 
 def saying(text, group=0, **fields):
@@ -86,3 +88,41 @@ def test_a_bonus_of_ones_own():
             extra_rewards([saying("a")], settings)
     finally:
         del BONUSES["short"]
+
+
+def replied(text, gate=None, reward=0.5):
+    info = {"replies": [{"text": text, "total": reward, "parts": {}, "gate": gate}]}
+    return saying(text, info=info, reward=reward)
+
+
+def test_the_diversity_bonus_by_hand():
+    # D of {x, x, y} is 2/3; each x takes 1/3 off, y adds 2/3; what a gate stopped gets nothing
+    group = [replied("x"), replied("y", "spam"), replied("x"), replied("y")]
+    assert diversity_bonus(group, "ngrams").tolist() == pytest.approx([0, 0, 0, 1])
+    settings = ShapingSettings(bonus="diversity", bonus_weight=0.1, diversity="ngrams")
+    assert extra_rewards(group, settings).tolist() == pytest.approx([0, 0, 0, 0.1])
+    assert diversity_bonus([replied("x")], "ngrams").tolist() == [0]
+    assert diversity_bonus([replied("x", "spam")] * 2, "ngrams").tolist() == [0, 0]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a b", "c", "d e f", "c"]), st.floats(-1, 1)), min_size=1, max_size=7
+    ),
+    st.floats(0, 10),
+)
+def test_a_gated_reply_never_overtakes_by_the_bonus(replies, weight):
+    group = [replied(text, "spam" if reward < 0 else None, reward) for text, reward in replies]
+    settings = ShapingSettings(bonus="diversity", bonus_weight=weight, diversity="ngrams")
+    extra = extra_rewards(group, settings)
+    assert (extra >= 0).all() and extra.max() <= weight
+    rewards = np.array([reward for _, reward in replies])
+    assert not extra[rewards < 0].any()
+    if (rewards < 0).any() and (rewards >= 0).any():
+        shaped = rewards + extra
+        assert shaped[rewards < 0].max() < shaped[rewards >= 0].min()
+
+
+def test_there_is_no_such_bonus():
+    with pytest.raises(ConfigError, match=r"unknown bonus 'diversit'.*diversity"):
+        extra_rewards([saying("a")], ShapingSettings(bonus="diversit"))

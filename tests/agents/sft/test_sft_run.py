@@ -61,6 +61,7 @@ def test_an_oracle_is_learnt_and_the_adapter_plays(sft_config: Callable[..., Sft
     [
         {},
         {"packing": True, "lora_dropout": 0.2, "micro_batch_size": 3},
+        {"diversity": "ngrams", "diversity_weight": 0.5, "diversity_every": 2},
         {"curriculum": CURRICULUM, "steps": 12, "eval_every": 2, "rollback_tolerance": 0.0},
     ],
 )
