@@ -172,29 +172,30 @@ def sample(study: Study, paradigm: Paradigm, seed: int) -> None:
     policy = Policy.load(model)
     print(f"== replies of {paradigm.name}, seed {seed}", flush=True)
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [asked, *replies(policy, study, seed)]
+    held_out = study.output / "data" / "held_out.jsonl"
+    settings = sampling_settings(study)
+    rows = [asked, *replies(policy, held_out, study.tweets, study.samples, settings, seed)]
     write_atomically(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
-def replies(policy: Policy, study: Study, seed: int) -> list[dict[str, Any]]:
-    """Return one row for each held-out tweet: the replies, their rewards and gates."""
-    held_out = study.output / "data" / "held_out.jsonl"
-    tweets = load_tweets(held_out)
-    tasks = [task_of_row(row, line) for line, row in tweets.rows()][: study.tweets]
-    settings = sampling_settings(study)
+def replies(
+    policy: Policy, held_out: Path, tweets: int, samples: int, settings: SamplingSettings, seed: int
+) -> list[dict[str, Any]]:
+    """Return one row for each of the first held-out tweets: the replies, their rewards and gates."""
+    tasks = [task_of_row(row, line) for line, row in load_tweets(held_out).rows()][:tweets]
     rows: list[dict[str, Any]] = []
-    step = max(1, _AT_ONCE // study.samples)
+    step = max(1, _AT_ONCE // samples)
     with Collector(lambda: TweetReplyEnv(data=held_out, split="test", max_turns=1)) as collector:
         for first in range(0, len(tasks), step):
             asked = tasks[first : first + step]
             requests = [
                 EpisodeRequest(seed, group, member, {"task": task.to_json()})
                 for group, task in enumerate(asked)
-                for member in range(study.samples)
+                for member in range(samples)
             ]
             played = collector.collect(policy, requests, settings, seed + first)
             for group, task in enumerate(asked):
-                own = played[group * study.samples : (group + 1) * study.samples]
+                own = played[group * samples : (group + 1) * samples]
                 rows.append({"task": task.id, "tweet": task.data["tweet"], "replies": list(map(_reply, own))})
     return rows
 
