@@ -62,7 +62,10 @@ def derive_parts(rows: Sequence[TweetRow], sentences: Sentences, seed: int = 0) 
     topics = [row.topic for row in kept]
     parts = deal_in_four([row.tweet for row in kept], [row.author for row in kept], topics, seed)
     shares = [
-        {kind: [one for place, one in enumerate(all_) if place % _STRIDE in places] for kind, all_ in sentences.items()}
+        {
+            kind: [one for place, one in enumerate(all_) if place % _STRIDE in places]
+            for kind, all_ in sentences.items()
+        }
         for places in _SENTENCES
     ]
     return _checked(

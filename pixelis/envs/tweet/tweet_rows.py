@@ -209,4 +209,6 @@ def _follow_up(value: Any) -> FollowUp:
         raise DatasetError(
             f'field \'thread\' must hold texts or {{"tweet": …, "reply": …}}, got {value!r:.60}; correct it'
         )
-    return FollowUp(message_field(value, "tweet"), message_field(value, "reply") if value.get("reply") else "")
+    return FollowUp(
+        message_field(value, "tweet"), message_field(value, "reply") if value.get("reply") else ""
+    )
