@@ -61,13 +61,7 @@ def derive_parts(rows: Sequence[TweetRow], sentences: Sentences, seed: int = 0) 
     kept = [row for row in rows if row.reply]
     topics = [row.topic for row in kept]
     parts = deal_in_four([row.tweet for row in kept], [row.author for row in kept], topics, seed)
-    shares = [
-        {
-            kind: [one for place, one in enumerate(all_) if place % _STRIDE in places]
-            for kind, all_ in sentences.items()
-        }
-        for places in _SENTENCES
-    ]
+    shares = [_share(sentences, places) for places in _SENTENCES]
     return _checked(
         [
             derive_preferences([kept[place] for place in part], share, seed)
@@ -96,6 +90,13 @@ def deal_in_four(
         dealt = deal(inner, [strata[item] for item in places], SplitSettings(1 - DEV_SHARE, DEV_SHARE, seed))
         found += [[item for item in places if dealt[places[item]] == part] for part in (0, 1)]
     return [sorted(part) for part in found]
+
+
+def _share(sentences: Sentences, places: Sequence[int]) -> Sentences:
+    return {
+        kind: [one for place, one in enumerate(each) if place % _STRIDE in places]
+        for kind, each in sentences.items()
+    }
 
 
 def _topics(pairs: Sequence[Preference]) -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pixelis.envs.row_lines import SHOWN_ERRORS, file_state, json_value, read_lines
 from pixelis.envs.tweet.tweet_rows import message_field, name_field
@@ -77,18 +77,65 @@ def preference_row(value: Any) -> Preference:
     )
 
 
+@dataclass(frozen=True)
+class LabelledReply:
+    """A reply that a reader called good or bad.
+
+    Attributes:
+        tweet: what is replied to.
+        reply: any text.
+        good: the label.
+        kind: of good or bad reply; empty if unknown.
+    """
+
+    tweet: str
+    reply: str
+    good: bool
+    kind: str = ""
+
+
+def labelled_row(value: Any) -> LabelledReply:
+    """Return the labelled reply that a JSON object describes; fields of other names are left alone.
+
+    Raises:
+        DatasetError: what is wrong with it.
+    """
+    if not isinstance(value, Mapping) or not isinstance(value.get("reply"), str):
+        raise DatasetError('expected a JSON object with texts "tweet" and "reply", and "label"; correct it')
+    if value.get("label") not in ("good", "bad"):
+        raise DatasetError(f"field 'label' must be 'good' or 'bad', got {value.get('label')!r:.60}")
+    tweet = message_field({"tweet": value.get("tweet")}, "tweet")
+    return LabelledReply(tweet, value["reply"], value["label"] == "good", name_field(value, "kind"))
+
+
 def load_preferences(path: Path) -> list[Preference]:
     """Return the rows of a JSONL file of preferences, in its order.
 
     Raises:
         DatasetError: the file cannot be read, has no rows, or has bad ones; the first five are named by line.
     """
-    file_state(path, "JSONL file of preferences")
-    found: list[Preference] = []
+    return _load(path, "preferences", preference_row)
+
+
+def load_labelled(path: Path) -> list[LabelledReply]:
+    """Return the rows of a JSONL file of labelled replies, in its order.
+
+    Raises:
+        DatasetError: as for `load_preferences`.
+    """
+    return _load(path, "labelled replies", labelled_row)
+
+
+R = TypeVar("R")
+
+
+def _load(path: Path, what: str, parse: Callable[[Any], R]) -> list[R]:
+    file_state(path, f"JSONL file of {what}")
+    found: list[R] = []
     problems: list[str] = []
     for line in read_lines(path):
         try:
-            found.append(preference_row(json_value(line.text)))
+            found.append(parse(json_value(line.text)))
         except DatasetError as error:
             problems.append(f"line {line.number}: {error}")
             if len(problems) == SHOWN_ERRORS:
@@ -96,5 +143,5 @@ def load_preferences(path: Path) -> list[Preference]:
     if problems:
         raise DatasetError("\n".join([f"{path} has bad rows:", *problems]))
     if not found:
-        raise DatasetError(f"{path} has no rows; write one preference a line")
+        raise DatasetError(f"{path} has no rows; write one JSON object a line")
     return found

@@ -66,6 +66,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     |---|---|
     | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
+    | `messages` | every turn: what the author has written so far |
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
 
     The totals are for comparing replies to the same tweet; 0.7 is a line between the good replies of the data
@@ -91,7 +92,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `data` | `None` | path of a JSONL or CSV file of tweets; `None`: those that come with the package |
     | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
-    | `preset` | `robust` | preset of the reward: `robust` or `classic` |
+    | `preset` | `robust` | the reward: `robust`, `classic`, or `hybrid` (docs/tweet_learned.md) |
+    | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
     | `reward` | `None` | what scores replies instead: an object with `score(tweet, replies)`; see below |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |
@@ -144,6 +146,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         mode: str = "single",
         split: str = "train",
         preset: str = "robust",
+        reward_model: str | None = None,
         reward: ReplyReward | None = None,
         max_turns: int | None = None,
         difficulty: int = 0,
@@ -151,7 +154,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         if mode not in MODES:
             raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
         self.mode = mode
-        self.reward: ReplyReward = HeuristicReward(preset) if reward is None else reward
+        self.reward: ReplyReward = HeuristicReward(preset, reward_model) if reward is None else reward
         tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=mode == "thread")
         self.tweets = tweets
         super().__init__(
@@ -194,7 +197,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
             raise TaskError(f"{task.id} cannot be played: {error}") from None
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
-        return {**super()._info(results), "replies": [one.to_json() for one in self.workspace.replies]}
+        talk = self.workspace
+        replies = [one.to_json() for one in talk.replies]
+        return {**super()._info(results), "replies": replies, "messages": list(talk.shown)}
 
 
 def judge(task: Task, answer: str | None, workspace: Conversation) -> Verdict:

@@ -16,7 +16,8 @@ def sigmoid(values: np.ndarray) -> np.ndarray:
 def preference_loss(margins: np.ndarray, temperature: float = 1.0) -> float:
     """Return the mean of −ln σ(Δ / T), nats, over margins Δ = s(chosen) − s(rejected), float [n].
 
-    The likelihood of Bradley and Terry (1952), as reward models use it (Ouyang et al. 2022, arXiv:2203.02155).
+    The likelihood of Bradley and Terry (1952), as reward models use it (Ouyang et al. 2022,
+    arXiv:2203.02155).
     """
     return float(np.logaddexp(0, -np.asarray(margins) / temperature).mean())
 
@@ -24,8 +25,8 @@ def preference_loss(margins: np.ndarray, temperature: float = 1.0) -> float:
 def fit_temperature(margins: np.ndarray) -> float:
     """Return the T in [0.01, 100] that minimises `preference_loss`, to a relative 1e-4.
 
-    One number for all pairs cannot change which reply is preferred (Guo et al. 2017, arXiv:1706.04599, section
-    4.2). The loss is convex in 1 / T, so golden-section search finds the minimum.
+    One number for all pairs cannot change which reply is preferred (Guo et al. 2017, arXiv:1706.04599,
+    section 4.2). The loss is convex in 1 / T, so golden-section search finds the minimum.
     """
     low, high = 1 / _RANGE[1], 1 / _RANGE[0]
     shrink = (np.sqrt(5) - 1) / 2

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pixelis.errors import ConfigError
 from pixelis.rewards.tweet.learned.head import Head
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,6 @@ class FitSettings:
             "batch": 1,
             "epochs": 1,
             "patience": 1,
-            "seed": 0,
         }
         for name, low in least.items():
             if not low <= getattr(self, name) < float("inf"):
@@ -130,3 +133,7 @@ def _net(width: int, settings: FitSettings) -> torch.nn.Sequential:
         nn.Dropout(settings.dropout),
         nn.Linear(settings.hidden, 1),
     )
+
+
+FITS = {"sentence": FitSettings(), "surface": FitSettings()}
+"""Settings by features, chosen by the loss on the dev pairs (benchmarks/tweet_preferences.py)."""

@@ -62,8 +62,8 @@ class PreferenceModel:
         same_shape = name == self.features and probe.shape == self.probe.shape
         if not same_shape or not np.allclose(probe, self.probe, atol=1e-3):
             raise ModelLoadError(
-                f"expected the features {self.features!r}{_of(self.encoder)} that the reward model was fitted "
-                f"to, got {name!r}{_of(encoder)}, which gives other vectors; fit the model again with "
+                f"expected the features {self.features!r}{_of(self.encoder)} the reward model was fitted to, "
+                f"got {name!r}{_of(encoder)}, which gives other vectors; fit the model again with "
                 "scripts/train_tweet_reward.py"
             )
 
@@ -153,9 +153,7 @@ def _wrong_role(path: str, found: object, role: str) -> str:
         if role == "training"
         else "what a policy is trained on cannot tell whether that went wrong"
     )
-    return (
-        f"expected a reward model for {role} in {path!r}, got one for {found}; {why}; name the other folder"
-    )
+    return f"expected a model for {role} in {path!r}, got one for {found}; {why}; name the other folder"
 
 
 def _model(card: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> PreferenceModel:

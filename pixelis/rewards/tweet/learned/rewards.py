@@ -1,4 +1,4 @@
-"""The learned reward, the hybrid of it with the gates, and the evaluation reward that no policy is trained on."""
+"""The learned reward, its hybrid with the gates, and the evaluation reward that no policy is trained on."""
 
 from __future__ import annotations
 
