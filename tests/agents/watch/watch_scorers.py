@@ -1,0 +1,40 @@
+"""Scorers for the tests of watching, named as ``watch_scorers:Class``."""
+
+from __future__ import annotations
+
+
+def said(episode):
+    return "".join(segment.text for segment in episode.segments if segment.sampled).removesuffix("<|end|>")
+
+
+class Letters:
+    """How many different letters an episode's text has, of ``most``."""
+
+    def __init__(self, most=4):
+        self.most = most
+
+    def __call__(self, episodes):
+        return [len({sign for sign in said(one) if sign.isalpha()}) / self.most for one in episodes]
+
+
+class Reward:
+    """The reward itself, times a factor."""
+
+    def __init__(self, factor=1.0):
+        self.factor = factor
+
+    def __call__(self, episodes):
+        return [self.factor * one.reward for one in episodes]
+
+
+class TooFew:
+    def __call__(self, episodes):
+        return [1.0]
+
+
+class NotFinite:
+    def __call__(self, episodes):
+        return [float("nan") for _ in episodes]
+
+
+NOTHING = dict
