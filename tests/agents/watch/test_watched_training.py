@@ -1,4 +1,4 @@
-"""A watch in a real run: it changes nothing, tells a reward that is gamed, and is quiet about one that is not."""
+"""A watch in a real run: it changes nothing, tells a reward that is gamed, and is else quiet."""
 
 from __future__ import annotations
 

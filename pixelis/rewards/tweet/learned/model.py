@@ -105,6 +105,7 @@ def save_model(model: PreferenceModel, folder: Path) -> None:
             shutil.rmtree(folder)
         os.rename(unfinished, folder)
     except OSError as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise OutputError(
             f"cannot write {folder} ({error}); name a folder that is free, or holds a reward model"
         ) from None
