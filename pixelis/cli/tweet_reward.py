@@ -125,7 +125,7 @@ def fit_both(parts: PreferenceParts, seed: int) -> dict[str, PreferenceModel]:
     """
     from pixelis.rewards.tweet.encoders import CachedEncoder
     from pixelis.rewards.tweet.learned.features import SentenceFeatures, SurfaceFeatures
-    from pixelis.rewards.tweet.learned.fitting import FITS
+    from pixelis.rewards.tweet.learned.fitting import FitSettings
     from pixelis.rewards.tweet.learned.training import train_model
 
     encoder = CachedEncoder("minilm", capacity=50_000)
@@ -135,8 +135,9 @@ def fit_both(parts: PreferenceParts, seed: int) -> dict[str, PreferenceModel]:
     }
     models = {}
     for role, (train, dev, features, name) in given.items():
-        fit = replace(FITS[features.name], seed=seed)
-        model = train_model(_triples(train), _triples(dev), features, fit, role=role, encoder=name)
+        model = train_model(
+            _triples(train), _triples(dev), features, FitSettings(seed=seed), role=role, encoder=name
+        )
         models[role] = replace(model, facts={**model.facts, "data_sha256": _digest(train, dev)})
     return models
 

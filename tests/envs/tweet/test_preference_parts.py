@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from itertools import combinations
 
 import pytest
@@ -68,7 +69,7 @@ def test_items_of_one_author_or_of_nearly_one_text_stay_together():
 
 def test_all_pairs_of_a_tweet_stay_together():
     pairs = [
-        Preference(f"tweet {tweet * 7919} by somebody {'word ' * tweet}", f"good {n}", f"bad {n}")
+        Preference(sha256(bytes([tweet])).hexdigest(), f"good {n}", f"bad {n}")
         for tweet in range(30)
         for n in range(10)
     ]

@@ -92,22 +92,27 @@ def _numbers(tweet: ReadText, reply: ReadText, cosine: float) -> list[float]:
 
 BUCKETS = 1024
 _GRAMS = (3, 4, 5)
+_LONGEST_KEPT = 4  # letters of a word that a pattern keeps: mostly grammar
 _WORDS = re.compile(r"\w+")
+_TOKENS = re.compile(r"\w+|[^\w\s]")
 _EDGES = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
 
 
 class SurfaceFeatures:
-    """Hashed runs of 3 to 5 characters of the reply, and how much of it is in the tweet, in steps.
+    """Letters, patterns of words, and how much of the reply is in the tweet.
 
-    1,024 buckets hold the square roots of the counts, together of length 1. The shares of the reply's runs
-    and words that the tweet has too, of its different words, of letters and capitals, and its length each
-    take one of ten steps, and a step is a feature of its own, so that a sum can express "some, not too much".
+    Runs of 3 to 5 characters of the reply are hashed into 1,024 buckets, and so are patterns: one to three
+    words or signs in a row, with ``_`` for a word of five letters or more, ``=`` for one that the tweet has,
+    too, and ``~`` before a shorter one that it has. Buckets hold square roots of counts, each 1,024 together
+    of length 1. The shares of the reply's runs and words that the tweet has too, of its different words, of
+    letters and capitals, and its length each take one of ten steps, and a step is a feature of its own, so
+    that a sum can express "some, not too much".
     """
 
     name = "surface"
 
     def __call__(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        """Return float64 [n, 1024 + 60]."""
+        """Return float64 [n, 2 · 1024 + 60]."""
         return np.array([_surface(tweet, reply) for tweet, reply in pairs]).reshape(len(pairs), -1)
 
     def probe(self) -> np.ndarray:
@@ -118,10 +123,6 @@ class SurfaceFeatures:
 def _surface(tweet: str, reply: str) -> np.ndarray:
     before, after = _plain(tweet), _plain(reply)
     runs, words = _runs(after), _WORDS.findall(after)
-    counts = np.zeros(BUCKETS)
-    for run, count in runs.items():
-        counts[zlib.crc32(run.encode()) % BUCKETS] += count
-    counts = np.sqrt(counts)
     known_runs, known_words = _runs(before), set(_WORDS.findall(before))
     size = max(1, len(after))
     shares = [
@@ -133,7 +134,15 @@ def _surface(tweet: str, reply: str) -> np.ndarray:
         min(1.0, len(after) / 300),
     ]
     steps = np.eye(len(_EDGES) + 1)[np.searchsorted(_EDGES, shares)]
-    return np.concatenate([counts / max(1e-9, np.linalg.norm(counts)), steps.ravel()])
+    return np.concatenate([_hashed(runs), _hashed(_patterns(before, after)), steps.ravel()])
+
+
+def _hashed(counts: Counter[str]) -> np.ndarray:
+    buckets = np.zeros(BUCKETS)
+    for text, count in counts.items():
+        buckets[zlib.crc32(text.encode()) % BUCKETS] += count
+    buckets = np.sqrt(buckets)
+    return buckets / max(1e-9, float(np.linalg.norm(buckets)))
 
 
 def _plain(text: str) -> str:
@@ -143,3 +152,15 @@ def _plain(text: str) -> str:
 def _runs(text: str) -> Counter[str]:
     padded = f" {text} "
     return Counter(padded[at : at + n] for n in _GRAMS for at in range(len(padded) - n + 1))
+
+
+def _patterns(tweet: str, reply: str) -> Counter[str]:
+    known = set(_TOKENS.findall(tweet))
+    signs = ["<", *(_sign(token, token in known) for token in _TOKENS.findall(reply)), ">"]
+    return Counter(" ".join(signs[at : at + n]) for n in (1, 2, 3) for at in range(len(signs) - n + 1))
+
+
+def _sign(token: str, known: bool) -> str:
+    if len(token) > _LONGEST_KEPT:
+        return "=" if known else "_"
+    return f"~{token}" if known else token

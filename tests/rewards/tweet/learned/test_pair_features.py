@@ -42,7 +42,7 @@ def test_a_pair_has_the_same_features_in_any_batch(sentence):
 def step(reply, share):
     """Return which of ten steps a share of the reply takes."""
     (row,) = SurfaceFeatures()([(TWEET, reply)])
-    steps = row[BUCKETS:].reshape(6, 10)
+    steps = row[2 * BUCKETS :].reshape(6, 10)
     assert (steps.sum(1) == 1).all()
     return int(steps[share].argmax())
 
@@ -66,3 +66,14 @@ def test_the_runs_of_a_reply_have_length_one_and_do_not_see_case():
 def test_any_reply_has_finite_features(sentence, text):
     for features in (sentence, SurfaceFeatures()):
         assert np.isfinite(features([(TWEET, text)])).all()
+
+
+def test_patterns_keep_grammar_and_blank_what_a_reply_is_about():
+    pairs = [
+        ("The umbrella broke.", "Did the violin bend?"),
+        ("The umbrella broke.", "Did the kettle bend?"),
+        ("The umbrella broke.", "Did the umbrella bend?"),
+    ]
+    other, another, same = SurfaceFeatures()(pairs)[:, BUCKETS : 2 * BUCKETS]
+    np.testing.assert_array_equal(other, another)
+    assert not np.array_equal(other, same)

@@ -1,4 +1,4 @@
-"""The models that come with the package: small, calibrated, and good on replies that nothing was fitted to."""
+"""The models that come with the package: small, and good on replies that nothing was fitted to."""
 
 from __future__ import annotations
 
