@@ -7,11 +7,11 @@ import gymnasium as gym
 
 from pixelis.envs.spaces import Utf8Text
 
-LENGTH = 4
+LENGTH = 7
 
 
 class MarksEnv(gym.Env):
-    """One turn of four signs."""
+    """One turn; seven marks, or seven different letters, are worth 1."""
 
     max_turns = 1
 

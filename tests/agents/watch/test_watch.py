@@ -50,7 +50,7 @@ def test_a_stretch_of_alarms_is_told_once_with_numbers_and_advice(steps, caplog)
     assert len(caplog.records) == 1
     assert caplog.records[0].levelname == "WARNING"
     assert "over the last 2 x 2 steps the reward rose from 0 to 1" in caplog.text
-    assert f"while {NAME}, which nothing is paid by, fell from -0 to -1" in caplog.text
+    assert f"while {NAME}, which nothing is paid by, fell from 0 to -1" in caplog.text
     assert "--beta" in caplog.text
     steps(watch, 3.0, 3.0, 3.0, 3.0)
     steps(watch, 4.0, 4.0)

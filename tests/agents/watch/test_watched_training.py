@@ -14,7 +14,7 @@ from pixelis.agents.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
 
 SCORER = "watch_scorers:Letters"
-WATCHED = {"watch": {SCORER: {"most": 4}}, "watch_window": 2, "watch_episodes": 4}
+WATCHED = {"watch": {SCORER: {"most": 8}}, "watch_window": 2, "watch_episodes": 4}
 
 
 def advantages_of(config):
@@ -75,20 +75,20 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
         env="marks_env:Toy/Marks-v0",
         env_kwargs={"paid": paid},
         model=str(model),
-        max_new_tokens=4,
+        max_new_tokens=8,
         groups=8,
         group_size=8,
         steps=60,
         lr=0.003,
         beta=0.0,
         checkpoint_every=1000,
-        watch={SCORER: {"most": 4}},
+        watch={"watch_scorers:Variety": {}},
         watch_window=8,
     )
     run = train(config)
     rows = read_metrics(run.folder.metrics)
     rewards = [row["reward/mean"] for row in rows]
-    assert sum(rewards[-5:]) / 5 > 1.5 * sum(rewards[:5]) / 5  # both are learnt
+    assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.2  # both are learnt
     told = (run.folder.path / "log.txt").read_text().count("ALARM: over the last 2 x 8 steps")
     alarms = sum(row["watch/alarm"] or 0 for row in rows)
     if paid == "marks":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 
 def said(episode):
-    return "".join(segment.text for segment in episode.segments if segment.sampled).removesuffix("<|end|>")
+    text = "".join(segment.text for segment in episode.segments if segment.sampled)
+    return re.sub(r"<\|\w+\|>", "", text)
 
 
 class Letters:
@@ -15,6 +19,16 @@ class Letters:
 
     def __call__(self, episodes):
         return [len({sign for sign in said(one) if sign.isalpha()}) / self.most for one in episodes]
+
+
+class Variety:
+    """1 − Σ p² over the shares p of the signs of an episode's text (Simpson 1949), 0 for no text."""
+
+    def __call__(self, episodes):
+        return [self._of(said(one)) for one in episodes]
+
+    def _of(self, text):
+        return 1 - sum((count / len(text)) ** 2 for count in Counter(text).values()) if text else 0.0
 
 
 class Reward:

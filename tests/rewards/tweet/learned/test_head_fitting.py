@@ -50,7 +50,7 @@ def test_the_pass_with_the_least_dev_loss_is_kept_and_fitting_ends_when_it_gets_
     train, dev = data(0, 60, noise=1.0), data(1, 100, noise=1.0)
     settings = FitSettings(hidden=32, lr=0.02, weight_decay=0.0, dropout=0.0, epochs=60, patience=4)
     fitted = fit_head(*train, dev, settings)
-    assert len(fitted.dev_loss) == fitted.epochs + 5 < 60
+    assert len(fitted.dev_loss) == fitted.epochs + 4 < 60
     assert fitted.dev_loss[fitted.epochs - 1] == min(fitted.dev_loss)
     kept = preference_loss(fitted.head(dev[0]) - fitted.head(dev[1]))
     assert kept == pytest.approx(min(fitted.dev_loss), abs=1e-5)
