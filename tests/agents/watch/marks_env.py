@@ -3,15 +3,18 @@ different letters, which is what is meant. Registered on import."""
 
 from __future__ import annotations
 
+import re
+
 import gymnasium as gym
 
 from pixelis.envs.spaces import Utf8Text
 
-LENGTH = 7
+LENGTH = 5
+_SPECIAL = re.compile(r"<\|\w+\|>")  # tokens of chat templates: their names are no letters that were said
 
 
 class MarksEnv(gym.Env):
-    """One turn; seven marks, or seven different letters, are worth 1."""
+    """One turn; five marks, or five different letters, are worth 1."""
 
     max_turns = 1
 
@@ -25,6 +28,7 @@ class MarksEnv(gym.Env):
         return {"text": "abcd"[int(self.np_random.integers(4))]}, {}
 
     def step(self, action):
+        action = _SPECIAL.sub("", action)
         marks, letters = action.count("!"), len({sign for sign in action if sign.isalpha()})
         reward = (marks if self.paid == "marks" else letters) / LENGTH
         return {"text": ""}, min(1.0, reward), True, False, {"success": reward >= 1}

@@ -75,10 +75,10 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
         env="marks_env:Toy/Marks-v0",
         env_kwargs={"paid": paid},
         model=str(model),
-        max_new_tokens=8,
+        max_new_tokens=6,
         groups=8,
         group_size=8,
-        steps=60,
+        steps=50,
         lr=0.003,
         beta=0.0,
         checkpoint_every=1000,
@@ -93,6 +93,6 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
     alarms = sum(row["watch/alarm"] or 0 for row in rows)
     if paid == "marks":
         assert told == 1 and alarms >= 1
-        assert rows[-1]["step"] == 60  # it is told, and the run goes on
+        assert rows[-1]["step"] == 50  # it is told, and the run goes on
     else:
         assert told == alarms == 0
