@@ -55,8 +55,8 @@ def main() -> None:
         losses, shares = [], []
         for seed in seeds:
             settings = FitSettings(hidden=hidden, weight_decay=decay, seed=seed)
-            held = tuple(side[:, columns] for side in dev)
-            fitted = fit_head(*(side[:, columns] for side in train), (held[0], held[1]), settings)
+            better, worse, *held = (side[:, columns] for side in (*train, *dev))
+            fitted = fit_head(better, worse, (held[0], held[1]), settings)
             losses.append(min(fitted.dev_loss))
             shares.append(accuracy(fitted.head(held[0]) - fitted.head(held[1])))
         print(f"| {name} | {hidden} | {decay} | {np.mean(losses):.4f} | {np.mean(shares):.3f} |", flush=True)

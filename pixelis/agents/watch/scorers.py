@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def _make(name: str, given: Any) -> Scorer:
         raise ConfigError(
             f"watch: {name}: expected something that takes episodes, got {type(scorer).__name__}"
         )
-    return scorer
+    return cast(Scorer, scorer)
 
 
 def mean_score(name: str, scorer: Scorer, episodes: Sequence[Episode]) -> float | None:

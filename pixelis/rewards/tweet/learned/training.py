@@ -52,7 +52,7 @@ def train_model(
         "dev": margin_report(better - worse, temperature),
     }
     centre = float(np.median(np.concatenate([better, worse])))
-    probe = np.float64(np.float32(features.probe()))
+    probe = features.probe().astype(np.float32).astype(np.float64)
     return PreferenceModel(fitted.head, temperature, centre, probe, role, features.name, encoder, facts)
 
 
