@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from letter_model import build_letter_model
 
+from pixelis.agents.evaluate import Evaluation, evaluation_table
 from pixelis.agents.grpo.run import TrainingRun, train
 from pixelis.agents.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
@@ -96,3 +98,14 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
         assert rows[-1]["step"] == 50  # it is told, and the run goes on
     else:
         assert told == alarms == 0
+
+
+def test_the_table_of_evaluations_has_a_column_for_each_watched_score():
+    seen = Evaluation(
+        "Toy/Echo-v0", "after", "greedy", 4, 0, 0.5, (0.1, 0.9), 0.5, 1.0, watched={"mine": 0.25}
+    )
+    other = replace(seen, agent="oracle", watched={})
+    table = evaluation_table([seen, other])
+    cells = {str(column.header): list(column.cells) for column in table.columns}
+    assert cells["mine"] == ["0.250", "–"]
+    assert "mine" not in {str(column.header) for column in evaluation_table([other]).columns}

@@ -238,3 +238,12 @@ def test_wrong_arguments_are_one_clear_error(keywords, error, words):
 def test_a_task_that_is_no_tweet_is_refused(data):
     with pytest.raises(TaskError, match="no tweet to reply to"):
         start(task={"question": "?", "answer": "", "data": data})
+
+
+def test_the_messages_so_far_are_in_info():
+    env, _, info = start("thread")
+    assert info["messages"] == ["Rain again."]
+    info = env.step(answer("Is it the fine kind or the bouncing kind of rain today?"))[-1]
+    assert info["messages"] == ["Rain again.", "The bouncing kind!"]
+    info = env.step(answer("buy an umbrella"))[-1]
+    assert info["messages"] == ["Rain again.", "The bouncing kind!"]  # the author has left
