@@ -46,6 +46,7 @@ class Evaluation:
         step: the training step of the weights that played; None where nobody said.
         visual_episodes: share of the counted episodes with a visual call (RaPR); None without episodes.
         tool_scores: ``TOOL/score`` to its mean over the calls that have it, see ``behaviour.tool_scores``.
+        watched: name to the mean of a score that training was not paid by, see ``watch.scorers``.
         oracle_gap: the oracle's success rate on the same tasks minus this one's, see ``oracle_gaps``; None
             where no oracle played.
     """
@@ -65,6 +66,7 @@ class Evaluation:
     visual_episodes: float | None = None
     tool_scores: dict[str, float | int | None] = field(default_factory=dict)
     oracle_gap: float | None = None
+    watched: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-able values."""
@@ -82,7 +84,7 @@ def evaluate(
     batch_size: int = 32,
     rng_seed: int = 0,
 ) -> Evaluation:
-    """Play one episode a seed and summarise them.
+    """Play one episode a seed, as `play` does, and summarise them.
 
     Args:
         agent: a language policy, or the name of a scripted policy that the env ships.
@@ -97,19 +99,34 @@ def evaluate(
     Raises:
         ConfigError: no seeds, or no scripted policy of that name.
     """
+    episodes, mode = play(
+        agent, env, seeds, settings=settings, options=options, batch_size=batch_size, rng_seed=rng_seed
+    )
+    default_name = agent if isinstance(agent, str) else agent.base_name
+    return summarise(episodes, agent=name or default_name, mode=mode)
+
+
+def play(
+    agent: Policy | str,
+    env: str | EnvFactory,
+    seeds: Sequence[int],
+    *,
+    settings: SamplingSettings | None = None,
+    options: Mapping[str, Any] = HELD_OUT,
+    batch_size: int = 32,
+    rng_seed: int = 0,
+) -> tuple[list[Episode], str]:
+    """Return the episodes, one a seed, and the mode; arguments and errors are those of `evaluate`."""
     if not seeds:
         raise ConfigError("an evaluation needs at least one seed")
     if isinstance(agent, str):
-        episodes, mode = list(_scripted(agent, env, seeds, options)), "scripted"
-    else:
-        settings = settings or SamplingSettings(greedy=True)
-        requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
-        with Collector(env) as collector:
-            batches = [requests[i : i + batch_size] for i in range(0, len(requests), batch_size)]
-            episodes = [e for batch in batches for e in collector.collect(agent, batch, settings, rng_seed)]
-        mode = "greedy" if settings.greedy else "sampled"
-    default_name = agent if isinstance(agent, str) else agent.base_name
-    return summarise(episodes, agent=name or default_name, mode=mode)
+        return list(_scripted(agent, env, seeds, options)), "scripted"
+    settings = settings or SamplingSettings(greedy=True)
+    requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
+    with Collector(env) as collector:
+        batches = [requests[i : i + batch_size] for i in range(0, len(requests), batch_size)]
+        episodes = [e for batch in batches for e in collector.collect(agent, batch, settings, rng_seed)]
+    return episodes, "greedy" if settings.greedy else "sampled"
 
 
 def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluation:
@@ -174,7 +191,8 @@ def evaluation_table(evaluations: Sequence[Evaluation], title: str = "") -> Tabl
     """Return a table of evaluations for `rich.print`."""
     table = Table(title=title or None)
     gaps = any(item.oracle_gap is not None for item in evaluations)
-    for column in (*_COLUMNS, *([_GAP] if gaps else [])):
+    watched = {name: None for item in evaluations for name in item.watched}
+    for column in (*_COLUMNS, *watched, *([_GAP] if gaps else [])):
         justify = "left" if column in _WORDS else "right"
         table.add_column(column, justify=justify, no_wrap=column not in _WORDS, overflow="fold")
     for item in evaluations:
@@ -188,6 +206,7 @@ def evaluation_table(evaluations: Sequence[Evaluation], title: str = "") -> Tabl
             f"{item.mean_reward:.3f}",
             f"{item.mean_turns:.2f}",
             calls,
+            *(_number(item.watched.get(name)) for name in watched),
             *([_number(item.oracle_gap)] if gaps else []),
         )
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar
 import torch
 import yaml
 
-from pixelis.agents.evaluate import Evaluation, evaluate
+from pixelis.agents.episode import Episode
+from pixelis.agents.evaluate import Evaluation, play, summarise
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.metrics import Row
@@ -208,15 +209,20 @@ class Run(ABC, Generic[C, T]):
     ) -> Evaluation:
         """Play the run's held-out tasks with any agent; see `evaluate`."""
         env = self.task_env
-        return evaluate(
+        episodes, mode = play(
             agent,
             env.make,
             env.held_out_seeds(self.config.eval_episodes),
             settings=settings,
             options=env.options("test"),
-            name=name,
             rng_seed=self.config.seed,
         )
+        row = summarise(episodes, agent=name, mode=mode)
+        return replace(row, watched=self.watched(episodes))
+
+    def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
+        """Return the mean over episodes of scores that training does not see; none by default."""
+        return {}
 
     def evaluate_baselines(self) -> list[Evaluation]:
         """Play the held-out tasks with the env's scripted policies, exploits left out."""

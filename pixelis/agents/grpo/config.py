@@ -130,6 +130,25 @@ class TrainConfig(RolloutRunSettings):
     value_epochs: int = option(PPO, 4, "optimiser steps of the value head a rollout", "[1, inf)")
     value_clip: float = option(PPO, 0.2, "how far values may move in an update", "(0, inf)")
 
+    watch: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        EVALUATION,
+        dict,
+        "scores that nothing is paid by, e.g. --watch.tweet_evaluation '{}'",
+        identity=False,
+    )
+    watch_episodes: int = option(
+        EVALUATION, 16, "episodes of a step that these score", "[1, inf)", identity=False
+    )
+    watch_window: int = option(
+        EVALUATION, 20, "alarm: steps in each of two windows that are compared", "[2, inf)", identity=False
+    )
+    watch_z: float = option(
+        EVALUATION,
+        2.0,
+        "alarm: standard errors that reward and score must part by",
+        "[0, inf)",
+        identity=False,
+    )
     baselines: bool = option(EVALUATION, False, "also play the env's scripted policies", identity=False)
 
     trajectories_every: int = option(

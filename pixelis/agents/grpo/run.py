@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
 from pixelis.agents.grpo.term_rewards import build_rewards
-from pixelis.agents.grpo.trainer import Trainer, update_settings
+from pixelis.agents.grpo.trainer import Trainer, update_settings, watch_settings
 from pixelis.agents.policy import Policy
 from pixelis.agents.run import Run, load_policy
 from pixelis.agents.task_env import TaskEnv
+from pixelis.agents.watch.watch import Watch
 
 
 class TrainingRun(Run[TrainConfig, Trainer]):
@@ -27,6 +30,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         """Return the environment; a wrong name or setting is told before anything slow begins."""
         update_settings(config)
         build_rewards(config.rewards)
+        Watch(watch_settings(config))
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
         batch_settings(config, env)
         return env
@@ -40,6 +44,10 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         elif config.beta and policy.came_with_adapter:
             policy.freeze_reference()
         return policy
+
+    def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
+        """Return the mean of each score that nothing is paid by."""
+        return self.trainer.watch.means(episodes)
 
     def notes(self) -> list[str]:
         """Say which off-policy correction there is, and why."""

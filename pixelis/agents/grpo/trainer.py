@@ -31,6 +31,7 @@ from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.stepper import Stepper
 from pixelis.agents.task_env import TaskEnv
+from pixelis.agents.watch.watch import Watch, WatchSettings
 from pixelis.errors import CheckpointError
 
 LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
@@ -60,7 +61,7 @@ class Trainer(Stepper[TrainConfig]):
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._no_signal = MovingMeans(), NoSignal()
-        self.rewards = TermRewards(config.rewards)
+        self.rewards, self.watch = TermRewards(config.rewards), Watch(watch_settings(config))
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -99,7 +100,7 @@ class Trainer(Stepper[TrainConfig]):
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row["success/slope100"] = self._success.slope(100)
-        row |= self.rewards.observe(number, row)
+        row |= self.rewards.observe(number, row) | self.watch.note(played.episodes, row)
         self._last = played.episodes, batch
         return row
 
@@ -130,6 +131,7 @@ class Trainer(Stepper[TrainConfig]):
             "success": self._success.state(),
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
+            "watch": self.watch.state(),
         }
 
     def go_back_to(self, progress: Mapping[str, Any]) -> None:
@@ -144,6 +146,8 @@ class Trainer(Stepper[TrainConfig]):
                 "weights differ; put the old one back, or start a new run"
             )
         self._success.restore(progress["success"])
+        if "watch" in progress:
+            self.watch.restore(progress["watch"])
         # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
         self._learner.micro_batch.value = int(progress["micro_batch_size"])
 
@@ -196,6 +200,11 @@ class Trainer(Stepper[TrainConfig]):
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
         }
+
+
+def watch_settings(config: TrainConfig) -> WatchSettings:
+    """Return the part of the settings that says what is watched."""
+    return WatchSettings(config.watch, config.watch_episodes, config.watch_window, config.watch_z)
 
 
 def update_settings(config: TrainConfig) -> UpdateSettings:

@@ -63,6 +63,11 @@ class JudgedReply:
         return {"text": self.text, "total": self.total, "parts": dict(self.parts), "gate": self.gate}
 
 
+def context_of(messages: Sequence[str], place: int) -> str:
+    """Return what reply number ``place``, from 0, is scored against: the tweet, then the last follow-up."""
+    return messages[0] if place == 0 else f"{messages[0]}\n{messages[place]}"
+
+
 class Conversation:
     """The author's messages, and the replies so far.
 
@@ -96,10 +101,14 @@ class Conversation:
         return bool(self.replies) and self.replies[-1].gate is not None
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The messages so far; the last one is open unless the conversation is over."""
+        return self.messages[: len(self.replies) + (not self.over)]
+
+    @property
     def context(self) -> str:
         """What the next reply answers: the tweet, with the last follow-up on a line of its own."""
-        place = len(self.replies)
-        return self.messages[0] if place == 0 else f"{self.messages[0]}\n{self.messages[place]}"
+        return context_of(self.messages, len(self.replies))
 
     def answer(self, text: str) -> JudgedReply:
         """Score a reply to the next message and remember it.

@@ -1,26 +1,35 @@
-"""The package's own reward as an environment takes it: one tweet at a time, the first gate named."""
+"""The package's own rewards as an environment takes them: one tweet at a time, the first gate named."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pixelis.envs.tweet.conversation import JudgedReply
+from pixelis.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pixelis.rewards.tweet import TweetReward
+
+HYBRID = "hybrid"
 
 
 class HeuristicReward:
     """Scores replies with ``pixelis.rewards.tweet.TweetReward``, which loads its models with the first score.
 
     Args:
-        preset: ``robust`` or ``classic``.
+        preset: ``robust``, ``classic``, or ``hybrid``: ``robust`` with the learned reward as its judge, whose
+            number is the part ``learned`` (0 where a gate closed before).
+        reward_model: folder of the learned reward, for ``hybrid``; None: the one that comes with the package.
 
     Raises:
-        ConfigError: there is no such preset.
+        ConfigError: there is no such preset, or a reward model is given to another than ``hybrid``.
+        ModelLoadError: there is no reward model in the folder, or it is one for evaluation.
     """
 
-    def __init__(self, preset: str = "robust") -> None:
-        from pixelis.rewards.tweet import TweetReward
-
-        self._reward = TweetReward(preset)
+    def __init__(self, preset: str = "robust", reward_model: str | None = None) -> None:
+        self._hybrid = preset == HYBRID
+        self._reward = _make(preset, reward_model)
 
     def score(self, tweet: str, replies: Sequence[str]) -> list[JudgedReply]:
         """Return the scores of replies to a tweet.
@@ -31,6 +40,26 @@ class HeuristicReward:
         """
         (scores,) = self._reward.score_batch([tweet], [list(replies)])
         return [
-            JudgedReply(reply, one.total, one.parts, one.gates[0] if one.gates else None)
+            JudgedReply(
+                reply,
+                one.total,
+                {**one.parts, "learned": one.judged or 0.0} if self._hybrid else one.parts,
+                one.gates[0] if one.gates else None,
+            )
             for reply, one in zip(replies, scores, strict=True)
         ]
+
+
+def _make(preset: str, reward_model: str | None) -> TweetReward:
+    if preset == HYBRID:
+        from pixelis.rewards.tweet import hybrid_reward
+
+        return hybrid_reward(reward_model)
+    if reward_model is not None:
+        raise ConfigError(
+            f"reward_model: expected none with preset {preset!r}, got {reward_model!r}; "
+            "a learned reward goes with preset 'hybrid'"
+        )
+    from pixelis.rewards.tweet import TweetReward
+
+    return TweetReward(preset)

@@ -66,6 +66,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     |---|---|
     | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
+    | `messages` | every turn: what the author has written so far |
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
 
     The totals are for comparing replies to the same tweet; 0.7 is a line between the good replies of the data
@@ -92,7 +93,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `held_out` | `None` | path of a second file; the split `test` is its rows of that split |
     | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
-    | `preset` | `robust` | preset of the reward: `robust` or `classic` |
+    | `preset` | `robust` | the reward: `robust`, `classic`, or `hybrid` (docs/tweet_learned.md) |
+    | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
     | `reward` | `None` | what scores replies instead: an object with `score(tweet, replies)`; see below |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |
@@ -146,6 +148,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         mode: str = "single",
         split: str = "train",
         preset: str = "robust",
+        reward_model: str | None = None,
         reward: ReplyReward | None = None,
         max_turns: int | None = None,
         difficulty: int = 0,
@@ -153,7 +156,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         if mode not in MODES:
             raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
         self.mode = mode
-        self.reward: ReplyReward = HeuristicReward(preset) if reward is None else reward
+        self.reward: ReplyReward = HeuristicReward(preset, reward_model) if reward is None else reward
         threads = mode == "thread"
         self.tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=threads)
         apart = None if held_out is None else load_tweets(held_out, threads_only=threads)
@@ -199,7 +202,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
             raise TaskError(f"{task.id} cannot be played: {error}") from None
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
-        return {**super()._info(results), "replies": [one.to_json() for one in self.workspace.replies]}
+        talk = self.workspace
+        replies = [one.to_json() for one in talk.replies]
+        return {**super()._info(results), "replies": replies, "messages": list(talk.shown)}
 
 
 def judge(task: Task, answer: str | None, workspace: Conversation) -> Verdict:

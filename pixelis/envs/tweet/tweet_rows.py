@@ -95,16 +95,16 @@ def tweet_row(value: Any) -> TweetRow:
     given = {name: one for name, one in value.items() if one is not None and one != ""}
     if "tweet" not in given:
         raise DatasetError("field 'tweet' is missing or empty; a row needs the text of a tweet")
-    tweet = _message(given, "tweet")
-    author = _name(given, "author").removeprefix("@")
+    tweet = message_field(given, "tweet")
+    author = name_field(given, "author").removeprefix("@")
     split = row_split(given, tweet_split(tweet, author))
     return TweetRow(
         tweet=tweet,
-        reply=_message(given, "reply") if "reply" in given else "",
+        reply=message_field(given, "reply") if "reply" in given else "",
         author=author,
         engagement=_engagement(given),
-        topic=_name(given, "topic"),
-        emotion=_name(given, "emotion"),
+        topic=name_field(given, "topic"),
+        emotion=name_field(given, "emotion"),
         thread=_thread(given),
         split=split,
     )
@@ -131,8 +131,12 @@ def tweet_split(tweet: str, author: str) -> str:
 # ---------------------------------------------------------------------- fields
 
 
-def _message(row: Mapping[str, Any], name: str) -> str:
-    """Return a text that a person could have posted: readable, of any script, not blank."""
+def message_field(row: Mapping[str, Any], name: str) -> str:
+    """Return a field's text, which a person could have posted: readable, of any script, not blank.
+
+    Raises:
+        DatasetError: it is no such text.
+    """
     value = row[name]
     if not isinstance(value, str) or len(value) > MAX_TWEET_LENGTH:
         got = f"{len(value):,} characters" if isinstance(value, str) else f"{value!r:.60}"
@@ -150,7 +154,12 @@ def _message(row: Mapping[str, Any], name: str) -> str:
     return value.strip()
 
 
-def _name(row: Mapping[str, Any], name: str) -> str:
+def name_field(row: Mapping[str, Any], name: str) -> str:
+    """Return a field that is one line, perhaps empty.
+
+    Raises:
+        DatasetError: it is more, or something else.
+    """
     value = row.get(name, "")
     if isinstance(value, int) and not isinstance(value, bool):  # numbers serve as authors in many exports
         value = str(value)
@@ -194,4 +203,6 @@ def _follow_up(value: Any) -> FollowUp:
         raise DatasetError(
             f'field \'thread\' must hold texts or {{"tweet": …, "reply": …}}, got {value!r:.60}; correct it'
         )
-    return FollowUp(_message(value, "tweet"), _message(value, "reply") if value.get("reply") else "")
+    return FollowUp(
+        message_field(value, "tweet"), message_field(value, "reply") if value.get("reply") else ""
+    )

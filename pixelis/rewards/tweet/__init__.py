@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pixelis.rewards.tweet.encoders import CachedEncoder
     from pixelis.rewards.tweet.gates import GATES, GateLimits
+    from pixelis.rewards.tweet.learned.rewards import EvaluationReward, LearnedReward, hybrid_reward
     from pixelis.rewards.tweet.presets import PARTS, WEIGHTS
     from pixelis.rewards.tweet.reward import TweetReward
     from pixelis.rewards.tweet.settings import Judge, TweetRewardSettings, TweetScore
@@ -22,12 +23,15 @@ __all__ = [
     "PARTS",
     "WEIGHTS",
     "CachedEncoder",
+    "EvaluationReward",
     "GateLimits",
     "Judge",
+    "LearnedReward",
     "TweetReward",
     "TweetRewardSettings",
     "TweetScore",
     "group_spread",
+    "hybrid_reward",
     "weighted_length",
 ]
 
@@ -37,6 +41,9 @@ _HOMES = {
     "PARTS": "presets",
     "WEIGHTS": "presets",
     "CachedEncoder": "encoders",
+    "EvaluationReward": "learned.rewards",
+    "LearnedReward": "learned.rewards",
+    "hybrid_reward": "learned.rewards",
     "TweetReward": "reward",
     "Judge": "settings",
     "TweetRewardSettings": "settings",

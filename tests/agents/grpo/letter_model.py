@@ -16,9 +16,9 @@ TEMPLATE = (
 )
 
 
-def build_letter_model(folder: Path, seed: int = 0, context: int = 256) -> Path:
-    """Write a random Qwen2 of two layers that knows eight letters."""
-    vocabulary = {letter: index for index, letter in enumerate("abcdefgh")}
+def build_letter_model(folder: Path, seed: int = 0, context: int = 256, letters: str = "abcdefgh") -> Path:
+    """Write a random Qwen2 of two layers that knows a few letters."""
+    vocabulary = {letter: index for index, letter in enumerate(letters)}
     raw = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     raw.decoder = decoders.ByteLevel()

@@ -260,3 +260,12 @@ def test_a_tweet_cannot_be_trained_on_and_held_out(tmp_path):
     apart = write_rows(tmp_path / "held_out.jsonl", [{"tweet": "Sun at last.", "split": "test"}])
     with pytest.raises(DatasetError, match=r"grpo.jsonl, line 2 is the tweet in line 1 of .*held_out"):
         TweetReplyEnv(reward=WordCount(), data=training, held_out=apart)
+
+
+def test_the_messages_so_far_are_in_info():
+    env, _, info = start("thread")
+    assert info["messages"] == ["Rain again."]
+    info = env.step(answer("Is it the fine kind or the bouncing kind of rain today?"))[-1]
+    assert info["messages"] == ["Rain again.", "The bouncing kind!"]
+    info = env.step(answer("buy an umbrella"))[-1]
+    assert info["messages"] == ["Rain again.", "The bouncing kind!"]  # the author has left

@@ -1,0 +1,1 @@
+"""Scores that training is never paid by, and an alarm when they part from the reward."""

@@ -1,0 +1,73 @@
+"""TweetReply under the hybrid reward of the package: exploits at the floor, good replies above them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pixelis.envs.tweet.tweet_reply import BLIND_SUCCESS, TweetReplyEnv
+from pixelis.envs.tweet.tweet_reply_policies import answer
+from pixelis.errors import ConfigError, ModelLoadError
+from pixelis.rewards.tweet.learned.rewards import SHIPPED
+
+EPISODES = 30
+
+
+def played(split, *presets):
+    """Return preset → policy → (success rate, mean reward)."""
+    found = {}
+    for preset in presets:
+        env = TweetReplyEnv(preset=preset, split=split)
+        found[preset] = {name: np.mean(episodes(env, make), axis=0) for name, make in env.policies().items()}
+    return found
+
+
+def episodes(env, make):
+    ends = []
+    for seed in range(EPISODES):
+        observation, info = env.reset(seed=seed)
+        policy, over = make(env), False
+        while not over:
+            observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
+            over = terminated or truncated
+        ends.append((info["success"], reward))
+    return ends
+
+
+@pytest.mark.slow
+def test_every_exploit_stays_at_the_floor():
+    earned = played("train", "hybrid")["hybrid"]
+    exploits = {name: numbers for name, numbers in earned.items() if name.startswith("exploit_")}
+    assert len(exploits) >= 15
+    assert {name for name, (success, _) in exploits.items() if success > BLIND_SUCCESS} == set()
+    assert max(reward for _, reward in exploits.values()) < earned["oracle"][1] - 0.5
+    assert earned["blind"][0] <= BLIND_SUCCESS
+
+
+@pytest.mark.slow
+def test_no_exploit_earns_more_than_under_robust_and_a_slot_template_earns_less():
+    earned = played("test", "robust", "hybrid")
+    for name, (_, reward) in earned["hybrid"].items():
+        if name.startswith("exploit_"):
+            assert reward <= earned["robust"][name][1] + 1e-9, name
+    assert earned["hybrid"]["slot_template"][1] < earned["robust"]["slot_template"][1] - 0.05
+
+
+def test_settings_are_strings_and_the_learned_part_is_in_info():
+    env = TweetReplyEnv(preset="hybrid", reward_model=str(SHIPPED / "training"))
+    env.reset(seed=0)
+    *_, info = env.step(answer(env.task.answer))
+    terms = info["reward_terms"]
+    assert 0 < terms["learned"] <= 1
+    env.reset(seed=0)
+    *_, info = env.step(answer(""))
+    assert info["reward_terms"]["learned"] == 0 and info["replies"][0]["gate"] == "empty"
+
+
+def test_wrong_settings_are_told_when_the_environment_is_made():
+    with pytest.raises(ConfigError, match="goes with preset 'hybrid'"):
+        TweetReplyEnv(preset="robust", reward_model="somewhere")
+    with pytest.raises(ModelLoadError, match="expected a folder with"):
+        TweetReplyEnv(preset="hybrid", reward_model="nowhere")
+    with pytest.raises(ModelLoadError, match="one for evaluation"):
+        TweetReplyEnv(preset="hybrid", reward_model=str(SHIPPED / "evaluation"))

@@ -1,0 +1,49 @@
+"""The models that come with the package: small, and good on replies that nothing was fitted to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pixelis.rewards.tweet.learned.held_out import measure
+from pixelis.rewards.tweet.learned.model import load_model
+from pixelis.rewards.tweet.learned.rewards import SHIPPED, EvaluationReward, LearnedReward
+
+PAIRS = Path(__file__).parents[4] / "benchmarks" / "data" / "tweet_pairs.jsonl"
+ODD = ["", "\u200b\u2060", "x" * 100_000, "\ud800 half", "\0\1\2", "שלום", "🔥" * 300]
+
+
+@pytest.fixture(scope="module")
+def measured():
+    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    return measure(SHIPPED, [(row["tweet"], row["reply"], row["label"] == "good") for row in rows])
+
+
+def test_they_are_small():
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 2_000_000
+
+
+def test_they_saw_other_data_and_other_features():
+    training, evaluation = (load_model(SHIPPED / role, role) for role in ("training", "evaluation"))
+    assert training.facts["data_sha256"] != evaluation.facts["data_sha256"]
+    assert (training.features, evaluation.features) == ("sentence", "surface")
+    assert (training.encoder, evaluation.encoder) == ("all-MiniLM-L6-v2", "")
+
+
+@pytest.mark.parametrize("reward", [LearnedReward, EvaluationReward])
+def test_any_reply_has_a_probability(reward):
+    scores = np.array(reward()([("Rain again, of course.", text) for text in ODD]))
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert (scores < 0.5).all()
+
+
+@pytest.mark.slow
+def test_they_are_as_good_as_told_on_replies_that_nothing_was_fitted_to(measured):
+    assert measured["hybrid"]["auc"] >= 0.90
+    assert measured["learned"]["auc"] >= 0.80
+    assert measured["evaluation"]["auc"] >= 0.65
+    assert measured["learned"]["calibration_error"] < 0.15
+    assert measured["evaluation"]["with_robust"] > 0.2
