@@ -33,7 +33,7 @@ EXAMPLES = """\
 examples:
   train_tweet_reward.py --output runs/reward --held-out benchmarks/data/tweet_pairs.jsonl
   train_tweet_reward.py --output runs/reward --preferences mine.jsonl
-  train_agent.py --env Pixelis/TweetReply-v0 --env-kwargs.preset hybrid \\
+  train_agent.py --env Pixelis/TweetReply-v0 --env-kwargs.reward hybrid \\
     --env-kwargs.reward_model runs/reward/training \\
     --watch.tweet_evaluation '{reward_model: runs/reward/evaluation}'"""
 DATA, FIT = "Data", "Fit"

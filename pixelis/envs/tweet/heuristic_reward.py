@@ -57,8 +57,8 @@ def _make(preset: str, reward_model: str | None) -> TweetReward:
         return hybrid_reward(reward_model)
     if reward_model is not None:
         raise ConfigError(
-            f"reward_model: expected none with preset {preset!r}, got {reward_model!r}; "
-            "a learned reward goes with preset 'hybrid'"
+            f"reward_model: expected none with reward {preset!r}, got {reward_model!r}; "
+            "a learned reward goes with reward 'hybrid'"
         )
     from pixelis.rewards.tweet import TweetReward
 

@@ -54,7 +54,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     ## Rewards
 
     At the end, the mean over the author's messages of what `pixelis.rewards.tweet.TweetReward` gives the
-    reply (preset `robust`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate
+    reply (`reward="robust"`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate
     stops. A message without a reply counts as the empty reply does; after the author has left, as the reply
     that drove them off. Heuristics see neither false claims nor bad taste: read replies before you believe
     the numbers.
@@ -93,9 +93,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `held_out` | `None` | path of a second file; the split `test` is its rows of that split |
     | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
-    | `preset` | `robust` | the reward: `robust`, `classic`, or `hybrid` (docs/tweet_learned.md) |
+    | `reward` | `robust` | `robust`, `classic`, `hybrid` (docs/tweet_learned.md), or an object of yours; see below |
     | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
-    | `reward` | `None` | what scores replies instead: an object with `score(tweet, replies)`; see below |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |
 
@@ -147,16 +146,16 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         held_out: str | os.PathLike[str] | None = None,
         mode: str = "single",
         split: str = "train",
-        preset: str = "robust",
+        reward: str | ReplyReward = "robust",
         reward_model: str | None = None,
-        reward: ReplyReward | None = None,
         max_turns: int | None = None,
         difficulty: int = 0,
     ) -> None:
         if mode not in MODES:
             raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
         self.mode = mode
-        self.reward: ReplyReward = HeuristicReward(preset, reward_model) if reward is None else reward
+        named = isinstance(reward, str)
+        self.reward: ReplyReward = HeuristicReward(reward, reward_model) if named else reward
         threads = mode == "thread"
         self.tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=threads)
         apart = None if held_out is None else load_tweets(held_out, threads_only=threads)

@@ -17,7 +17,7 @@ def played(split, *presets):
     """Return preset → policy → (success rate, mean reward)."""
     found = {}
     for preset in presets:
-        env = TweetReplyEnv(preset=preset, split=split)
+        env = TweetReplyEnv(reward=preset, split=split)
         found[preset] = {name: np.mean(episodes(env, make), axis=0) for name, make in env.policies().items()}
     return found
 
@@ -54,7 +54,7 @@ def test_no_exploit_earns_more_than_under_robust_and_a_slot_template_earns_less(
 
 
 def test_settings_are_strings_and_the_learned_part_is_in_info():
-    env = TweetReplyEnv(preset="hybrid", reward_model=str(SHIPPED / "training"))
+    env = TweetReplyEnv(reward="hybrid", reward_model=str(SHIPPED / "training"))
     env.reset(seed=0)
     *_, info = env.step(answer(env.task.answer))
     terms = info["reward_terms"]
@@ -65,9 +65,9 @@ def test_settings_are_strings_and_the_learned_part_is_in_info():
 
 
 def test_wrong_settings_are_told_when_the_environment_is_made():
-    with pytest.raises(ConfigError, match="goes with preset 'hybrid'"):
-        TweetReplyEnv(preset="robust", reward_model="somewhere")
+    with pytest.raises(ConfigError, match="goes with reward 'hybrid'"):
+        TweetReplyEnv(reward="robust", reward_model="somewhere")
     with pytest.raises(ModelLoadError, match="expected a folder with"):
-        TweetReplyEnv(preset="hybrid", reward_model="nowhere")
+        TweetReplyEnv(reward="hybrid", reward_model="nowhere")
     with pytest.raises(ModelLoadError, match="one for evaluation"):
-        TweetReplyEnv(preset="hybrid", reward_model=str(SHIPPED / "evaluation"))
+        TweetReplyEnv(reward="hybrid", reward_model=str(SHIPPED / "evaluation"))

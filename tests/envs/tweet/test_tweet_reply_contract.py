@@ -52,7 +52,7 @@ def test_odd_replies_are_scored(env, text):
 def test_a_preset_is_chosen_by_name():
     totals = {}
     for preset in ("robust", "classic"):
-        env = TweetReplyEnv(preset=preset)
+        env = TweetReplyEnv(reward=preset)
         env.reset(seed=0)
         totals[preset] = env.step(answer(env.task.data["tweet"]))[1]
     assert totals["robust"] < 0 < totals["classic"]
