@@ -102,7 +102,8 @@ def summarise(pairs: Sequence[Labelled], totals: np.ndarray) -> str:
     error, wins = auc_error(pairs, totals), same_tweet_wins(pairs, totals)
     return (
         f"AUC {overall:.3f} ± {error:.3f}, same tweet {wins:.2f}, "
-        f"mean good {totals[good].mean():+.3f}, bad {totals[~good].mean():+.3f}"
+        f"mean good {totals[good].mean():+.3f} (10th percentile {np.quantile(totals[good], 0.1):.3f}), "
+        f"bad {totals[~good].mean():+.3f}"
     )
 
 
