@@ -22,7 +22,7 @@ MODES = ("single", "thread")
 GOOD_REPLY = 0.38
 """Least total of every reply of a successful episode: the 10th percentile of the totals of the good replies
 in the half ``dev`` of benchmarks/data/tweet_pairs.jsonl, to two digits. docs/tweet_reward.md has the rule."""
-BLIND_SUCCESS = 0.40
+BLIND_SUCCESS = 0.62
 """Success of the most successful policy that says nothing about the tweet: by the same rule."""
 _TURNS = {"single": 2, "thread": 8}
 
@@ -69,10 +69,10 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.38 |
 
     The totals are for comparing replies to the same tweet. 0.38 is what nine in ten good replies reach that
-    were labelled by hand (docs/tweet_reward.md has the rule), not a measure of wit: stock sentences around
-    words of the tweet reach it in up to four of ten tweets (see Baselines, `exploit_slot_*`), so compare mean
-    rewards rather than success. One reply to one tweet does not show that it is given to all; compare the
-    replies of a batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
+    were labelled by hand (docs/tweet_reward.md has the rule), not a measure of wit: one fixed reply reaches it
+    under six tweets of ten, so compare mean rewards rather than success. One reply to one tweet does not show
+    that it is given to all; compare the replies of a batch (`TweetReward.penalise_duplicates`,
+    `pixelis.rewards.diversity`).
 
     ## Starting state
 
