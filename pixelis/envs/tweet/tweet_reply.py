@@ -69,10 +69,10 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.38 |
 
     The totals are for comparing replies to the same tweet. 0.38 is what nine in ten good replies reach that
-    were labelled by hand (docs/tweet_reward.md has the rule), not a measure of wit: one fixed reply reaches it
-    under six tweets of ten, so compare mean rewards rather than success. One reply to one tweet does not show
-    that it is given to all; compare the replies of a batch (`TweetReward.penalise_duplicates`,
-    `pixelis.rewards.diversity`).
+    were labelled by hand (docs/tweet_reward.md has the rule), no measure of wit: one fixed reply reaches it
+    under more than half of the tweets, so compare mean rewards rather than success. One reply to one tweet
+    does not show that it is given to all; compare the replies of a batch
+    (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
 
     ## Starting state
 
