@@ -5,7 +5,7 @@
 
 AUC is the chance that a good reply scores above a bad one (a tie counts half), over the replies to all tweets
 of a half. Its standard error is that of 2,000 draws of whole tweets with replacement. Thresholds were chosen
-on the half ``dev`` only.
+on the half ``dev`` only, and so is the line from which a reply counts as good (`success_line`).
 """
 
 from __future__ import annotations
@@ -88,6 +88,47 @@ def same_tweet_wins(pairs: Sequence[Labelled], totals: np.ndarray) -> float:
     return float(np.mean(wins))
 
 
+def success_line(good: np.ndarray, ungated: np.ndarray) -> tuple[float, float, float, float]:
+    """Return the total x that tells good from bad best, J there, and the range where J is 0.05 below at most.
+
+    Youden's J = P(good ≥ x) − P(bad that no gate stops ≥ x) (Youden, 1950), for x in 0.00, 0.01, …, 1.00; the
+    smallest of several best x.
+
+    Args:
+        good: totals of good replies.
+        ungated: totals of the bad replies that no gate stops.
+    """
+    lines = np.arange(101) / 100
+    gains = np.array([(good >= line).mean() - (ungated >= line).mean() for line in lines])
+    best = int(np.argmax(np.round(gains, 9)))  # equal gains may differ in the last bit
+    near = lines[gains >= gains[best] - 0.05 - 1e-9]
+    return float(lines[best]), float(gains[best]), float(near[0]), float(near[-1])
+
+
+def print_line(pairs: Sequence[Labelled], scores: Sequence[TweetScore]) -> None:
+    """Print the line for success that follows from the half dev, and what is above it in both halves."""
+    totals = {
+        half: [
+            np.array(
+                [
+                    score.total
+                    for pair, score in zip(pairs, scores, strict=True)
+                    if pair.half == half and pair.good == side and (side or not score.gates)
+                ]
+            )
+            for side in (True, False)
+        ]
+        for half in HALVES
+    }
+    line, gain, low, high = success_line(*totals["dev"])
+    print(f"success from {line:.2f}: J {gain:.2f} on dev; within 0.05 of that from {low:.2f} to {high:.2f}")
+    for half, (good, bad) in totals.items():
+        print(
+            f"  {half}: {np.mean(good >= line):.2f} of {len(good)} good, "
+            f"{np.mean(bad >= line):.2f} of {len(bad)} bad that no gate stops"
+        )
+
+
 def score_pairs(pairs: Sequence[Labelled], preset: str, encoder: str = "minilm") -> list[TweetScore]:
     """Return the score of each pair by a preset."""
     reward = TweetReward(TweetRewardSettings(preset=preset, encoder=encoder))
@@ -102,7 +143,8 @@ def summarise(pairs: Sequence[Labelled], totals: np.ndarray) -> str:
     error, wins = auc_error(pairs, totals), same_tweet_wins(pairs, totals)
     return (
         f"AUC {overall:.3f} ± {error:.3f}, same tweet {wins:.2f}, "
-        f"mean good {totals[good].mean():+.3f}, bad {totals[~good].mean():+.3f}"
+        f"mean good {totals[good].mean():+.3f} (10th percentile {np.quantile(totals[good], 0.1):.3f}), "
+        f"bad {totals[~good].mean():+.3f}"
     )
 
 
@@ -148,6 +190,7 @@ def main() -> None:
         "| bad kind | n dev | classic | robust | n check | classic | robust |\n|---|---|---|---|---|---|---|"
     )
     print("\n".join(kinds_table(pairs, totals)))
+    print_line(pairs, scores["robust"])
     if options.missed:
         print_missed(pairs, scores["robust"])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pixelis.agents.grpo.term_rewards import build_rewards
-from pixelis.cli.train import read_settings
+from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
@@ -19,7 +19,8 @@ def test_there_is_one_for_the_main_job():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_it_is_accepted(path):
-    config, resume = read_settings(["--config", str(path)])
+    command = sft if path.stem.endswith("_sft") else train
+    config, resume = command.read_settings(["--config", str(path)])
     assert resume is None
     assert check_env_id(config.env) == config.env
     rewards = getattr(config, "rewards", {})  # agents without language have none

@@ -19,11 +19,12 @@ from pixelis.envs.tweet.tweet_tasks import TweetTasks, by, row_of_task
 from pixelis.errors import ConfigError, RewardError, TaskError, suggest
 
 MODES = ("single", "thread")
-GOOD_REPLY = 0.7
-"""Least total of every reply of a successful episode, in the reward's range."""
-BLIND_SUCCESS = 0.12
-"""Success, over the package's tweets, of the better of two replies that do not look at the tweet: one fixed
-reply, and a good reply to a tweet of another topic."""
+GOOD_REPLY = 0.66
+"""Least total of every reply of a successful episode: where good replies of the labelled set are told best
+from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/tweet_separation.py prints it.
+"""
+BLIND_SUCCESS = 0.33
+"""Success of the most successful scripted policy that says nothing about the tweet (the page's baselines)."""
 _TURNS = {"single": 2, "thread": 8}
 
 
@@ -67,13 +68,13 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
     | `messages` | every turn: what the author has written so far |
-    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.7 |
+    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.66 |
 
-    The totals are for comparing replies to the same tweet; 0.7 is a line between the good replies of the data
-    and most attempts at unearned reward, not a measure of wit. What is known to cross it (see Baselines):
-    about one in ten replies that fit by luck, and more often a stock sentence around a long word of the tweet
-    (`slot_template`). One reply to one tweet does not show that it is given to all; compare the replies of a
-    batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
+    The totals are for comparing replies to the same tweet. 0.66 is the line that tells labelled good replies
+    best from bad ones that no gate stops (docs/tweet_reward.md has the rule), no measure of wit. Of the good
+    ones 85 % reach it, of the bad ones 21 %, and one fixed reply reaches it under a third of the tweets, so
+    compare mean rewards too. One reply to one tweet does not show that it is given to all; compare the
+    replies of a batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
 
     ## Starting state
 
@@ -185,7 +186,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         return f"The author{by(row_of_task(self.task).author)} writes back:\n{message}\n{self.instructions}"
 
     def chance(self, difficulty: int) -> float:
-        """Return the success rate, 0-1, of replies that do not look at the tweet: some fit by luck."""
+        """Return the success rate, 0-1, of replies that say nothing about the tweet: some fit by luck."""
         return BLIND_SUCCESS
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:

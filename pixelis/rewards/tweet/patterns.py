@@ -38,7 +38,8 @@ PROMPT_LEAK = Lookout(
         # An announcement, and then the reply.
         (
             r"^\W*(?:(?:sure|certainly|of course|absolutely|okay|ok)\W+)?here(?:'s| is| are) "
-            r"(?:a|an|one|my|some|two|three) (?:\w+ ){0,3}(?:reply|replies|response|responses)\s*(?:[.!:\n]|$)"
+            r"(?:a|an|one|my|some|two|three) (?:\w+ ){0,3}(?:reply|replies|response|responses)\s*"
+            r"(?:[.!:\n]|$)"
         ),
         phrases(
             r"(?:here(?:'s| is| are)|below (?:is|are)|these are) (?:\w+ ){0,5}?(?:reply|replies|response|"

@@ -19,8 +19,13 @@ from pixelis.rewards.tweet.lexicon import (
 )
 from pixelis.rewards.tweet.sentiment import sentiment, tweet_sentiment
 
-RELATED, RELEVANT, CLOSE, SAME = 0.08, 0.25, 0.65, 0.85
-"""Cosines at which relevance begins and is full (of the reply's own words), begins to fall, and is gone."""
+OWN_RELATED, OWN_RELEVANT = 0.06, 0.20
+"""Cosines of the tweet and the reply's own words at which relevance begins and is full."""
+RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
+"""Cosines of tweet and reply at which the tweet's own words begin to bring something near and have brought
+`NAMED`, and at which relevance begins to fall and is gone."""
+NAMED = 0.3
+"""What naming the topic in the tweet's own words is worth at most."""
 _MARK = regex.compile(r"[\p{P}\p{So}\p{Sk}\p{Sm}--['’\-@#/&]]", regex.V1)
 _MARK_RUN = regex.compile(r"[!?]{3,}|([!?])\s\1\s\1")
 _QUESTION = regex.compile(r"[^.!?…]*\?")
@@ -35,17 +40,19 @@ def ramp(value: float, zero: float, one: float) -> float:
 
 
 def plateau(cosine: float, own_cosine: float | None = None) -> float:
-    """Return 0 up to a cosine of 0.08, 1 from 0.25 to 0.65, 0 again from 0.85, straight lines between.
+    """Return max(ramp(o, 0.06, 0.20), 0.3 · ramp(c, 0.20, 0.40)) · ramp(c, 0.85, 0.65): [0, 1].
 
     Too little similarity is off-topic, too much is the tweet again. The first is told by the reply's own
-    words: naming the tweet's brings nothing near.
+    words, because a stock sentence around a word of the tweet is near by that word alone. Honest replies
+    often turn the tweet's own words around, so naming the topic is worth something, but at most 0.3.
 
     Args:
-        cosine: of tweet and reply, in [−1, 1].
-        own_cosine: of the tweet and the reply without the tweet's words; None: the same.
+        cosine: c, of tweet and reply, in [−1, 1].
+        own_cosine: o, of the tweet and the reply without the tweet's words; None: the same.
     """
     own = cosine if own_cosine is None else own_cosine
-    return ramp(own, RELATED, RELEVANT) * ramp(cosine, SAME, CLOSE)
+    near = max(ramp(own, OWN_RELATED, OWN_RELEVANT), NAMED * ramp(cosine, RELATED, RELEVANT))
+    return near * ramp(cosine, SAME, CLOSE)
 
 
 def substance(pair: Pair) -> float:

@@ -68,11 +68,11 @@ def test_the_tweet_its_author_and_the_form_of_the_answer_are_shown():
 
 def test_one_reply_ends_the_episode_with_its_total_and_parts():
     env, *_ = start()
-    _, reward, terminated, _, info = env.step(answer("only five words in it"))
-    assert (reward, terminated, info["success"]) == (0.5, True, False)
-    assert info["reward_terms"] == {"task": 0.5, "length": 0.5}
+    _, reward, terminated, _, info = env.step(answer("only three words"))
+    assert (reward, terminated, info["success"]) == (0.3, True, False)
+    assert info["reward_terms"] == {"task": 0.3, "length": 0.3}
     assert info["replies"] == [
-        {"text": "only five words in it", "total": 0.5, "parts": {"length": 0.5}, "gate": None}
+        {"text": "only three words", "total": 0.3, "parts": {"length": 0.3}, "gate": None}
     ]
 
 
@@ -81,7 +81,7 @@ def test_success_begins_at_the_documented_total(words, success):
     env, *_ = start()
     info = env.step(answer(" ".join(TEN.split()[:words])))[-1]
     assert info["success"] is success
-    assert "0.7" in TweetReplyEnv.__doc__
+    assert "0.66" in TweetReplyEnv.__doc__
 
 
 def test_a_closed_gate_is_no_success_however_long_the_reply():
@@ -122,9 +122,9 @@ def test_the_author_writes_back_what_the_data_say():
     assert (reward, terminated) == (0.0, False)
     assert "success" not in info
     env.step(answer("Then stay in and put a large kettle on right away."))
-    _, reward, terminated, _, info = env.step(answer("Good, half of it is saved"))
-    assert (reward, terminated, info["success"]) == (pytest.approx((1 + 1 + 0.6) / 3), True, False)
-    assert [one["total"] for one in info["replies"]] == [1.0, 1.0, 0.6]
+    _, reward, terminated, _, info = env.step(answer("Good, half saved"))
+    assert (reward, terminated, info["success"]) == (pytest.approx((1 + 1 + 0.3) / 3), True, False)
+    assert [one["total"] for one in info["replies"]] == [1.0, 1.0, 0.3]
 
 
 def test_a_follow_up_is_scored_with_the_tweet_before_it():

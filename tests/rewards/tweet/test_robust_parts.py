@@ -26,22 +26,37 @@ def rises(values: list[float]) -> bool:
 
 @pytest.mark.parametrize(
     ("cosine", "expected"),
-    [(-1, 0), (0.08, 0), (0.165, 0.5), (0.25, 1), (0.65, 1), (0.75, 0.5), (0.85, 0), (1, 0)],
+    [(-1, 0), (0.06, 0), (0.13, 0.5), (0.20, 1), (0.65, 1), (0.75, 0.5), (0.85, 0), (1, 0)],
 )
 def test_plateau(cosine: float, expected: float):
     assert robust.plateau(cosine) == pytest.approx(expected)
 
 
-def test_the_replys_own_words_bring_it_near_and_all_its_words_too_near():
-    assert robust.plateau(0.5, 0.08) == 0
-    assert robust.plateau(0.5, 0.165) == pytest.approx(0.5)
-    assert robust.plateau(0.75, 0.3) == pytest.approx(0.5)
-    assert robust.plateau(0.85, 0.3) == 0
+@pytest.mark.parametrize(
+    ("cosine", "own", "expected"),
+    [
+        (0.2, 0.06, 0),  # nothing of its own, and not yet near by the tweet's words
+        (0.3, 0.06, 0.15),  # half of 0.3
+        (0.5, 0.06, 0.3),  # naming the topic is worth no more
+        (0.5, -0.2, 0.3),
+        (0.5, 0.095, 0.3),  # a quarter by its own words: less than what naming is worth
+        (0.5, 0.13, 0.5),
+        (0.5, 0.20, 1),
+        (0.1, 0.20, 1),
+        (0.75, 0.3, 0.5),
+        (0.75, 0.0, 0.15),
+        (0.85, 0.3, 0),
+    ],
+)
+def test_the_replys_own_words_bring_it_near_and_all_its_words_too_near(
+    cosine: float, own: float, expected: float
+):
+    assert robust.plateau(cosine, own) == pytest.approx(expected)
 
 
 def test_relevance_rises_to_the_plateau_and_falls_after_it():
     reply = "Where will the shelf with local maps go?"
-    assert rises([robust.relevance(pair(reply, cosine=c)) for c in (0.08, 0.1, 0.2, 0.25)])
+    assert rises([robust.relevance(pair(reply, cosine=c)) for c in (0.06, 0.1, 0.15, 0.2)])
     assert rises([robust.relevance(pair(reply, cosine=c)) for c in (0.85, 0.8, 0.7, 0.65)])
 
 

@@ -1,0 +1,56 @@
+"""From which total on a reply counts as good: what the documented rule gives for the labelled replies."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pixelis.envs.tweet.tweet_reply import BLIND_SUCCESS, GOOD_REPLY
+
+ROOT = Path(__file__).parents[3]
+SAYS_NOTHING = ("blind", "exploit_borrowed_reply", "exploit_stock_question", "exploit_template")
+
+
+@pytest.fixture(scope="module")
+def separation():
+    path = ROOT / "benchmarks" / "tweet_separation.py"
+    spec = importlib.util.spec_from_file_location("tweet_separation_benchmark", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_line_maximises_youdens_j_by_hand(separation):
+    # Above 0.3 and up to 0.5 three of four good replies and none of two bad ones are left.
+    good, bad = np.array([0.2, 0.5, 0.6, 0.9]), np.array([0.1, 0.3])
+    line, gain, low, high = separation.success_line(good, bad)
+    assert (line, gain) == (pytest.approx(0.31), pytest.approx(0.75))
+    # J is 0.5 up to 0.2, where one bad reply is left, 0.25 up to 0.3, and 0.5 from 0.51.
+    assert (low, high) == (pytest.approx(0.31), pytest.approx(0.5))
+
+
+def test_a_reply_on_the_line_counts(separation):
+    assert separation.success_line(np.array([0.4]), np.array([0.39]))[0] == pytest.approx(0.4)
+
+
+def test_the_line_of_the_environment_is_what_the_rule_gives(separation):
+    pairs = [pair for pair in separation.read_pairs(separation.PAIRS) if pair.half == "dev"]
+    scores = separation.score_pairs(pairs, "robust")
+    good = [score.total for pair, score in zip(pairs, scores, strict=True) if pair.good]
+    bad = [
+        score.total for pair, score in zip(pairs, scores, strict=True) if not pair.good and not score.gates
+    ]
+    assert separation.success_line(np.array(good), np.array(bad))[0] == pytest.approx(GOOD_REPLY)
+
+
+def test_chance_is_the_best_of_what_says_nothing_about_the_tweet():
+    page = json.loads((ROOT / "docs/envs/tweet_reply_baselines.json").read_text(encoding="utf-8"))
+    rates = {row["policy"]: row["successes"] / row["episodes"] for row in page["rows"]}
+    assert round(max(rates[name] for name in SAYS_NOTHING), 2) == BLIND_SUCCESS
