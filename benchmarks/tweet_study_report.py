@@ -19,6 +19,7 @@ from pixelis.agents.metrics import read_metrics
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import write_atomically
 from pixelis.agents.saved_run import ADAPTER, checkpoint_of
+from pixelis.envs.tweet.tweet_reply import GOOD_REPLY
 from pixelis.rewards.diversity import (
     best_at_k,
     collapse_point,
@@ -32,7 +33,7 @@ from pixelis.rewards.diversity import (
     vendi_score,
 )
 
-PASSES = 0.7
+PASSES = GOOD_REPLY
 """Least reward of a reply that passes, as in the env's ``success``."""
 WORST = (-1.0, 0.0)
 """Reward and embedding diversity from which the hypervolume is measured."""

@@ -19,8 +19,8 @@ def test_there_is_one_for_the_main_job():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_it_is_accepted(path):
-    command = sft if path.stem.endswith("_sft") else train
-    config, resume = command.read_settings(["--config", str(path)])
+    read = sft.COMMAND.read if path.stem.endswith("_sft") else train.read_settings
+    config, resume = read(["--config", str(path)])
     assert resume is None
     assert check_env_id(config.env) == config.env
     rewards = getattr(config, "rewards", {})  # agents without language have none
