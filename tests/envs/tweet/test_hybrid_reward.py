@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pixelis.envs.contract_scores import greatest_floor
 from pixelis.envs.tweet.tweet_reply import BLIND_SUCCESS, TweetReplyEnv
 from pixelis.envs.tweet.tweet_reply_policies import answer
 from pixelis.errors import ConfigError, ModelLoadError
@@ -39,7 +40,8 @@ def test_every_exploit_stays_at_the_floor():
     earned = played("train", "hybrid")["hybrid"]
     exploits = {name: numbers for name, numbers in earned.items() if name.startswith("exploit_")}
     assert len(exploits) >= 15
-    assert {name for name, (success, _) in exploits.items() if success > BLIND_SUCCESS} == set()
+    allowed = greatest_floor(BLIND_SUCCESS, EPISODES, 0.05)  # as the contract bounds them
+    assert {name for name, (success, _) in exploits.items() if success > allowed} == set()
     assert max(reward for _, reward in exploits.values()) < earned["oracle"][1] - 0.3
     assert earned["blind"][0] <= BLIND_SUCCESS
 
