@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
 import regex
@@ -183,6 +184,7 @@ def without_words(text: str, stems: frozenset[str]) -> str:
 _TAG_SIGNS = frozenset("@#＠＃")
 
 
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """Return a word without a plural or verbal ending, so that ``runs`` and ``running`` meet ``run``.
 
