@@ -61,7 +61,7 @@ class RunSettings(AnyRunSettings):
     model: str = option(
         MODEL,
         CHOOSE,
-        "pixelis-tiny, smollm2, a model or adapter folder, a hub id; auto: smollm2 for text if it is there",
+        "pixelis-tiny, smollm2, a folder or a hub id; auto: what suits the env",
     )
     dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
     lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
