@@ -151,7 +151,8 @@ class Family:
         cases = self._cases(problem.rule, self.edges(problem.rule), seen)
         missing = max(0, count - len(cases))
         drawn = [self.draw_args(random, problem.rule) for _ in range(3 * missing)]
-        cases += _varied(random, self._cases(problem.rule, drawn, seen), missing, self.comparison)
+        fresh = self._cases(problem.rule, drawn, seen)
+        cases += _varied(random, fresh, missing, self.comparison, cases)
         random.shuffle(cases)
         return HiddenTests.of(cases, self.comparison)
 
@@ -187,14 +188,18 @@ def rule_split(family: str, rule: Rule) -> str:
     return hashed_split(f"{family}:{json.dumps(rule, sort_keys=True)}")
 
 
-def _varied(random: Random, cases: list[TestCase], count: int, comparison: Comparison) -> list[TestCase]:
-    """Choose cases by turns among their answers, so that no constant is right more often than it must be."""
+def _varied(
+    random: Random, cases: Sequence[TestCase], count: int, comparison: Comparison, chosen: Sequence[TestCase] = ()
+) -> list[TestCase]:
+    """Choose cases whose answers are rarest so far, so that no constant is right more often than it must be."""
+    taken = {canonical(group[0].expected, comparison): len(group) for group in _by_answer(chosen, comparison)}
     groups = _by_answer(cases, comparison)
     random.shuffle(groups)
-    chosen: list[TestCase] = []
-    for turn in range(max(map(len, groups), default=0)):
-        chosen += [group[turn] for group in groups if turn < len(group)]
-    return chosen[:count]
+    ranked = []
+    for group in groups:
+        before = taken.get(canonical(group[0].expected, comparison), 0)
+        ranked += [(before + turn, case) for turn, case in enumerate(group)]
+    return [case for _, case in sorted(ranked, key=lambda pair: pair[0])[:count]]
 
 
 def _by_answer(cases: Sequence[TestCase], comparison: Comparison) -> list[list[TestCase]]:

@@ -40,7 +40,7 @@ def solve(numbers):
 
 def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
     modulus = rng.randint(3, 12)
-    return {"SIZE": difficulty - 2, "MODULUS": modulus, "REST": rng.randrange(modulus)}
+    return {"SIZE": difficulty - 2, "MODULUS": modulus, "REST": 2 * rng.randrange(modulus) % modulus}
 
 
 def _draw_args(rng: Random, rule: Rule) -> Arguments:
@@ -51,7 +51,8 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
     size, modulus, rest = rule["SIZE"], rule["MODULUS"], rule["REST"]
     exact = [rest] + [0] * (size - 1)
     repeated = [*exact, *exact, *exact]
-    return [([],), ([rest],), (exact,), (repeated,), ([n - modulus for n in repeated],), (list(range(12)),)]
+    half = rest // 2 if rest % 2 == 0 else (rest + modulus) // 2  # twice it has the remainder
+    return [([],), ([rest],), (exact,), ([half, half + 1],), (repeated,), ([n - modulus for n in repeated],), (list(range(12)),)]
 
 
 def _wordings(rule: Rule) -> Sequence[str]:

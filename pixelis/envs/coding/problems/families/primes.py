@@ -80,7 +80,7 @@ def _draw_args(rng: Random, rule: Rule) -> Arguments:
 
 
 def _edges(rule: Rule) -> Sequence[Arguments]:
-    return [(1,), (2,), (1024,), (9973,), (97 * 97,), (2310,), (2**4 * 3**2 * 5 * 7,), (2 * 4999,)]
+    return [(1,), (4,), (1024,), (9973,), (97 * 97,), (2310,), (2**4 * 3**2 * 5 * 7,), (2 * 4999,)]
 
 
 def _wordings(rule: Rule) -> Sequence[str]:
