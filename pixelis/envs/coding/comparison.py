@@ -15,6 +15,7 @@ from typing import Any
 from pixelis.errors import AnswerError, suggest
 
 _NUMBERS = (bool, int, float)
+_SEQUENCES = (list, tuple, set, frozenset)
 _ATOMS = (*_NUMBERS, complex, str, bytes, type(None))
 
 
@@ -33,6 +34,8 @@ class Comparison:
         unordered: the outermost list or tuple is a multiset: any order, the same number of each.
         same_number_type: ``1``, ``1.0`` and ``True`` differ. Otherwise they compare by value, as in an
             ``assert`` with ``==``.
+        any_sequence: the outermost value may be a list, tuple or set where one of these is expected. A set
+            has no order, so this is of use together with ``unordered``.
 
     Raises:
         AnswerError: a tolerance that is negative, infinite or no number, or a switch that is no bool.
@@ -43,6 +46,7 @@ class Comparison:
     nan_equal: bool = True
     unordered: bool = False
     same_number_type: bool = True
+    any_sequence: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -80,6 +84,8 @@ EXACT = Comparison()
 def compare(expected: Any, got: Any, comparison: Comparison = EXACT) -> bool:
     """Return whether a claimed value is the expected one. Never raises, and runs no method of a foreign type."""
     try:
+        if comparison.any_sequence and type(expected) in _SEQUENCES and type(got) in _SEQUENCES:
+            expected, got = list(expected), list(got)
         if comparison.unordered and type(expected) is type(got) and type(expected) in (list, tuple):
             return _same_members(expected, got, comparison)
         return _same(expected, got, comparison)

@@ -30,7 +30,7 @@ def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
         "FACTOR": rng.choice([-5, -4, -3, -2, 2, 3, 4, 5]),
         "SHIFT": rng.choice([-9, -7, -4, -2, 1, 3, 6, 8]),
         "LOW": low,
-        "HIGH": low + rng.randint(20, 60),
+        "HIGH": low + rng.randint(60, 120),
     }
 
 

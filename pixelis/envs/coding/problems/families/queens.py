@@ -55,7 +55,7 @@ def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
 
 def _draw_args(rng: Random, rule: Rule) -> Arguments:
     cells = [(y, x) for y in range(4) for x in range(4)]
-    return (rng.sample(cells, rng.randint(1, 7)), rng.randint(2, 4))
+    return (rng.sample(cells, rng.randint(1, 7)), rng.randint(2, 3))
 
 
 def _edges(rule: Rule) -> Sequence[Arguments]:
