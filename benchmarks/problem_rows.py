@@ -31,7 +31,9 @@ def passes(problem: Problem, source: str) -> bool:
 
 def main() -> None:
     """Print the counts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path")
     file = load_problems(parser.parse_args().path)
     rows = [file.read(split, at)[1] for split in SPLITS for at in range(file.count(split))]

@@ -153,7 +153,9 @@ def _equal(left: ast.expr, right: ast.expr, names: set[str]) -> _Sides | None:
     value, around = _unwrapped(right)
     expected = _value(value)
     if around - wraps or ("set" in wraps and isinstance(expected, list | tuple) and _repeats(expected)):
-        raise _UnreadError(f"line {left.lineno}: {', '.join(sorted(around | wraps))}() changes what is expected")
+        raise _UnreadError(
+            f"line {left.lineno}: {', '.join(sorted(around | wraps))}() changes what is expected"
+        )
     if wraps and type(expected) not in (list, tuple, set):
         raise _UnreadError(f"line {left.lineno}: {', '.join(sorted(wraps))}() around a call")
     return _Sides(call, expected, wraps)
@@ -228,9 +230,13 @@ def _computed(node: ast.expr) -> Any:
         return node.value
     if isinstance(node, ast.List | ast.Tuple | ast.Set):
         items = [_computed(item) for item in node.elts]
-        return items if isinstance(node, ast.List) else tuple(items) if isinstance(node, ast.Tuple) else {*items}
+        return (
+            items if isinstance(node, ast.List) else tuple(items) if isinstance(node, ast.Tuple) else {*items}
+        )
     if isinstance(node, ast.Dict) and all(node.keys):
-        return {_computed(key): _computed(item) for key, item in zip(node.keys, node.values, strict=True) if key}
+        return {
+            _computed(key): _computed(item) for key, item in zip(node.keys, node.values, strict=True) if key
+        }
     if isinstance(node, ast.UnaryOp):
         value = _computed(node.operand)
         return -value if isinstance(node.op, ast.USub) else +value

@@ -189,7 +189,11 @@ def rule_split(family: str, rule: Rule) -> str:
 
 
 def _varied(
-    random: Random, cases: Sequence[TestCase], count: int, comparison: Comparison, chosen: Sequence[TestCase] = ()
+    random: Random,
+    cases: Sequence[TestCase],
+    count: int,
+    comparison: Comparison,
+    chosen: Sequence[TestCase] = (),
 ) -> list[TestCase]:
     """Choose cases whose answers are rarest so far, so that no constant is right more often than it must be."""
     taken = {canonical(group[0].expected, comparison): len(group) for group in _by_answer(chosen, comparison)}

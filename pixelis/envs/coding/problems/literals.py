@@ -50,7 +50,7 @@ def read_literal(text: Any) -> Any:
 
 
 class _Floats(ast.NodeTransformer):
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.Constant(_NAMES[node.id]) if node.id in _NAMES else node
 
 

@@ -84,11 +84,15 @@ def _own(row: Mapping[str, Any]) -> ProblemRow:
     statement, entry = _text(row, "statement"), _name(row, "entry")
     tests, examples = _cases(row, "tests"), _cases(row, "examples") if row.get("examples") else ()
     if not tests:
-        raise DatasetError("field 'tests' is empty; a problem without tests has no truth, so write at least one")
+        raise DatasetError(
+            "field 'tests' is empty; a problem without tests has no truth, so write at least one"
+        )
     shown = {case.call("f") for case in examples}
     for case in tests:
         if case.call("f") in shown:
-            raise DatasetError(f"{case.call(entry)[:80]} is an example and a test; what is shown tests nothing")
+            raise DatasetError(
+                f"{case.call(entry)[:80]} is an example and a test; what is shown tests nothing"
+            )
     difficulty = row.get("difficulty", 0)
     if type(difficulty) is not int or not 0 <= difficulty <= 10:
         raise DatasetError(f"field 'difficulty' must be an integer from 0 to 10, got {difficulty!r:.40}")
@@ -117,7 +121,9 @@ def _human_eval(row: Mapping[str, Any]) -> ProblemRow:
     statement = _docstring(prompt, entry) or f"Complete the function {entry}."
     name = str(row.get("task_id") or _digest(prompt, entry))
     solution = _optional(row, "canonical_solution")
-    return _asserted("human_eval", name, (statement, entry, prompt), script, row, prompt + solution if solution else "")
+    return _asserted(
+        "human_eval", name, (statement, entry, prompt), script, row, prompt + solution if solution else ""
+    )
 
 
 def _mbpp(row: Mapping[str, Any]) -> ProblemRow:
@@ -193,19 +199,25 @@ def _cases(row: Mapping[str, Any], name: str) -> tuple[TestCase, ...]:
         raise DatasetError(f"field 'values' must be 'json' or 'python', got {values!r:.60}")
     cases = row[name]
     if not isinstance(cases, list):
-        raise DatasetError(f"field {name!r} must be a list of objects with args and expected, got {cases!r:.60}")
+        raise DatasetError(
+            f"field {name!r} must be a list of objects with args and expected, got {cases!r:.60}"
+        )
     return tuple(_case(case, name, number, values == "python") for number, case in enumerate(cases, 1))
 
 
 def _case(value: Any, name: str, number: int, python: bool) -> TestCase:
     known = ("args", "expected", "kwargs")
     if not isinstance(value, Mapping) or "expected" not in value or not set(value) <= {*known}:
-        raise DatasetError(f"{name}, number {number}: must hold args, expected and perhaps kwargs, got {value!r:.60}")
+        raise DatasetError(
+            f"{name}, number {number}: must hold args, expected and perhaps kwargs, got {value!r:.60}"
+        )
     read = (lambda item: read_literal(item)) if python else (lambda item: item)
     args = read(value["args"]) if "args" in value else []
     kwargs = read(value["kwargs"]) if "kwargs" in value else {}
     if not isinstance(args, list | tuple) or not isinstance(kwargs, dict) or not all(map(_is_name, kwargs)):
-        raise DatasetError(f"{name}, number {number}: args must be a list and kwargs an object, got {value!r:.60}")
+        raise DatasetError(
+            f"{name}, number {number}: args must be a list and kwargs an object, got {value!r:.60}"
+        )
     return TestCase(tuple(args), read(value["expected"]), kwargs)
 
 

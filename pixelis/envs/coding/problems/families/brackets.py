@@ -128,8 +128,10 @@ def solve(text):
     left = [at for places in open_now.values() for at in places]
     return max(left, default=-1) if WHERE else not left
 """,
-        "may stay open": ("    if WHERE:\n        return opened[-1][1] if opened else -1\n    return not opened",
-                          "    return -1 if WHERE else True"),
+        "may stay open": (
+            "    if WHERE:\n        return opened[-1][1] if opened else -1\n    return not opened",
+            "    return -1 if WHERE else True",
+        ),
         "a closing sign at the start is fine": (
             "                if not opened or opened[-1][0] != last:\n"
             "                    return at if WHERE else False\n"

@@ -67,7 +67,14 @@ def _draw_args(rng: Random, rule: Rule) -> Arguments:
 def _edges(rule: Rule) -> Sequence[Arguments]:
     names = list("abcdefghijklmnopq")[: rule["SIZE"]]
     rest = [*names, names[0], names[0], "x", *names, "y", *names[::-1], *names[1:], *names[1:], "x", *names]
-    return [([],), (["a"] * 5,), (names * 2,), ([*names, "x"] * 3,), (rest,), (names + names[::-1] + ["x", "y"] + names,)]
+    return [
+        ([],),
+        (["a"] * 5,),
+        (names * 2,),
+        ([*names, "x"] * 3,),
+        (rest,),
+        (names + names[::-1] + ["x", "y"] + names,),
+    ]
 
 
 def _wordings(rule: Rule) -> Sequence[str]:
@@ -98,8 +105,14 @@ CACHES = Family(
     mistakes={
         "one place less": ("len(held) == SIZE", "len(held) == SIZE - 1"),
         "throws out the newest": ("del held[min(", "del held[max("),
-        "another policy": ('{"oldest": 0, "unused": 1, "rarest": 2}', '{"oldest": 1, "unused": 0, "rarest": 0}'),
-        "hits, not misses": ("            continue\n        missed.append(key)", "            missed.append(key)\n            continue"),
+        "another policy": (
+            '{"oldest": 0, "unused": 1, "rarest": 2}',
+            '{"oldest": 1, "unused": 0, "rarest": 0}',
+        ),
+        "hits, not misses": (
+            "            continue\n        missed.append(key)",
+            "            missed.append(key)\n            continue",
+        ),
         "never throws out": ("if len(held) == SIZE", "if len(held) == SIZE + 99"),
     },
 )

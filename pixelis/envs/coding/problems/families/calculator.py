@@ -164,8 +164,10 @@ CALCULATOR = Family(
             "        while at < len(tokens) and tokens[at] != ')':\n"
             "            meaning = next(signs[tokens[at]] for signs in LEVELS if tokens[at] in signs)",
         ),
-        "from right to left": ("value = apply(meaning, value, level(number + 1))",
-                               "value = apply(meaning, value, level(number))"),
+        "from right to left": (
+            "value = apply(meaning, value, level(number + 1))",
+            "value = apply(meaning, value, level(number))",
+        ),
         "one operator only": ("while at < len(tokens) and", "if at < len(tokens) and"),
         "minus the other way": ("return a - b", "return b - a"),
     },

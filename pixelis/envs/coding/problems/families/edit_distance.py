@@ -59,7 +59,15 @@ def _draw_args(rng: Random, rule: Rule) -> Arguments:
 
 
 def _edges(rule: Rule) -> Sequence[Arguments]:
-    pairs = [("", ""), ("abc", ""), ("", "abc"), ("a", "b"), ("abc", "abc"), ("abcde", "bcdea"), ("aab", "baaab")]
+    pairs = [
+        ("", ""),
+        ("abc", ""),
+        ("", "abc"),
+        ("a", "b"),
+        ("abc", "abc"),
+        ("abcde", "bcdea"),
+        ("aab", "baaab"),
+    ]
     return [*pairs, ("kitten", "sitting"), ("xabcabc", "abcabcy")]
 
 

@@ -59,7 +59,15 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
     rows = ["....o", ".ooo.", ".o...", ".o.oo", "...o.", "oo...", "....."]
     maze = [row.replace("o", wall) for row in rows]
     shut = ["." * 6, "." * 6, wall * 6, wall * 6, wall * 6, "." * 6]
-    return [(["."],), (["...."],), ([".", "."],), (maze,), (shut,), (["." * 5] * 5,), (["." + wall, wall + "."],)]
+    return [
+        (["."],),
+        (["...."],),
+        ([".", "."],),
+        (maze,),
+        (shut,),
+        (["." * 5] * 5,),
+        (["." + wall, wall + "."],),
+    ]
 
 
 def _wordings(rule: Rule) -> Sequence[str]:

@@ -87,7 +87,11 @@ _WORDS = ("foo", "bar", "zip", "mov", "pad", "tik", "lox", "run", "set", "cut", 
 def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
     actions = ["inc", "dec", *rng.sample(list(_ACTIONS)[2:], difficulty - 5)]
     words = rng.sample(_WORDS, len(actions) + 1)
-    return {"WORDS": dict(zip(words[1:], actions, strict=True)), "JUMP": words[0], "LIMIT": rng.randint(30, 60)}
+    return {
+        "WORDS": dict(zip(words[1:], actions, strict=True)),
+        "JUMP": words[0],
+        "LIMIT": rng.randint(30, 60),
+    }
 
 
 def _word(rule: Rule, action: str) -> str:

@@ -8,7 +8,7 @@ from random import Random
 from string import ascii_uppercase
 from typing import Any
 
-from pixelis.envs.coding.problems.family import Arguments, Family, Rule
+from pixelis.envs.coding.problems.family import Family, Rule
 
 _WRITE = """
 def solve(n):

@@ -72,12 +72,21 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
     chain = [("ab", "ba"), ("ba", "aa"), ("aa", "bb")]
     late = ([*"abcde"], [(rule["ORDER"][4], rule["ORDER"][0]), (rule["ORDER"][4], rule["ORDER"][1])])
     cycle = (["a", "b", "c"], [("a", "b"), ("b", "a")])
-    return [([], []), (all_free, []), (["aa", "ab", "ba", "bb"], chain), late, cycle, ([*"edcba"], [("a", "b")] * 2)]
+    return [
+        ([], []),
+        (all_free, []),
+        (["aa", "ab", "ba", "bb"], chain),
+        late,
+        cycle,
+        ([*"edcba"], [("a", "b")] * 2),
+    ]
 
 
 def _wordings(rule: Rule) -> Sequence[str]:
     order = ", ".join(rule["ORDER"])
-    note = f"Names compare letter by letter, in the alphabet {order} (a name that begins another comes first). "
+    note = (
+        f"Names compare letter by letter, in the alphabet {order} (a name that begins another comes first). "
+    )
     note += "If the pairs contradict each other, return an empty list. A pair may be given twice."
     return [
         f"Put names into an order in which, for each pair (first, last) of before, first comes earlier than last. At "
@@ -104,7 +113,10 @@ ORDERING = Family(
     mistakes={
         "usual alphabet": ("tuple(ORDER.index(letter) for letter in name)", "name"),
         "first come, first served": ("(rank(last), last))", "((9, len(result)), last))"),
-        "pairs reversed": ("for _, last in before", "before = [pair[::-1] for pair in before]\n    for _, last in before"),
+        "pairs reversed": (
+            "for _, last in before",
+            "before = [pair[::-1] for pair in before]\n    for _, last in before",
+        ),
         "part of an order": ("result if len(result) == len(names) else []", "result"),
     },
 )

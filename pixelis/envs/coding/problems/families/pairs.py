@@ -52,7 +52,15 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
     exact = [rest] + [0] * (size - 1)
     repeated = [*exact, *exact, *exact]
     half = rest // 2 if rest % 2 == 0 else (rest + modulus) // 2  # twice it has the remainder
-    return [([],), ([rest],), (exact,), ([half, half + 1],), (repeated,), ([n - modulus for n in repeated],), (list(range(12)),)]
+    return [
+        ([],),
+        ([rest],),
+        (exact,),
+        ([half, half + 1],),
+        (repeated,),
+        ([n - modulus for n in repeated],),
+        (list(range(12)),),
+    ]
 
 
 def _wordings(rule: Rule) -> Sequence[str]:

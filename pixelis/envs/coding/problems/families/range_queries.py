@@ -72,9 +72,9 @@ def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
 
 
 def _draw_args(rng: Random, rule: Rule) -> Arguments:
-    numbers = [rng.randint(-50, 50) for _ in range(rng.randint(2, 40))]
+    numbers = [rng.randint(-50, 50) for _ in range(rng.randint(2, rng.choice([4, 40])))]
     commands = []
-    for _ in range(rng.randint(4, 40)):
+    for _ in range(rng.randint(2, rng.choice([4, 40]))):
         low, high = sorted(rng.randrange(len(numbers)) for _ in range(2))
         commands.append(rng.choice([("ask", low, high), ("set", low, rng.randint(-60, 60))]))
     return (numbers, [*commands, ("ask", 0, len(numbers) - 1)])

@@ -81,7 +81,9 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
 
 def _wordings(rule: Rule) -> Sequence[str]:
     toll, legs = rule["TOLL"], rule["LEGS"]
-    note = f"No more than {legs} roads may be used. Return -1 if there is no such route, 0 if start is the goal."
+    note = (
+        f"No more than {legs} roads may be used. Return -1 if there is no such route, 0 if start is the goal."
+    )
     return [
         f"roads holds tuples (town, town, cost), usable both ways. Return the lowest cost of a route from start to "
         f"goal: the costs of its roads, plus a toll of {toll} in every town on the way (not in start or goal). {note}",
