@@ -82,7 +82,7 @@ EXACT = Comparison()
 
 
 def compare(expected: Any, got: Any, comparison: Comparison = EXACT) -> bool:
-    """Return whether a claimed value is the expected one. Never raises, and runs no method of a foreign type."""
+    """Return whether a claimed value is the expected one. Never raises; runs no method of a foreign type."""
     try:
         if comparison.any_sequence and type(expected) in _SEQUENCES and type(got) in _SEQUENCES:
             expected, got = list(expected), list(got)

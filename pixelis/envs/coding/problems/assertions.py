@@ -1,4 +1,4 @@
-"""Assertions of a test script as test cases: what to call and what must come back, without running the script.
+"""Assertions of a test script as test cases: what to call and what must come back. The script is not run.
 
 ``assert f(1, 2) == 3``, its mirror image, ``assert f(1)``, ``assert not f(1)``, ``is``, tolerances written as
 ``abs(f(1) - 0.5) < 1e-6``, and list(), tuple(), set() or sorted() around both sides are read. A script with
@@ -29,7 +29,8 @@ class Translation:
 
     Attributes:
         cases: its assertions as test cases; empty where ``reason`` says why not.
-        comparison: what counts as equal in them: numbers by value, as ``==`` has it, and the tolerance written.
+        comparison: what counts as equal in them: numbers by value, as ``==`` has it, and the
+            tolerance written.
         reason: the first thing that is no such assertion; empty for a script that was read whole.
         vacuous: assertions left out because they hold for every solution (``assert True``, ``f(x) == f(x)``).
     """

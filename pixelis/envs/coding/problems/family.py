@@ -195,7 +195,7 @@ def _varied(
     comparison: Comparison,
     chosen: Sequence[TestCase] = (),
 ) -> list[TestCase]:
-    """Choose cases whose answers are rarest so far, so that no constant is right more often than it must be."""
+    """Choose cases whose answers are rarest so far, so that a constant is right as seldom as can be."""
     taken = {canonical(group[0].expected, comparison): len(group) for group in _by_answer(chosen, comparison)}
     groups = _by_answer(cases, comparison)
     random.shuffle(groups)

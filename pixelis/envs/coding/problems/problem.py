@@ -96,7 +96,7 @@ class Problem:
 
     @property
     def needs_script(self) -> bool:
-        """Whether only a script can tell right from wrong: its verdict comes out of the candidate's process."""
+        """Whether only a script can tell right from wrong, which has to run beside the candidate's code."""
         return bool(self.script)
 
     @property

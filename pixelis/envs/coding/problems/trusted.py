@@ -1,4 +1,4 @@
-"""Trusted solution texts as functions of this process. A policy's code never comes here: that is the sandbox's."""
+"""Trusted solution texts as functions of this process. What a policy writes belongs in the sandbox."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from pixelis.envs.coding.problems.family import Arguments, Family, Rule
 _POLICIES = {
     "oldest": "the one that was put in first",
     "unused": "the one that was asked for least recently (putting in counts as asking)",
-    "rarest": "the one asked for least often since it was put in (putting in counts as once), and of these the "
+    "rarest": "the one asked for least often since it was put in (putting in counts as once), and of these "
+    "the "
     "one put in first",
 }
 
@@ -80,19 +81,22 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
 def _wordings(rule: Rule) -> Sequence[str]:
     size, policy = rule["SIZE"], _POLICIES[rule["POLICY"]]
     return [
-        f"A cache holds at most {size} keys. keys are asked for one after the other; one that is not in the cache "
+        f"A cache holds at most {size} keys. keys are asked for one after the other; one that is not in the "
+        "cache "
         f"is a miss and is put in. If the cache is full, first one key is thrown out: {policy}. Return the "
         "misses in order, repeated ones too.",
         f"Simulate a store with room for {size} entries. For each key of the list: if it is there, good; if "
-        f"not, note it and put it in, dropping, when there is no room, {policy}. Return the list of noted keys.",
-        f"Return, in order and as often as it happens, the keys that a cache of {size} places does not hold when "
+        f"not, note it and put it in, dropping, when there is no room, {policy}. Return the list of noted "
+        "keys.",
+        f"Return, in order and as often as it happens, the keys that a cache of {size} places does not hold "
+        "when "
         f"they are requested. A missing key is then added, and in a full cache it replaces {policy}.",
     ]
 
 
 CACHES = Family(
     name="caches",
-    difficulties=range(5, 8),
+    difficulties=range(5, 7),
     entries=("cache_misses", "misses", "trace"),
     parameters={"keys": "list[str]"},
     returns="list[str]",

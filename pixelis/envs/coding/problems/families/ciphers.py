@@ -66,7 +66,8 @@ def _wordings(rule: Rule) -> Sequence[str]:
             "to a. Case stays; all other characters stay as they are.",
             f"Encrypt text with a Caesar cipher that moves letters {shift} places forward (wrapping around "
             "after z). Upper-case letters stay upper-case and everything that is no letter is kept.",
-            f"Replace each letter by the one {shift} further on in the alphabet, which starts again after its "
+            f"Replace each letter by the one {shift} further on in the alphabet, which starts again after "
+            "its "
             "end. Keep upper and lower case, and keep characters that are no letters.",
         ]
     detail = (
@@ -77,7 +78,8 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"Encrypt text with a Vigenère cipher and the key {key!r}, repeated as often as needed: {detail}",
         f"Shift the letters of text forward, the first by the first letter of {key!r}, the second by its "
         f"second, and so on, starting again at the key's end: {detail}",
-        f"The letters of the word {key!r} say, in turn and over and over, how far the next letter of text moves "
+        f"The letters of the word {key!r} say, in turn and over and over, how far the next letter of text "
+        "moves "
         f"forward in the alphabet: {detail}",
     ]
 

@@ -75,11 +75,16 @@ def _wordings(rule: Rule) -> Sequence[str]:
     note = f"A cell with {wall!r} cannot be entered, other cells can; only the cell a move ends in matters. "
     note += "The start and the goal are free, and they may be the same cell."
     return [
-        f"grid is a list of texts of equal length. Return the least number of moves from the top left cell to the "
-        f"bottom right cell, or -1 if there is no way. A move changes (row, column) by one of {moves}. {note}",
-        f"A piece stands in row 0, column 0 of a board given as rows of characters. It moves by (rows, columns) = "
-        f"{moves}. How many moves does it need at least to the last column of the last row? -1 if it cannot. {note}",
-        f"Find the length, in moves, of the shortest path through a map from its first to its last cell (-1: none). "
+        "grid is a list of texts of equal length. Return the least number of moves from the top left cell "
+        "to the "
+        f"bottom right cell, or -1 if there is no way. A move changes (row, column) by one of {moves}. "
+        f"{note}",
+        "A piece stands in row 0, column 0 of a board given as rows of characters. It moves by (rows, "
+        "columns) = "
+        f"{moves}. How many moves does it need at least to the last column of the last row? -1 if it cannot. "
+        f"{note}",
+        "Find the length, in moves, of the shortest path through a map from its first to its last cell (-1: "
+        "none). "
         f"Allowed changes of (row, column): {moves}. {note}",
     ]
 

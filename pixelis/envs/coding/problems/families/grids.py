@@ -124,7 +124,8 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
 def _wordings(rule: Rule) -> Sequence[str]:
     moves = "; ".join(f"({i}) {_MOVES[move]}" for i, move in enumerate(rule["MOVES"], 1))
     return [
-        f"grid is a list of rows of equal length, at least 1 by 1. Return the grid after these moves, one after "
+        "grid is a list of rows of equal length, at least 1 by 1. Return the grid after these moves, one "
+        "after "
         f"the other: {moves}.",
         f"Do the following to a rectangular grid of numbers (a list of rows, never empty), in this order: "
         f"{moves}. Return the new grid.",
@@ -157,11 +158,14 @@ def _spiral_wordings(rule: Rule) -> Sequence[str]:
     )
     which += f"{first + 2 * step} and so on, as far as there are any."
     return [
-        f"Walk through a rectangular grid (a list of rows, never empty) in a spiral: start in the top {corner} "
+        "Walk through a rectangular grid (a list of rows, never empty) in a spiral: start in the top "
+        f"{corner} "
         f"corner, go along the top row, and on {way} along the edge and inwards to the middle. {which}",
-        f"Read the numbers of grid, a list of rows of equal length (at least 1 by 1), in {way} spiral order from "
+        f"Read the numbers of grid, a list of rows of equal length (at least 1 by 1), in {way} spiral order "
+        "from "
         f"the top {corner} corner, the top row first, from the outside in. {which}",
-        f"A snail starts at the top {corner} of a grid of numbers, crawls along the top row, and winds {way} to "
+        f"A snail starts at the top {corner} of a grid of numbers, crawls along the top row, and winds {way} "
+        "to "
         f"the centre, over every cell once. {which}",
     ]
 

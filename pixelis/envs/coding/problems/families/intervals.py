@@ -39,7 +39,7 @@ def solve(intervals):
 
 
 def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
-    return {"GAP": rng.randint(0, 9), "SHORTEST": rng.randint(2, 9) if difficulty > 4 else 0}
+    return {"GAP": rng.randint(0, 14), "SHORTEST": rng.randint(2, 9) if difficulty > 4 else 0}
 
 
 def _draw_args(rng: Random, rule: Rule) -> Arguments:
@@ -59,12 +59,17 @@ def _wordings(rule: Rule) -> Sequence[str]:
     gap, short = rule["GAP"], rule["SHORTEST"]
     drop = f" At the end drop those with end - start below {short}." if short else ""
     return [
-        f"Merge intervals (tuples (start, end) of integers, start <= end, in any order): two belong together if "
-        f"they overlap or if the second starts at most {gap} after the first ends. Return the merged intervals "
+        "Merge intervals (tuples (start, end) of integers, start <= end, in any order): two belong together "
+        "if "
+        f"they overlap or if the second starts at most {gap} after the first ends. Return the merged "
+        "intervals "
         f"as tuples, sorted.{drop}",
-        f"Given (start, end) pairs with start <= end, join all that overlap, touch, or lie apart by no more than "
-        f"{gap}, again and again until nothing can be joined. Return a sorted list of (start, end) tuples.{drop}",
-        f"Each tuple (start, end) is a time in use, start <= end. Pauses of up to {gap} (so next start - end <= "
+        "Given (start, end) pairs with start <= end, join all that overlap, touch, or lie apart by no more "
+        "than "
+        f"{gap}, again and again until nothing can be joined. Return a sorted list of (start, end) "
+        f"tuples.{drop}",
+        f"Each tuple (start, end) is a time in use, start <= end. Pauses of up to {gap} (so next start - end "
+        "<= "
         f"{gap}) count as use, too. Return the times in use as a sorted list of tuples that cannot be "
         f"merged further.{drop}",
     ]

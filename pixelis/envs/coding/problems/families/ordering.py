@@ -89,11 +89,14 @@ def _wordings(rule: Rule) -> Sequence[str]:
     )
     note += "If the pairs contradict each other, return an empty list. A pair may be given twice."
     return [
-        f"Put names into an order in which, for each pair (first, last) of before, first comes earlier than last. At "
+        "Put names into an order in which, for each pair (first, last) of before, first comes earlier than "
+        "last. At "
         f"every place take the smallest name that may stand there. {note}",
-        f"Sort tasks topologically: before holds tuples (first, last), and last can only be done after first. "
+        "Sort tasks topologically: before holds tuples (first, last), and last can only be done after "
+        "first. "
         f"Whenever several tasks of names could be next, the smallest is. Return the list. {note}",
-        f"Return names in the smallest order (deciding the first place, then the second, …) that respects before, a "
+        "Return names in the smallest order (deciding the first place, then the second, …) that respects "
+        "before, a "
         f"list of (first, last) meaning that first precedes last. {note}",
     ]
 

@@ -43,7 +43,8 @@ def solve(blocked, count):
         jump = sorted([abs(dy), abs(dx)]) in [sorted(pair) for pair in JUMPS]
         if (straight and LINES) or (slanted and DIAGONALS) or jump:
             hit.add((one, other))
-    return sum(not any(pair in hit for pair in combinations(chosen, 2)) for chosen in combinations(cells, count))
+    sets = combinations(cells, count)
+    return sum(not any(pair in hit for pair in combinations(chosen, 2)) for chosen in sets)
 """
 
 
@@ -68,14 +69,17 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ways += ["in the same row or column, at any distance"] if rule["LINES"] else []
     ways += ["on the same diagonal, at any distance"] if rule["DIAGONALS"] else []
     size, attacks = rule["SIZE"], "; ".join(ways)
-    note = "Pieces are all alike, attacks pass over pieces and blocked cells, and blocked is a list of (row, column) "
+    note = "Pieces are all alike, attacks pass over all cells, and blocked is a list of (row, column) "
     note += "from 0, where nothing may stand. No piece at all can be placed in one way."
     return [
-        f"In how many ways can count pieces stand on a {size} by {size} board so that none attacks another? A piece "
+        f"In how many ways can count pieces stand on a {size} by {size} board so that none attacks another? "
+        "A piece "
         f"attacks cells that are: {attacks}. {note}",
-        f"Count the sets of count cells of a {size} x {size} board, none of them blocked, such that no two of the cells "
+        f"Count the sets of count cells of a {size} x {size} board, none of them blocked, such that no two "
+        "of the cells "
         f"are: {attacks}. {note}",
-        f"A new chess piece reaches the cells which are: {attacks}. Return the number of ways to put count of them on "
+        f"A new chess piece reaches the cells which are: {attacks}. Return the number of ways to put count "
+        "of them on "
         f"a board of {size} rows and {size} columns with no one reaching another. {note}",
     ]
 

@@ -93,11 +93,14 @@ def _wordings(rule: Rule) -> Sequence[str]:
     factor = rule["FACTOR"]
     note = "Indices start at 0 and i <= j. Lists can be long and commands many."
     return [
-        f"Work through commands on a list of numbers. ('set', i, x) {change}; ('ask', i, j) asks for {factor} times "
+        f"Work through commands on a list of numbers. ('set', i, x) {change}; ('ask', i, j) asks for "
+        f"{factor} times "
         f"{value} the numbers from index i to j, both included. Return the answers in order. {note}",
-        f"commands is a list of tuples. ('ask', i, j): note {factor} * {value} numbers[i] to numbers[j], ends included, "
+        f"commands is a list of tuples. ('ask', i, j): note {factor} * {value} numbers[i] to numbers[j], "
+        "ends included, "
         f"as the list is then. ('set', i, x): {change}. Return the list of notes. {note}",
-        f"Keep a list of numbers under change and answer questions on it: ('set', i, x) {change}, and the answer to "
+        f"Keep a list of numbers under change and answer questions on it: ('set', i, x) {change}, and the "
+        "answer to "
         f"('ask', i, j) is {value} all numbers at the indices i, i + 1, …, j, multiplied by {factor}. {note}",
     ]
 

@@ -85,11 +85,15 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"No more than {legs} roads may be used. Return -1 if there is no such route, 0 if start is the goal."
     )
     return [
-        f"roads holds tuples (town, town, cost), usable both ways. Return the lowest cost of a route from start to "
-        f"goal: the costs of its roads, plus a toll of {toll} in every town on the way (not in start or goal). {note}",
-        f"Find the cheapest way from start to goal. Each road (a, b, cost) connects a and b in both directions, and "
+        "roads holds tuples (town, town, cost), usable both ways. Return the lowest cost of a route from "
+        "start to "
+        f"goal: the costs of its roads, plus a toll of {toll} in every town on the way (not in start or "
+        f"goal). {note}",
+        "Find the cheapest way from start to goal. Each road (a, b, cost) connects a and b in both "
+        "directions, and "
         f"passing through a town in between costs {toll} more each time. {note}",
-        f"A carrier pays for every road it takes, given as (a, b, cost) and open in both directions, and {toll} for "
+        "A carrier pays for every road it takes, given as (a, b, cost) and open in both directions, and "
+        f"{toll} for "
         f"each stop between start and goal. What is the least it pays? {note}",
     ]
 

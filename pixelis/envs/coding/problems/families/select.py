@@ -58,8 +58,10 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"divided by {d}. Return a list of {factor} times each kept number{plus}, {order}. {note}",
         f"For each number in numbers with number % {d} == {rest} and number >= {least}, put {factor} * "
         f"number{plus} into a list. Return the list, with its entries {order}.",
-        f"Drop every number below {least} and every number whose remainder by {d} is not {rest}. Multiply what "
-        f"is left by {factor}{', then add ' + str(shift) if shift else ''}. Return the results {order}. {note}",
+        f"Drop every number below {least} and every number whose remainder by {d} is not {rest}. Multiply "
+        "what "
+        f"is left by {factor}{', then add ' + str(shift) if shift else ''}. Return the results {order}. "
+        f"{note}",
     ]
 
 
