@@ -1,0 +1,20 @@
+"""Coding problems: drawn by families, or read from files.
+
+What they share is `Problem`. This package knows nothing of how a solution is run.
+"""
+
+from pixelis.envs.coding.problems.family import Family, HiddenTests
+from pixelis.envs.coding.problems.problem import Problem, TestCase
+from pixelis.envs.coding.problems.registry import FAMILIES, draw_problem, families_at, family_of, hidden_tests
+
+__all__ = [
+    "FAMILIES",
+    "Family",
+    "HiddenTests",
+    "Problem",
+    "TestCase",
+    "draw_problem",
+    "families_at",
+    "family_of",
+    "hidden_tests",
+]

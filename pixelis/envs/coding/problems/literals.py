@@ -1,0 +1,67 @@
+"""Values of test cases as text: Python literals, so that tuples, sets, bytes and big integers survive a file.
+
+``nan`` and ``inf`` stand for the floats that have no literal. Nothing is executed in reading.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from pixelis.errors import DatasetError
+
+MAX_LITERAL_LENGTH = 1 << 19
+_ATOMS = (bool, int, float, complex, str, bytes, type(None))
+_NAMES = {"nan": float("nan"), "inf": float("inf")}
+
+
+def write_literal(value: Any) -> str:
+    """Return a value as the text ``read_literal`` reads.
+
+    Raises:
+        DatasetError: it holds something that has no literal, goes too deep, or is an integer of over 4,300
+            digits.
+    """
+    try:
+        _check(value)
+        return repr(value)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"a value cannot be written ({str(error)[:80]}); use smaller values") from None
+
+
+def read_literal(text: Any) -> Any:
+    """Return the value a text holds.
+
+    Raises:
+        DatasetError: it is no text, too long, or no Python literal.
+    """
+    if not isinstance(text, str) or len(text) > MAX_LITERAL_LENGTH:
+        raise DatasetError(
+            f"expected a Python literal of at most {MAX_LITERAL_LENGTH:,} characters, got {text!r:.40}"
+        )
+    try:
+        return ast.literal_eval(_Floats().visit(ast.parse(text.strip(), mode="eval")))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+        raise DatasetError(
+            f"expected a Python literal, got {text[:60]!r} ({str(error)[:80]}); correct it"
+        ) from None
+
+
+class _Floats(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(_NAMES[node.id]) if node.id in _NAMES else node
+
+
+def _check(value: Any) -> None:
+    kind = type(value)
+    if kind is dict:
+        for key, item in value.items():
+            _check(key)
+            _check(item)
+    elif kind in (list, tuple, set):
+        for item in value:
+            _check(item)
+    elif kind not in _ATOMS:
+        raise DatasetError(f"expected numbers, texts, lists, tuples, dicts or sets, got {kind.__name__}")

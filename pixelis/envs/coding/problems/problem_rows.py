@@ -1,0 +1,238 @@
+"""One row of a file of coding problems: the user's own fields, HumanEval's, or MBPP's."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pixelis.envs.coding.comparison import Comparison
+from pixelis.envs.coding.problems.assertions import Translation, called_name, translate
+from pixelis.envs.coding.problems.literals import read_literal
+from pixelis.envs.coding.problems.problem import Problem, TestCase
+from pixelis.envs.row_lines import json_value
+from pixelis.envs.row_splits import hashed_split, row_split
+from pixelis.errors import AnswerError, DatasetError, suggest
+
+OWN_FIELDS = (
+    *("statement", "entry", "tests", "id", "parameters", "returns", "examples", "comparison"),
+    *("values", "difficulty", "prefix", "solution", "split"),
+)
+HUMAN_EVAL_FIELDS = ("task_id", "prompt", "entry_point", "canonical_solution", "test", "split")
+MBPP_FIELDS = (
+    *("task_id", "text", "prompt", "code", "test_list", "test_setup_code", "test_imports"),
+    *("challenge_test_list", "source_file", "split"),
+)
+_NEEDED = {"own": OWN_FIELDS[:3], "human_eval": HUMAN_EVAL_FIELDS[1:3], "mbpp": ("task_id", "test_list")}
+_KNOWN = {"own": OWN_FIELDS, "human_eval": HUMAN_EVAL_FIELDS, "mbpp": MBPP_FIELDS}
+MAX_STATEMENT_LENGTH = 20_000
+
+
+@dataclass(frozen=True)
+class ProblemRow:
+    """A problem and what its file says beside it.
+
+    Attributes:
+        problem: the problem; its family is the kind of row: ``own``, ``human_eval`` or ``mbpp``.
+        solution: source text of a solution, whole; empty where the row has none.
+        untranslated: why the row's assertions are no test cases; empty where they are.
+    """
+
+    problem: Problem
+    solution: str = ""
+    untranslated: str = ""
+
+
+def parse_row(line: bytes) -> ProblemRow:
+    """Return the problem that a line of a JSONL file holds.
+
+    Raises:
+        DatasetError: what is wrong with it, without the line's number.
+    """
+    return row_of(json_value(line))
+
+
+def row_of(value: Any) -> ProblemRow:
+    """Return the problem that a JSON object describes; its columns say of which kind it is.
+
+    Raises:
+        DatasetError: what is wrong with it.
+    """
+    if not isinstance(value, Mapping):
+        raise DatasetError(f"expected a JSON object, got {type(value).__name__}; write one object a line")
+    marks = {"test_list": "mbpp", "entry_point": "human_eval", "test": "human_eval", "code": "mbpp"}
+    kind = next((marks[name] for name in marks if name in value), "own")
+    for name in value:
+        if name not in _KNOWN[kind]:
+            raise DatasetError(f"unknown field {str(name)[:40]!r}.{suggest(str(name)[:40], _KNOWN[kind])}")
+    for name in _NEEDED[kind]:
+        if name not in value:
+            raise DatasetError(f"field {name!r} is missing; such a row needs {', '.join(_NEEDED[kind])}")
+    try:
+        return {"own": _own, "human_eval": _human_eval, "mbpp": _mbpp}[kind](value)
+    except AnswerError as error:
+        raise DatasetError(f"field 'comparison': {error}") from None
+
+
+# ---------------------------------------------------------------------- kinds
+
+
+def _own(row: Mapping[str, Any]) -> ProblemRow:
+    statement, entry = _text(row, "statement"), _name(row, "entry")
+    tests, examples = _cases(row, "tests"), _cases(row, "examples") if row.get("examples") else ()
+    if not tests:
+        raise DatasetError(
+            "field 'tests' is empty; a problem without tests has no truth, so write at least one"
+        )
+    shown = {case.call("f") for case in examples}
+    for case in tests:
+        if case.call("f") in shown:
+            raise DatasetError(
+                f"{case.call(entry)[:80]} is an example and a test; what is shown tests nothing"
+            )
+    difficulty = row.get("difficulty", 0)
+    if type(difficulty) is not int or not 0 <= difficulty <= 10:
+        raise DatasetError(f"field 'difficulty' must be an integer from 0 to 10, got {difficulty!r:.40}")
+    problem = Problem(
+        id=str(row.get("id") or _digest(statement, entry)),
+        family="own",
+        difficulty=difficulty,
+        split=row_split(row, hashed_split(statement)),
+        statement=statement,
+        entry=entry,
+        parameters=_parameters(row.get("parameters", {})),
+        returns=_optional(row, "returns"),
+        examples=examples,
+        comparison=Comparison.from_json(row.get("comparison", {})),
+        tests=tests,
+        prefix=_optional(row, "prefix"),
+    )
+    return ProblemRow(problem, _optional(row, "solution"))
+
+
+def _human_eval(row: Mapping[str, Any]) -> ProblemRow:
+    prompt, entry = _text(row, "prompt"), _name(row, "entry_point")
+    script = row.get("test")
+    if not isinstance(script, str) or not script.strip():
+        raise DatasetError("field 'test' is missing or empty; a problem without tests has no truth")
+    statement = _docstring(prompt, entry) or f"Complete the function {entry}."
+    name = str(row.get("task_id") or _digest(prompt, entry))
+    solution = _optional(row, "canonical_solution")
+    return _asserted(
+        "human_eval", name, (statement, entry, prompt), script, row, prompt + solution if solution else ""
+    )
+
+
+def _mbpp(row: Mapping[str, Any]) -> ProblemRow:
+    statement = _text(row, "text" if "text" in row else "prompt")
+    tests = row["test_list"]
+    if not isinstance(tests, list) or not tests or not all(isinstance(test, str) for test in tests):
+        raise DatasetError(f"field 'test_list' must be a list of at least one assertion, got {tests!r:.60}")
+    entry = called_name(tests[0])
+    setup = row.get("test_setup_code") or "\n".join(row.get("test_imports") or [])
+    script = "\n".join([*([setup] if setup else []), *tests, *(row.get("challenge_test_list") or [])])
+    name = f"mbpp/{row['task_id']}"
+    return _asserted("mbpp", name, (statement, entry, ""), script, row, _optional(row, "code"))
+
+
+def _asserted(
+    kind: str, name: str, asked: tuple[str, str, str], script: str, row: Mapping[str, Any], solution: str
+) -> ProblemRow:
+    """Return the problem of a row whose tests are assertions: as test cases, or with its script."""
+    statement, entry, prefix = asked
+    read: Translation = translate(script, entry)
+    problem = Problem(
+        id=name,
+        family=kind,
+        difficulty=0,
+        split=row_split(row, hashed_split(f"{kind}:{name}")),
+        statement=statement,
+        entry=entry,
+        comparison=read.comparison,
+        tests=read.cases,
+        prefix=prefix,
+        script="" if read.cases else script,
+    )
+    return ProblemRow(problem, solution, read.reason)
+
+
+# ---------------------------------------------------------------------- fields
+
+
+def _text(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name)
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_STATEMENT_LENGTH or "\0" in value:
+        raise DatasetError(
+            f"field {name!r} must be a text of 1 to {MAX_STATEMENT_LENGTH:,} characters, got {value!r:.60}"
+        )
+    return value
+
+
+def _optional(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name) or ""
+    if not isinstance(value, str):
+        raise DatasetError(f"field {name!r} must be a text, got {value!r:.60}; leave it out if there is none")
+    return value
+
+
+def _name(row: Mapping[str, Any], field: str) -> str:
+    value = row[field]
+    if not isinstance(value, str) or not value.isidentifier():
+        raise DatasetError(f"field {field!r} must be the name of a function, got {value!r:.60}")
+    return value
+
+
+def _parameters(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping) or not all(
+        name.isidentifier() and isinstance(kind, str) for name, kind in value.items()
+    ):
+        raise DatasetError(f"field 'parameters' must be an object of names and types, got {value!r:.60}")
+    return tuple(value.items())
+
+
+def _cases(row: Mapping[str, Any], name: str) -> tuple[TestCase, ...]:
+    values = row.get("values", "json")
+    if values not in ("json", "python"):
+        raise DatasetError(f"field 'values' must be 'json' or 'python', got {values!r:.60}")
+    cases = row[name]
+    if not isinstance(cases, list):
+        raise DatasetError(
+            f"field {name!r} must be a list of objects with args and expected, got {cases!r:.60}"
+        )
+    return tuple(_case(case, name, number, values == "python") for number, case in enumerate(cases, 1))
+
+
+def _case(value: Any, name: str, number: int, python: bool) -> TestCase:
+    known = ("args", "expected", "kwargs")
+    if not isinstance(value, Mapping) or "expected" not in value or not set(value) <= {*known}:
+        raise DatasetError(
+            f"{name}, number {number}: must hold args, expected and perhaps kwargs, got {value!r:.60}"
+        )
+    read = (lambda item: read_literal(item)) if python else (lambda item: item)
+    args = read(value["args"]) if "args" in value else []
+    kwargs = read(value["kwargs"]) if "kwargs" in value else {}
+    if not isinstance(args, list | tuple) or not isinstance(kwargs, dict) or not all(map(_is_name, kwargs)):
+        raise DatasetError(
+            f"{name}, number {number}: args must be a list and kwargs an object, got {value!r:.60}"
+        )
+    return TestCase(tuple(args), read(value["expected"]), kwargs)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and value.isidentifier()
+
+
+def _docstring(prompt: str, entry: str) -> str:
+    try:
+        tree = ast.parse(prompt + "\n    pass\n")
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == entry]
+    return (ast.get_docstring(found[-1]) or "") if found else ""
+
+
+def _digest(*parts: Sequence[str] | str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]

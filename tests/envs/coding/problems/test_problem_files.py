@@ -1,0 +1,330 @@
+"""Problems from files: literals, assertions read as test cases, rows of three shapes, and whole files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pixelis.envs.coding.comparison import Comparison, compare
+from pixelis.envs.coding.problems import Problem, TestCase, hidden_tests
+from pixelis.envs.coding.problems.assertions import called_name, translate
+from pixelis.envs.coding.problems.literals import read_literal, write_literal
+from pixelis.envs.coding.problems.problem_file import load_problems
+from pixelis.envs.coding.problems.problem_rows import row_of
+from pixelis.errors import DatasetError, TaskError
+
+OWN = {"statement": "Add two numbers.", "entry": "add", "tests": [{"args": [1, 2], "expected": 3}]}
+HUMAN_EVAL = {
+    "task_id": "Mine/0",
+    "prompt": 'def twice(n: int) -> int:\n    """Return n doubled."""\n',
+    "entry_point": "twice",
+    "canonical_solution": "    return 2 * n\n",
+    "test": "METADATA = {'author': 'me'}\n\ndef check(candidate):\n    assert True\n    assert candidate(2) "
+    "== 4\n",
+}
+MBPP = {
+    "task_id": 7,
+    "text": "Write a function to find the shared items.",
+    "code": "def shared(a, b):\n    return tuple(set(a) & set(b))",
+    "test_setup_code": "",
+    "test_list": ["assert set(shared((1, 2), (2, 3))) == set((2,))"],
+    "challenge_test_list": [],
+}
+
+# ---------------------------------------------------------------------- literals
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: (
+        st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_literals_come_back_with_their_types(value):
+    assert compare(value, read_literal(json.loads(json.dumps(write_literal(value)))))
+
+
+@given(st.text())
+def test_reading_any_text_gives_a_value_or_one_error(text):
+    with contextlib.suppress(DatasetError):
+        read_literal(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f(1)", "__import__('os')", "x", "[1", "1 +", "(" * 999, "9" * 5000, 3, None]
+)
+def test_what_is_no_literal_is_refused(text):
+    with pytest.raises(DatasetError, match="expected a Python literal"):
+        read_literal(text)
+
+
+def test_what_has_no_literal_is_not_written():
+    for value in (object(), [object()], {1: len}, 10**5000, frozenset({1})):
+        with pytest.raises(DatasetError):
+            write_literal(value)
+    assert read_literal(write_literal([set(), {1}, -math.inf])) == [set(), {1}, -math.inf]
+
+
+# ---------------------------------------------------------------------- assertions
+
+LOOSE = Comparison(same_number_type=False)
+
+
+@pytest.mark.parametrize(
+    ("script", "case"),
+    [
+        ("assert f(1, [2]) == (3,)", TestCase((1, [2]), (3,))),
+        ("assert 3 == f()", TestCase((), 3)),
+        ("assert f(x=-1) == 2 / 4, 'half'", TestCase((), 0.5, {"x": -1})),
+        ("assert f('a')", TestCase(("a",), True)),
+        ("assert not f(None)", TestCase((None,), False)),
+        ("assert f(0) is None", TestCase((0,), None)),
+        ("def check(candidate):\n    'doc'\n    assert candidate(2) == 2 ** 3", TestCase((2,), 8)),
+        ("import math\ncheck(f)\nassert f(1) == {'a': {1, 2}}", TestCase((1,), {"a": {1, 2}})),
+    ],
+)
+def test_assertions_become_cases(script, case):
+    assert translate(script, "f").cases == (case,)
+    assert translate(script, "f").comparison == LOOSE
+
+
+@pytest.mark.parametrize(
+    ("script", "comparison"),
+    [
+        ("assert abs(f(1) - 0.5) < 1e-3", {"float_tolerance": 1e-3}),
+        ("assert math.fabs(0.5 - f(1)) <= 0.01", {"float_tolerance": 0.01}),
+        ("assert math.isclose(f(1), 0.5, rel_tol=0.1)", {"relative_tolerance": 0.1}),
+        ("assert f(2) == 1\nassert abs(f(1) - 0.5) < 1e-3", {"float_tolerance": 1e-3}),
+        ("assert sorted(f(1)) == sorted([2, 1])", {"unordered": True, "any_sequence": True}),
+        ("assert set(f(1)) == {1, 2}", {"unordered": True, "any_sequence": True}),
+        ("assert tuple(f(1)) == tuple([1, 2])", {"any_sequence": True}),
+    ],
+)
+def test_assertions_say_what_is_equal(script, comparison):
+    assert translate(script, "f").comparison == Comparison(**comparison, same_number_type=False)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("", "no assertions"),
+        ("assert True", "no assertions"),
+        ("assert f(1) == f(1)", "no assertions"),
+        ("assert f(1) == g(1)", "no literal"),
+        ("assert f(1) == f(2)", "two calls"),
+        ("assert f(1) != 2", "NotEq"),
+        ("assert f(1) < 2", "< in an assertion"),
+        ("assert f(1) == 1 and f(2) == 2", "BoolOp"),
+        ("assert f(1)[0] == 2", "no call to compare"),
+        ("assert f(**{'a': 1}) == 2", r"\*\* in a call"),
+        ("assert f(*[1]) == 2", "no literal"),
+        ("assert f(1) == 9 ** 9 ** 9", "no literal"),
+        ("assert f(1) == 'a' * 10 ** 9", "no literal"),
+        ("assert abs(f(1) - 2) < 5", "tolerance of 1 or more"),
+        ("assert f(1) == sorted([2, 1])", "changes what is expected"),
+        ("assert set(f(1)) == set([1, 1])", "changes what is expected"),
+        ("assert set(f(1)) == {1}\nassert f(2) == 3", "several kinds"),
+        ("for n in range(3):\n    assert f(n) == n", "For"),
+        ("x = 1\nassert f(x) == 1", "Assign"),
+        ("assert f(1) ==", "invalid syntax"),
+        ("assert f(1) == 1\nimport os\nos.remove('x')", "Expr"),
+    ],
+)
+def test_what_cannot_be_read_stays_a_script_and_says_why(script, reason):
+    read = translate(script, "f")
+    assert read.cases == ()
+    assert re.search(reason, read.reason)
+
+
+def test_assertions_that_hold_for_every_solution_are_counted():
+    read = translate("assert True\nassert tuple(f(1)) == tuple(f(1))\nassert f(1) == 2", "f")
+    assert (len(read.cases), read.vacuous) == (1, 2)
+
+
+def test_the_called_function_is_found():
+    assert called_name("assert set(shared(1)) == set([1])") == "shared"
+    with pytest.raises(DatasetError, match="must call"):
+        called_name("assert True")
+    with pytest.raises(DatasetError, match="must be Python"):
+        called_name("assert (")
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def test_own_rows():
+    row = row_of(
+        {
+            **OWN,
+            "id": "a",
+            "parameters": {"x": "int", "y": "int"},
+            "returns": "int",
+            "difficulty": 2,
+            "examples": [{"args": [0, 0], "expected": 0}],
+            "comparison": {"float_tolerance": 0.1},
+            "solution": "def add(x, y): return x + y",
+            "split": "test",
+        }
+    )
+    problem = row.problem
+    assert problem.signature == "def add(x: int, y: int) -> int:"
+    assert (problem.id, problem.split, problem.difficulty, problem.family) == ("a", "test", 2, "own")
+    assert problem.comparison == Comparison(float_tolerance=0.1)
+    assert hidden_tests(problem, 0).cases == (TestCase((1, 2), 3),) and not problem.needs_script
+    assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
+
+
+def test_own_rows_with_python_values():
+    tests = [{"args": "(1, {2})", "expected": "(3, nan)", "kwargs": "{'k': b'x'}"}]
+    case = row_of({**OWN, "values": "python", "tests": tests}).problem.tests[0]
+    assert compare(TestCase((1, {2}), (3, math.nan), {"k": b"x"}).args, case.args)
+    assert compare((3, math.nan), case.expected) and case.kwargs == {"k": b"x"}
+
+
+def test_human_eval_rows():
+    row = row_of(HUMAN_EVAL)
+    assert row.problem.statement == "Return n doubled."
+    assert row.problem.tests == (TestCase((2,), 4),)
+    assert row.solution.endswith("    return 2 * n\n") and row.solution.startswith("def twice")
+    assert row.problem.prompt.count("def twice") == 1
+    script = "def check(candidate):\n    for n in range(9):\n        assert candidate(n) == 2 * n\n"
+    row = row_of({**HUMAN_EVAL, "test": script})
+    assert row.problem.needs_script and row.problem.script == script and "For" in row.untranslated
+    with pytest.raises(TaskError, match="at least one test case"):
+        hidden_tests(row.problem, 0)
+
+
+def test_mbpp_rows():
+    problem = row_of(MBPP).problem
+    assert (problem.id, problem.entry, problem.tests) == (
+        "mbpp/7",
+        "shared",
+        (TestCase(((1, 2), (2, 3)), (2,)),),
+    )
+    assert compare(problem.tests[0].expected, {2}, problem.comparison)
+    assert not compare(problem.tests[0].expected, {3}, problem.comparison)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "expected a JSON object, got list"),
+        ({**OWN, "tests": []}, "'tests' is empty"),
+        ({"statement": "x", "entry": "f"}, "'tests' is missing"),
+        ({**OWN, "tests": 3}, "must be a list of objects"),
+        ({**OWN, "tests": [{"args": [1]}]}, "tests, number 1: must hold args, expected"),
+        ({**OWN, "tests": [{"args": 1, "expected": 2}]}, "args must be a list"),
+        ({**OWN, "tests": [{"args": [], "kwargs": {"a b": 1}, "expected": 2}]}, "kwargs an object"),
+        ({**OWN, "test_cases": []}, "unknown field 'test_cases'"),
+        ({**OWN, "entry": "a b"}, "name of a function"),
+        ({**OWN, "statement": " "}, "'statement' must be a text"),
+        ({**OWN, "examples": OWN["tests"]}, "is an example and a test"),
+        ({**OWN, "comparison": {"unorderd": True}}, "Did you mean 'unordered'"),
+        ({**OWN, "difficulty": 11}, "from 0 to 10"),
+        ({**OWN, "difficulty": True}, "from 0 to 10"),
+        ({**OWN, "values": "yaml"}, "'json' or 'python'"),
+        ({**OWN, "values": "python"}, "expected a Python literal"),
+        ({**OWN, "split": "dev"}, "'split' must be"),
+        ({**OWN, "parameters": ["x"]}, "object of names and types"),
+        ({**OWN, "solution": 3}, "'solution' must be a text"),
+        ({**HUMAN_EVAL, "test": " "}, "'test' is missing or empty"),
+        ({k: v for k, v in HUMAN_EVAL.items() if k != "test"}, "'test' is missing|needs"),
+        ({**HUMAN_EVAL, "tests": []}, "unknown field 'tests'. Did you mean 'test'"),
+        ({**HUMAN_EVAL, "prompt": 1}, "'prompt' must be a text"),
+        ({**MBPP, "test_list": []}, "at least one assertion"),
+        ({**MBPP, "test_list": ["assert 1 == 1"]}, "must call the function"),
+        ({**MBPP, "text": ""}, "'text' must be a text"),
+    ],
+)
+def test_bad_rows(value, words):
+    with pytest.raises(DatasetError, match=words):
+        row_of(value)
+
+
+# ---------------------------------------------------------------------- files
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_file_of_three_kinds(tmp_path):
+    script = {
+        **HUMAN_EVAL,
+        "task_id": "Mine/1",
+        "prompt": "def g(n):\n",
+        "entry_point": "g",
+        "test": "def check(candidate):\n    assert candidate(1) != 2\n",
+    }
+    path = write(
+        tmp_path / "p.jsonl",
+        [{**OWN, "split": "test"}, *({**row, "split": "train"} for row in (HUMAN_EVAL, MBPP, script))],
+    )
+    file = load_problems(path)
+    assert (file.count("train"), file.count("test"), file.translated) == (3, 1, 3)
+    assert dict(file.needs_script) == {"NotEq in an assertion": 1}
+    assert [file.read("train", at)[0] for at in range(3)] == [2, 3, 4]
+    assert file.read("test", 0)[1].problem.entry == "add"
+    assert load_problems(str(path)) is file
+
+
+def test_bad_lines_are_named(tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps(OWN) + "\n\n{\n" + json.dumps({**OWN, "tests": []}) + "\n", encoding="utf-8")
+    with pytest.raises(
+        DatasetError, match=r"(?s)line 3: expected one JSON object.*line 4: field 'tests' is empty"
+    ):
+        load_problems(path)
+
+
+def test_empty_missing_changed_and_overlapping_files(tmp_path):
+    with pytest.raises(DatasetError, match="got nothing"):
+        load_problems(tmp_path / "none.jsonl")
+    with pytest.raises(DatasetError, match="has no rows"):
+        load_problems(write(tmp_path / "empty.jsonl", []))
+    both = [{**OWN, "split": "train"}, {**OWN, "split": "test"}]
+    with pytest.raises(DatasetError, match=r"lines 1 \(train\) and 2 \(test\) ask the same"):
+        load_problems(write(tmp_path / "both.jsonl", both))
+    file = load_problems(write(tmp_path / "p.jsonl", [{**OWN, "split": "train"}]))
+    write(tmp_path / "p.jsonl", both)
+    with pytest.raises(DatasetError, match="has changed"):
+        file.read("train", 0)
+
+
+# ---------------------------------------------------------------------- stored problems
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"extra": 1}, "unknown problem field 'extra'"),
+        ({"statement": ""}, "'statement' must be a text"),
+        ({"entry": "a b"}, "name of a function"),
+        ({"split": "dev"}, "split must be"),
+        ({"difficulty": 1.0}, "integer from 0 to 10"),
+        ({"tests": [{"args": "[1]", "expected": "2"}]}, "needs a tuple of args"),
+        ({"tests": [{"args": "(1,)"}]}, "must hold args, expected"),
+        ({"tests": None}, "must be a list of test cases"),
+        ({"rule": []}, "'rule' must be an object"),
+        ({"parameters": [["x"]]}, r"list of \[name, type\]"),
+        ({"comparison": {"float_tolerance": "a"}}, "finite number"),
+    ],
+)
+def test_bad_stored_problems(change, words):
+    with pytest.raises(TaskError, match=words):
+        Problem.from_json({**row_of(OWN).problem.to_json(), **change})
+
+
+def test_what_is_no_object_is_no_problem():
+    with pytest.raises(TaskError, match="must be an object, got list"):
+        Problem.from_json([])

@@ -1,0 +1,204 @@
+"""What counts as an equal answer: tables of cases worked out by hand, and properties."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pixelis.envs.coding.comparison import EXACT, Comparison, canonical, compare
+from pixelis.errors import AnswerError
+
+NAN, INF = math.nan, math.inf
+
+
+class AlwaysEqual:
+    """A candidate's object that calls itself equal to everything."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other):
+        raise RuntimeError("a foreign method was run")
+
+
+class LyingInt(int):
+    def __eq__(self, other):
+        raise RuntimeError("a foreign method was run")
+
+    __hash__ = int.__hash__
+
+
+def _kind(value):  # some values are too long to be shown
+    return type(value).__name__
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "equal"),
+    [
+        (1, 1, True),
+        (1, True, False),
+        (True, 1, False),
+        (0, False, False),
+        (1, 1.0, False),
+        (1.0, 1, False),
+        (0.0, -0.0, True),
+        (NAN, NAN, True),
+        (NAN, 0.0, False),
+        (INF, INF, True),
+        (INF, -INF, False),
+        (0.1 + 0.2, 0.3, False),
+        ("1", 1, False),
+        ("a", b"a", False),
+        ("é", "e\u0301", False),
+        (None, False, False),
+        (None, None, True),
+        ([1, 2], (1, 2), False),
+        ([1, 2], [1, 2], True),
+        ([1, 2], [2, 1], False),
+        ([1, 2], [1, 2, 2], False),
+        ([], [[]], False),
+        ([1, [2, (3,)]], [1, [2, (3,)]], True),
+        ([1, [2, (3,)]], [1, [2, [3]]], False),
+        ([[1]], [[True]], False),
+        ({1, 2}, {2, 1}, True),
+        ({1, 2}, {1.0, 2}, False),
+        ({1}, frozenset({1}), False),
+        ({1}, {True}, False),
+        (set(), {}, False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": 1}, {"a": True}, False),
+        ({1: "a"}, {True: "a"}, False),
+        ({1: "a"}, {1.0: "a"}, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        (10**5000, 10**5000, True),
+        (10**5000, 10**5000 + 1, False),
+        (10**400, INF, False),
+        (1 + 2j, 1 + 2j, True),
+        (1 + 0j, 1.0, False),
+        (1, AlwaysEqual(), False),
+        ([1], [AlwaysEqual()], False),
+        (1, LyingInt(1), False),
+        ("a", type("Text", (str,), {})("a"), False),
+        (AlwaysEqual(), AlwaysEqual(), False),
+    ],
+    ids=_kind,
+)
+def test_exact(expected, got, equal):
+    assert compare(expected, got) is equal
+
+
+@pytest.mark.parametrize(
+    ("comparison", "expected", "got", "equal"),
+    [
+        (Comparison(float_tolerance=0.01), 1.0, 1.009, True),
+        (Comparison(float_tolerance=0.01), 1.0, 1.011, False),
+        (Comparison(float_tolerance=0.01), [(1.0, "a")], [(1.005, "a")], True),
+        (Comparison(float_tolerance=0.01), {"x": 1.0}, {"x": 0.995}, True),
+        (Comparison(float_tolerance=0.5), 1, 1.2, False),  # types stay exact
+        (Comparison(float_tolerance=5), 1, 2, False),  # and integers too
+        (Comparison(float_tolerance=0.01), INF, 1e308, False),
+        (Comparison(float_tolerance=0.01), INF, INF, True),
+        (Comparison(float_tolerance=0.01), NAN, NAN, True),
+        (Comparison(relative_tolerance=0.1), 100.0, 109.0, True),
+        (Comparison(relative_tolerance=0.1), 100.0, 111.0, False),
+        (Comparison(relative_tolerance=0.1), 0.0, 1e-9, False),
+        (Comparison(relative_tolerance=0.1), INF, 1.0, False),
+        (Comparison(nan_equal=False), NAN, NAN, False),
+        (Comparison(nan_equal=False), [NAN], [NAN], False),
+        (Comparison(unordered=True), [1, 2, 2], [2, 1, 2], True),
+        (Comparison(unordered=True), [1, 2, 2], [2, 1, 1], False),
+        (Comparison(unordered=True), [1, 2], [2, 1, 1], False),
+        (Comparison(unordered=True), [1, 2], (2, 1), False),
+        (Comparison(unordered=True), [1, True], [1, 1], False),
+        (Comparison(unordered=True), [[1, 2]], [[2, 1]], False),  # the outermost only
+        (Comparison(unordered=True), "ab", "ba", False),
+        # 1.0 fits both 1.4 and 0.6, and 1.8 only 1.4: pairing the first that fits would fail
+        (Comparison(unordered=True, float_tolerance=0.45), [1.0, 1.8], [1.4, 0.6], True),
+        (Comparison(unordered=True, float_tolerance=0.45), [1.0, 1.0], [1.4, 1.6], False),
+        (Comparison(same_number_type=False), 1, 1.0, True),
+        (Comparison(same_number_type=False), [True], [1], True),
+        (Comparison(same_number_type=False), 1, "1", False),
+        (Comparison(same_number_type=False), {1: 2}, {1.0: 2.0}, True),
+        (Comparison(same_number_type=False, float_tolerance=0.1), 10**400, 1.0, False),
+        (Comparison(same_number_type=False, float_tolerance=0.1), 1, 1.05, True),
+        (Comparison(any_sequence=True), [1, 2], (1, 2), True),
+        (Comparison(any_sequence=True), [1, 2], (2, 1), False),
+        (Comparison(any_sequence=True), [[1]], [(1,)], False),
+        (Comparison(any_sequence=True, unordered=True), (4, 5), {5, 4}, True),
+    ],
+    ids=_kind,
+)
+def test_declared_leeway(comparison, expected, got, equal):
+    assert compare(expected, got, comparison) is equal
+
+
+def test_endless_nesting_is_no_match_and_no_crash():
+    deep, other = [], []
+    for _ in range(100_000):
+        deep, other = [deep], [other]
+    assert compare(deep, other) is False
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"float_tolerance": -1}, "finite number from 0"),
+        ({"float_tolerance": NAN}, "finite number from 0"),
+        ({"relative_tolerance": INF}, "finite number from 0"),
+        ({"float_tolerance": True}, "finite number from 0"),
+        ({"unordered": 1}, "true or false"),
+        ({"unorderd": True}, "Did you mean 'unordered'"),
+        ([], "must be an object"),
+    ],
+)
+def test_bad_settings(settings, words):
+    with pytest.raises(AnswerError, match=words):
+        Comparison.from_json(settings)
+
+
+def test_settings_survive_json():
+    comparison = Comparison(float_tolerance=0.1, unordered=True)
+    assert comparison.to_json() == {"float_tolerance": 0.1, "unordered": True}
+    assert Comparison.from_json(comparison.to_json()) == comparison
+    assert Comparison.from_json({}) == EXACT
+
+
+_ATOMS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.sampled_from([0.0, 1.0, NAN, INF])
+    | st.text("ab", max_size=2)
+)
+VALUES = st.recursive(
+    _ATOMS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.integers(-1, 1) | st.text("a", max_size=1), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+@given(VALUES, VALUES)
+def test_comparing_is_symmetric_reflexive_and_the_same_as_equal_forms(one, other):
+    assert compare(one, one)
+    assert compare(one, other) == compare(other, one) == (canonical(one) == canonical(other))
+
+
+@given(VALUES)
+def test_a_value_is_never_equal_to_itself_in_another_container(value):
+    assert not compare(value, [value])
+    assert not compare([value], (value,))
+
+
+@given(st.lists(VALUES, max_size=5), st.randoms())
+def test_any_order_of_a_list_is_equal_where_order_is_free(items, rng):
+    shuffled = list(items)
+    rng.shuffle(shuffled)
+    assert compare(items, shuffled, Comparison(unordered=True))
+    assert compare(items, shuffled, Comparison(unordered=True, float_tolerance=1e-9))
+    assert not compare(items, [*shuffled, None], Comparison(unordered=True))
