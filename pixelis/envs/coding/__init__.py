@@ -1,0 +1,1 @@
+"""Coding problems: the sandbox candidates run in, the problems, and how outputs are compared."""
