@@ -19,6 +19,7 @@ from .seccomp import Filter
 RESULT = 3  # the descriptor results are written to
 OPEN_FILES = 64
 STACK_BYTES = 64 << 20
+_PACKAGE = __name__.partition(".")[0]
 _JOB_CAPS = codec.Caps(depth=200, size=64 << 20, items=4_000_000)
 
 
@@ -29,9 +30,7 @@ class Confinement:
     scratch: str
     ruleset: Ruleset | None = None
     filter: Filter | None = None
-    no_new_privs: bool = False
     undumpable: bool = False
-    capabilities: bool = False
     parent_death: bool = False
 
 
@@ -77,12 +76,8 @@ def separate(confinement: Confinement) -> None:
 def confine(confinement: Confinement, limits: dict[str, Any]) -> None:
     """Enter every layer; the order matters, since each takes away what the ones before needed."""
     _set_limits(limits)
-    if confinement.capabilities:
-        linux.drop_capabilities()
     if confinement.undumpable:
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
-    if confinement.no_new_privs:
-        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
     if confinement.ruleset:
         confinement.ruleset.restrict()
     os.closerange(RESULT + 1, 256)  # the ruleset and what else the server holds
@@ -96,6 +91,17 @@ def _arrange(result: int, output: int) -> None:
     high = [os.dup(descriptor) for descriptor in (result, output, nothing)]
     for source, target in zip((high[2], high[1], high[2], high[0]), (0, 1, 2, RESULT), strict=True):
         os.dup2(source, target)
+
+
+def rehearse() -> None:
+    """Run a trivial job in the server, so that what Python sets up on first use is there before the forks."""
+    job = {"code": "def f(x, y=1):\n    return [x, y]\n", "entry": "f", "calls": [((1,), {"y": 2.5}), (("a",), {})]}
+    modules, nowhere = dict(sys.modules), os.open(os.devnull, os.O_WRONLY)
+    for _ in range(20):
+        harness.run_job(codec.decode(codec.encode(job)), 1000, nowhere)
+    os.close(nowhere)
+    sys.modules.clear()
+    sys.modules.update(modules)
 
 
 def _read(descriptor: int) -> bytes:
@@ -132,8 +138,6 @@ def _set_limits(limits: dict[str, Any]) -> None:
 
 
 def _forget_server() -> None:
-    """Leave no module or argument of the server where the candidate would meet it by accident."""
-    package = __name__.partition(".")[0]
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+    """Leave no module of the server where the candidate would meet it by accident."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
         del sys.modules[name]
-    sys.argv[:] = [""]

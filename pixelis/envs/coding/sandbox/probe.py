@@ -33,6 +33,11 @@ ORDER = (
 )
 """Every layer there is on Linux, in the order they are entered."""
 
+# Taken by the server itself, once: candidates inherit them.
+_OWN_STEPS: dict[str, Callable[[], None]] = {
+    "capabilities_dropped": linux.drop_capabilities,
+    "no_new_privs": lambda: _set(linux.PR_SET_NO_NEW_PRIVS, 1),
+}
 _LIMITS = {"cpu": 5, "memory": 512 << 20, "file": 1 << 20, "processes": None}
 
 
@@ -44,17 +49,15 @@ def detect(scratch: str, allow_threads: bool) -> tuple[Confinement, list[str], d
         "subreaper": _is_subreaper,
         "parent_death_signal": lambda: _set(linux.PR_SET_PDEATHSIG, signal.SIGKILL),
         "undumpable": lambda: _set(linux.PR_SET_DUMPABLE, 0),
-        "capabilities_dropped": linux.drop_capabilities,
-        "no_new_privs": lambda: _set(linux.PR_SET_NO_NEW_PRIVS, 1),
     }
     for name, test in tests.items():
         _note(name, _in_child(test), layers, missing)
+    for name, step in _OWN_STEPS.items():
+        _note(name, _attempt(step), layers, missing)
     confinement = replace(
         confinement,
         parent_death="parent_death_signal" in layers,
         undumpable="undumpable" in layers,
-        capabilities="capabilities_dropped" in layers,
-        no_new_privs="no_new_privs" in layers,
     )
     confinement = _with_landlock(confinement, layers, missing)
     return _with_seccomp(confinement, allow_threads, layers, missing), layers, missing
@@ -166,16 +169,16 @@ def _note(name: str, failure: str, layers: list[str], missing: dict[str, str]) -
 
 def _in_child(test: Callable[[], None]) -> str:
     """Return "" when ``test`` passes in a child process, else what went wrong there."""
-
-    def report() -> str:
-        try:
-            test()
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-        return "passed"
-
-    answer = _ask_child(report)
+    answer = _ask_child(lambda: _attempt(test) or "passed")
     return "" if answer == "passed" else answer or "the process that tried it died"
+
+
+def _attempt(test: Callable[[], None]) -> str:
+    try:
+        test()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def _ask_child(work: Callable[[], str]) -> str:

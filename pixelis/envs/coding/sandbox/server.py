@@ -22,17 +22,16 @@ import time
 from typing import Any
 
 from . import linux, scratch
-from .child import RESULT, Confinement, become_candidate
+from .child import RESULT, Confinement, become_candidate, rehearse
 from .probe import detect
 
 TICK = 0.05  # seconds between two looks at a running candidate
 PATIENCE = 4  # times the wall limit, when the candidate spends the rest of it waiting for a processor
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
 _EXTRA_PROCESSES = 32  # that may join the user's others, where only RLIMIT_NPROC refuses forks
-_WARM = """abc array asyncio base64 bisect calendar cmath codecs collections contextlib copy csv dataclasses datetime
-decimal enum fractions functools hashlib heapq inspect io itertools json linecache math numbers operator pickle
-pprint queue random re statistics string struct tempfile textwrap threading time traceback types typing unicodedata
-uuid warnings zlib""".split()
+_WARM = """abc array bisect cmath collections contextlib copy dataclasses datetime decimal enum fractions functools
+hashlib heapq io itertools json math numbers operator random re statistics string struct textwrap threading time
+traceback types typing unicodedata""".split()
 
 
 def serve(control: socket.socket) -> None:
@@ -52,6 +51,8 @@ def serve(control: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     channel.send({"layers": layers, "missing": missing})
+    sys.argv[:] = [""]
+    rehearse()
     gc.collect()
     gc.freeze()
     while (limits := channel.receive()) is not None:
