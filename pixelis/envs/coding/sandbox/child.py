@@ -95,7 +95,11 @@ def _arrange(result: int, output: int) -> None:
 
 def rehearse() -> None:
     """Run a trivial job in the server, so that what Python sets up on first use is there before the forks."""
-    job = {"code": "def f(x, y=1):\n    return [x, y]\n", "entry": "f", "calls": [((1,), {"y": 2.5}), (("a",), {})]}
+    job = {
+        "code": "def f(x, y=1):\n    return [x, y]\n",
+        "entry": "f",
+        "calls": [((1,), {"y": 2.5}), (("a",), {})],
+    }
     modules, nowhere = dict(sys.modules), os.open(os.devnull, os.O_WRONLY)
     for _ in range(20):
         harness.run_job(codec.decode(codec.encode(job)), 1000, nowhere)

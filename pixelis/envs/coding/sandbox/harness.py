@@ -39,21 +39,24 @@ def run_job(job: dict[str, Any], result_bytes: int, channel: int) -> None:
         channel: Descriptor of the result pipe.
     """
     send = _sender(channel, codec.Caps(size=result_bytes))
-    set_recursion_limit, recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
+    get_limit, set_limit, own_limit = sys.getrecursionlimit, sys.setrecursionlimit, sys.getrecursionlimit()
     function = _load(job["code"], job["entry"], send)
     if function is None:
         return
     for index, (args, kwargs) in enumerate(job["calls"]):
+        limit = get_limit()
         try:
             value = function(*args, **kwargs)
-            set_recursion_limit(recursion_limit)
+            limit = get_limit()  # the candidate's own, which its next call finds again
+            set_limit(own_limit)
             send("value", index, value)
         except MemoryError:
             args = kwargs = value = None
             _write_all(channel, _OUT_OF_MEMORY % index)
         except BaseException as error:
-            set_recursion_limit(max(recursion_limit, 1000))
+            set_limit(own_limit)
             send("error", index, *_describe(error))
+        set_limit(limit)
         args = kwargs = value = None  # so that a large output is gone before the next call
     send("end", len(job["calls"]))
 
@@ -81,6 +84,9 @@ def _load(code: str, entry: str, send: Callable[..., None]) -> Callable[..., Any
         return None
     except (ValueError, RecursionError, OverflowError) as error:  # NUL, lone surrogates, too deep to parse
         send("syntax", 0, f"{type(error).__name__}: {error}"[:_MESSAGE])
+        return None
+    except MemoryError as error:
+        send("raised", *_describe(error))
         return None
     module = types.ModuleType(_MODULE)
     module.__dict__["__file__"] = FILE_NAME

@@ -66,7 +66,9 @@ def detect(scratch: str, allow_threads: bool) -> tuple[Confinement, list[str], d
 def _with_landlock(confinement: Confinement, layers: list[str], missing: dict[str, str]) -> Confinement:
     version = landlock.abi()
     if not version:
-        missing["landlock"] = "the kernel has none (5.13 or newer with CONFIG_SECURITY_LANDLOCK, lsm=landlock)"
+        missing["landlock"] = (
+            "the kernel has none (5.13 or newer with CONFIG_SECURITY_LANDLOCK, lsm=landlock)"
+        )
         return confinement
     try:
         confined = replace(confinement, ruleset=landlock.Ruleset(confinement.scratch, _libraries()))
@@ -127,7 +129,12 @@ def _fork() -> None:
 
 def _libraries() -> list[str]:
     """Return the shared objects that the interpreter's own extension modules load, asked of a child."""
-    names = [entry.name.partition(".")[0] for folder in sys.path for entry in _entries(folder) if _is_extension(entry)]
+    names = [
+        entry.name.partition(".")[0]
+        for folder in sys.path
+        for entry in _entries(folder)
+        if _is_extension(entry)
+    ]
 
     def load() -> str:
         for name in names:

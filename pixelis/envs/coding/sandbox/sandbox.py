@@ -154,7 +154,9 @@ class Sandbox:
             )
         if self.restarts == 0 and not _Server.is_logged:
             _Server.is_logged = True
-            _LOG.log(logging.WARNING if lacking else logging.INFO, "sandbox layers: %s", ", ".join(self.layers))
+            _LOG.log(
+                logging.WARNING if lacking else logging.INFO, "sandbox layers: %s", ", ".join(self.layers)
+            )
             if lacking:
                 _LOG.warning("the sandbox lacks %s: see docs/coding_sandbox.md", words)
 

@@ -30,7 +30,7 @@ PATIENCE = 4  # times the wall limit, when the candidate spends the rest of it w
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
 _EXTRA_PROCESSES = 32  # that may join the user's others, where only RLIMIT_NPROC refuses forks
 _WARM = """abc array bisect cmath collections contextlib copy dataclasses datetime decimal enum fractions functools
-hashlib heapq io itertools json math numbers operator random re statistics string struct textwrap threading time
+hashlib heapq io itertools json math numbers operator random re statistics string struct textwrap time
 traceback types typing unicodedata""".split()
 
 
@@ -52,6 +52,7 @@ def serve(control: socket.socket) -> None:
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     channel.send({"layers": layers, "missing": missing})
     sys.argv[:] = [""]
+    os.environ.clear()  # Python itself sets LC_CTYPE where there is no locale
     rehearse()
     gc.collect()
     gc.freeze()
@@ -86,7 +87,9 @@ class _Channel:
 class _Run:
     """One candidate, from fork to the last trace of it."""
 
-    def __init__(self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int) -> None:
+    def __init__(
+        self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int
+    ) -> None:
         self._confinement, self._limits, self._channel, self._wake = confinement, limits, channel, wake
         if confinement.filter is None and os.getuid() != 0:
             limits["processes"] = _own_processes() + _EXTRA_PROCESSES
