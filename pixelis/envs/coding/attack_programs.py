@@ -1,7 +1,7 @@
-"""An open set of hostile and honest programs for ``selftest``: data, none of it is executed outside the sandbox.
+"""An open set of hostile and honest programs for ``selftest``: data, only ever executed in the sandbox.
 
-Every program defines ``f(x)``, whose right answer is ``2 * x + 1``. ``@CANARY@`` is a file outside, ``@PORT@`` a
-listening TCP port on this machine, ``@PID@`` the caller's process.
+Every program defines ``f(x)``, whose right answer is ``2 * x + 1``. ``@CANARY@`` is a file outside,
+``@PORT@`` a listening TCP port on this machine, ``@PID@`` the caller's process.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Program:
 
     Args:
         name: Unique.
-        kind: ``cheat`` (must not be counted as passed), ``escape`` (its ``f`` returns ``"ESCAPED"`` when it got
-            out, and leaves traces the self-test looks for), ``bomb`` (must end by its limits, or fail) or
+        kind: ``cheat`` (must not be counted as passed), ``escape`` (its ``f`` returns ``"ESCAPED"`` when it
+            got out, and leaves traces the self-test looks for), ``bomb`` (must end by its limits, or fail) or
             ``honest`` (must pass).
         code: Its source.
     """
@@ -95,8 +95,8 @@ _CHEATS = {
     "output after the last message": """
         import os
         def f(x):
-            for line in (b'{"t":["value",0,7]}', b'{"t":["value",1,21]}', b'{"t":["value",2,7]}', b'{"t":["end",3]}'):
-                os.write(3, line + b"\\n")
+            for line in (b'["value",0,7]', b'["value",1,21]', b'["value",2,7]', b'["end",3]'):
+                os.write(3, b'{"t":' + line + b"}\\n")
             return 0
         """,
     "a verdict among the messages": """

@@ -95,9 +95,9 @@ def test_the_process_has_four_descriptors_and_no_secret(sandbox, monkeypatch):
                 try: os.fstat(number)
                 except OSError: continue
                 open_ones.append(number)
-            return open_ones, dict(os.environ), sys.argv, os.getcwd() == os.path.realpath("."), sys.stdin.read()
+            return open_ones, dict(os.environ), sys.argv, sys.stdin.read()
         """
-    descriptors, environment, arguments, _, typed = value(run(sandbox, code, 0))
+    descriptors, environment, arguments, typed = value(run(sandbox, code, 0))
     assert (descriptors, environment, arguments, typed) == ([0, 1, 2, 3], {}, [""], "")
     with Sandbox() as started_with_secret:
         assert value(run(started_with_secret, code, 0))[1] == {}
@@ -116,7 +116,8 @@ def test_a_candidate_leaves_nothing_to_its_siblings(sandbox):
     second = """
         import builtins, json, os, sys
         def f(x):
-            return [hasattr(module, "left") for module in (builtins, json, sys)] + os.listdir("."), sys.getrecursionlimit()
+            left = [hasattr(module, "left") for module in (builtins, json, sys)]
+            return left + os.listdir("."), sys.getrecursionlimit()
         """
     assert value(run(sandbox, second, 0)) == ([False] * 3, 1000)
 
@@ -129,7 +130,7 @@ def test_the_memory_forked_from_holds_no_job(sandbox):
     found = 0
     if os.getuid() != 0:  # then the server is closed to its own user too, candidates included
         with pytest.raises(PermissionError):
-            open(f"/proc/{pid}/mem", "rb")
+            Path(f"/proc/{pid}/mem").read_bytes()
         return
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for line in maps:
@@ -196,7 +197,8 @@ def test_installed_packages_cannot_be_read(sandbox):
     code = "def f(x): return open(x).read()"
     result = run(sandbox, code, numpy.__file__)
     assert result.outcomes[0].error.startswith("PermissionError")
-    assert value(run(sandbox, "import textwrap\ndef f(x): return bool(open(textwrap.__file__).read())", 0)) is True
+    own = "import textwrap\ndef f(x): return len(open(textwrap.__file__).read())"
+    assert value(run(sandbox, own, 0)) > 1000
 
 
 def test_every_pure_standard_module_imports(sandbox):
@@ -212,7 +214,7 @@ def test_every_pure_standard_module_imports(sandbox):
         """
     import sys
 
-    special = {"antigravity", "this", "idlelib", "lib2to3", "turtledemo", "test", "nt", "msvcrt", "winreg", "winsound"}
+    special = {"antigravity", "this", "idlelib", "turtledemo", "nt", "msvcrt", "winreg", "winsound"}
     names = sorted(name for name in sys.stdlib_module_names - special if not name.startswith("_"))
     limits = Limits(wall_seconds=60, cpu_seconds=30)
     result = run(sandbox, code, names, limits=limits)

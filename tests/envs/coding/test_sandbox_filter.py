@@ -15,16 +15,18 @@ ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 ALLOW, REFUSE, UNKNOWN, PRETEND, KILL = "allow", errno.EPERM, errno.ENOSYS, 0, "kill"
 NUMBERS = {  # from the kernel's headers, apart from the table under test
     "x86_64": dict(
-        read=0, write=1, mmap=9, ioctl=16, socket=41, connect=42, socketpair=53, clone=56, fork=57, vfork=58, execve=59,
-        kill=62, fcntl=72, ptrace=101, chmod=90, prctl=157, setrlimit=160, tkill=200, futex=202, tgkill=234,
-        openat=257, utimensat=280, prlimit64=302, io_uring_setup=425, pidfd_send_signal=424, clone3=435,
-        process_vm_readv=310, bpf=321, mount=165, setns=308, unshare=272, memfd_create=319, exit_group=231,
+        read=0, write=1, mmap=9, ioctl=16, socket=41, connect=42, socketpair=53, clone=56, fork=57,
+        vfork=58, execve=59, kill=62, fcntl=72, ptrace=101, chmod=90, prctl=157, setrlimit=160, tkill=200,
+        futex=202, tgkill=234, openat=257, utimensat=280, prlimit64=302, io_uring_setup=425,
+        pidfd_send_signal=424, clone3=435, process_vm_readv=310, bpf=321, mount=165, setns=308, unshare=272,
+        memfd_create=319, exit_group=231,
     ),
     "aarch64": dict(
         read=63, write=64, mmap=222, ioctl=29, socket=198, connect=203, socketpair=199, clone=220, execve=221,
-        kill=129, fcntl=25, ptrace=117, fchmodat=53, prctl=167, setrlimit=164, tkill=130, futex=98, tgkill=131,
-        openat=56, utimensat=88, prlimit64=261, io_uring_setup=425, pidfd_send_signal=424, clone3=435,
-        process_vm_readv=270, bpf=280, mount=40, setns=268, unshare=97, memfd_create=279, exit_group=94,
+        kill=129, fcntl=25, ptrace=117, fchmodat=53, prctl=167, setrlimit=164, tkill=130, futex=98,
+        tgkill=131, openat=56, utimensat=88, prlimit64=261, io_uring_setup=425, pidfd_send_signal=424,
+        clone3=435, process_vm_readv=270, bpf=280, mount=40, setns=268, unshare=97, memfd_create=279,
+        exit_group=94,
     ),
 }  # fmt: skip
 MACHINES = sorted(NUMBERS)
@@ -32,7 +34,8 @@ MACHINES = sorted(NUMBERS)
 
 def execute(machine, number, *arguments, allow_threads=True, architecture=None):
     """Run the classic BPF program as the kernel would; return what it answers."""
-    data = struct.pack("=iIQ6Q", number, architecture or ARCHITECTURES[machine], 0, *arguments, *[0] * (6 - len(arguments)))
+    words = [*arguments, *[0] * (6 - len(arguments))]
+    data = struct.pack("=iIQ6Q", number, architecture or ARCHITECTURES[machine], 0, *words)
     steps, accumulator, at = program(machine, allow_threads), 0, 0
     for _ in range(10_000):
         code, if_true, if_false, value = steps[at]
@@ -59,8 +62,8 @@ def test_numbers_without_arguments(machine):
     for name in ("read", "write", "mmap", "futex", "openat", "setrlimit", "exit_group"):
         assert execute(machine, numbers[name]) == ALLOW, name
     for name in set(numbers) & {
-        "socket", "connect", "fork", "vfork", "execve", "ptrace", "tkill", "io_uring_setup", "pidfd_send_signal",
-        "process_vm_readv", "bpf", "mount", "setns", "unshare", "memfd_create",
+        "socket", "connect", "fork", "vfork", "execve", "ptrace", "tkill", "io_uring_setup",
+        "pidfd_send_signal", "process_vm_readv", "bpf", "mount", "setns", "unshare", "memfd_create",
     }:  # fmt: skip
         assert execute(machine, numbers[name]) == REFUSE, name
     assert execute(machine, 0x40000000) == execute(machine, 5000) == REFUSE  # x32, and calls of the future

@@ -24,11 +24,11 @@ def run(sandbox, code, *calls, entry="f", **limits):
 
 
 def test_values_of_every_type_come_back_exactly(sandbox):
-    values = [None, True, 1, 1.0, -0.0, "é\ud800\0", b"\xff", [1, (2,)], {1: {2}, (3,): frozenset([4])}, 10**3000]
-    result = run(sandbox, "def f(x): return x", *[Call((value,)) for value in values])
+    values = [None, True, 1, 1.0, -0.0, "é\ud800\0", b"\xff", [1, (2,)], {1: {2}, (3,): frozenset([4])}]
+    result = run(sandbox, "def f(x): return x", *[Call((value,)) for value in [*values, 10**3000]])
     assert result.status == "finished"
-    assert [outcome.value for outcome in result.outcomes] == values
-    assert [type(outcome.value) for outcome in result.outcomes] == [type(value) for value in values]
+    assert [outcome.value for outcome in result.outcomes] == [*values, 10**3000]
+    assert [type(outcome.value) for outcome in result.outcomes] == [*map(type, values), int]
     nan = run(sandbox, "def f(): return float('nan')", Call()).outcomes[0].value
     assert math.isnan(nan)
 
@@ -103,8 +103,7 @@ def test_a_return_value_that_does_not_travel_is_an_error(sandbox, code):
 def test_printed_text_is_kept_up_to_its_limit(sandbox):
     code = "import sys\nprint('start')\ndef f(n):\n    sys.stdout.buffer.write(b'\\xff')\n    print('x' * n)"
     result = run(sandbox, code, Call((10,)), stdout_bytes=12)
-    assert (result.status, result.stdout) == ("finished", "start\nxxxxxx") or result.stdout.startswith("start\n")
-    assert len(result.stdout) <= 12
+    assert (result.status, result.stdout) == ("finished", "start\n\ufffdxxxxx")
     silent = run(sandbox, "def f(): print('seen before the hang')\ndef g(): pass\n", Call())
     assert silent.stdout == "seen before the hang\n"
 
@@ -164,7 +163,8 @@ ERROR = b'{"t":["error",0,"E: x",{"t":[3]}]}\n'
 def test_claims_read_by_hand():
     claims = read_claims(READY + VALUE + END, 1, Limits())
     assert (claims.outcomes, claims.is_ended, claims.broken) == ([Outcome("value", 7)], True, "")
-    assert read_claims(READY + ERROR + END, 1, Limits()).outcomes == [Outcome("error", error="E: x", lines=(3,))]
+    failed = read_claims(READY + ERROR + END, 1, Limits())
+    assert failed.outcomes == [Outcome("error", error="E: x", lines=(3,))]
     cut = read_claims(READY + VALUE[:9], 1, Limits())  # a process that was ended in the middle
     assert (cut.outcomes, cut.is_ended, cut.broken) == ([], False, "")
     assert read_claims(b"", 1, Limits()).broken == ""

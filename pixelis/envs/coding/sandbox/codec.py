@@ -1,10 +1,10 @@
 """Python values as strict, typed JSON: how inputs reach a candidate and its claimed outputs come back.
 
 Both ends run this file, and the reading end assumes a hostile writer. What JSON has is written as JSON;
-every other type is an object with exactly one key: ``t`` tuple, ``s`` set, ``z`` frozenset, ``d`` dict (a list
-of pairs), ``b`` bytes (hex), ``n`` a long integer (hex), ``f`` nan, inf or -inf, ``u`` text with lone
+every other type is an object with exactly one key: ``t`` tuple, ``s`` set, ``z`` frozenset, ``d`` dict (a
+list of pairs), ``b`` bytes (hex), ``n`` a long integer (hex), ``f`` nan, inf or -inf, ``u`` text with lone
 surrogates (hex of UTF-8 with them). Types are exact: ``True``, ``1`` and ``1.0`` come back as they went.
-There is no pickle, no ``eval`` and no ``repr`` of the value. Standard library only: the server has nothing else.
+There is no pickle, no ``eval`` and no ``repr`` of the value. Standard library only: the server has no other.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Runs inside the candidate's process: executes its code, makes the calls, writes claimed outputs to a pipe.
 
-Nothing here is trusted by whoever reads the pipe: the candidate shares this memory. The functions and built-ins
-used are captured before its code runs only so that honest code in an unusual style (a global named ``len``, a
-replaced ``print``) does not break them. Each message is one line of typed JSON (see ``codec``), a tuple:
-``("syntax", line, text)``, ``("raised", error, lines)``, ``("no_entry", names)``, ``("ready",)``, then for every
-call ``("value", index, value)`` or ``("error", index, error, lines)``, and last ``("end", calls)``.
+Nothing here is trusted by whoever reads the pipe: the candidate shares this memory. What is used here is
+captured before its code runs only so that honest code in an unusual style (a replaced built-in) does not
+break it. Each message is one line of typed JSON (see ``codec``), a tuple:
+``("syntax", line, text)``, ``("raised", error, lines)``, ``("no_entry", names)``, ``("ready",)``, then for
+every call ``("value", index, value)`` or ``("error", index, error, lines)``, and last ``("end", calls)``.
 Standard library only.
 """
 
@@ -34,7 +34,7 @@ def run_job(job: dict[str, Any], result_bytes: int, channel: int) -> None:
     """Execute ``job["code"]``, call ``job["entry"]`` with each of ``job["calls"]`` and report to ``channel``.
 
     Args:
-        job: ``code`` (source), ``entry`` (a name, or empty to run the code only), ``calls`` (pairs of arguments).
+        job: ``code`` (source), ``entry`` (a name, or empty to run the code only), ``calls`` (arguments).
         result_bytes: Largest message, in bytes.
         channel: Descriptor of the result pipe.
     """

@@ -32,7 +32,7 @@ class Limits:
         cpu_seconds: Processor time, of all threads together.
         memory_bytes: Address space, about 40 MB of which are the interpreter's own.
         result_bytes: All claimed outputs together, as typed JSON.
-        stdout_bytes: Printed text that is kept. Further text is thrown away, and 256 times as much ends it.
+        stdout_bytes: Printed text that is kept; more is thrown away, and 256 times as much ends it.
         file_bytes: One file; the scratch folder may hold four times as much.
         threads: Threads at once, the first included.
     """
@@ -76,7 +76,7 @@ class Outcome:
     """What the candidate's process claims about one call.
 
     Args:
-        kind: ``value``, ``error`` (it raised, or its return value does not travel) or ``missing`` (nothing came).
+        kind: ``value``, ``error`` (it raised, or its return value does not travel) or ``missing``.
         value: The claimed return value, of exactly the type it was read as.
         error: Class and message of the exception, cut and printable.
         lines: Lines of the candidate's own source in the traceback, the innermost last.

@@ -1,5 +1,6 @@
-"""Landlock: a process may read the interpreter, write one folder, and touch no other file. Standard library only.
+"""Landlock: a process may read the interpreter, write one folder, and touch no other file.
 
+Standard library only.
 Layout of the structures and meaning of the bits: https://docs.kernel.org/userspace-api/landlock.html
 """
 

@@ -1,4 +1,4 @@
-"""The few Linux system calls Python has no name for: prctl, capset, unshare-free confinement. Standard library only.
+"""The few Linux system calls that Python has no name for. Standard library only.
 
 Every function raises ``OSError`` when the kernel refuses, so that the caller can name the missing layer.
 """

@@ -16,11 +16,11 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 from pixelis.errors import SandboxJobError, SandboxUnavailableError
 
@@ -37,7 +37,7 @@ _SILENCE_SECONDS = 15.0  # of a server that should give a sign of life every sec
 _FLOOD = 256  # times the printed text that is kept
 _STARVED = 0.25  # share of the wall time spent waiting for a processor, from which on the run is repeated
 _FOLDER = str(Path(__file__).parent)
-# The server has no pixelis: its files are a package of their own in a bare interpreter (-S: no site-packages).
+# The server has no pixelis: its files are a package of their own in a bare interpreter without site-packages.
 _BOOTSTRAP = """
 import sys, types
 package = types.ModuleType("pixelis_sandbox")
@@ -317,16 +317,20 @@ class _Pipe:
 
 
 @contextlib.contextmanager
-def _job_file(body: bytes) -> Any:
+def _job_file(body: bytes) -> Iterator[BinaryIO]:
     """A file without a name, which only the candidate's own process reads."""
-    if hasattr(os, "memfd_create"):
-        file = open(os.memfd_create("job"), "w+b", buffering=0)
-    else:
-        file = tempfile.TemporaryFile(buffering=0)
-    with file:
+    with open(_nameless_file(), "w+b") as file:
         file.write(body)
         file.seek(0)
         yield file
+
+
+def _nameless_file() -> int:
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("job")
+    descriptor, path = tempfile.mkstemp()
+    os.unlink(path)
+    return descriptor
 
 
 def _end(process: subprocess.Popen[bytes], control: socket.socket, scratch: str, owner: int) -> None:

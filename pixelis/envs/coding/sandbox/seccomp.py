@@ -1,9 +1,9 @@
 """A seccomp filter: system calls that are not on the list, or have the wrong arguments, fail with EPERM.
 
 The program is classic BPF over ``struct seccomp_data`` (number, architecture, instruction pointer, six
-arguments of 64 bits), see ``man 2 seccomp``. The list alone is not enough: ``prlimit64`` on the server's pid and
-``fcntl`` with ``F_SETOWN``/``F_SETSIG``/``O_ASYNC`` kill the server, and ``clone`` makes threads and processes.
-Standard library only.
+arguments of 64 bits), see ``man 2 seccomp``. The list alone is not enough: ``prlimit64`` on the server's pid
+and ``fcntl`` with ``F_SETOWN``/``F_SETSIG``/``O_ASYNC`` kill the server, and ``clone`` makes threads and
+processes. Standard library only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The fork-server: one lean process that forks a candidate per job, watches it and sweeps up after it.
 
-It is exec'd, single-threaded and holds no job: the code, the inputs and the outputs travel on descriptors that
-it only hands on, so that nothing of one candidate is in the memory the next one is forked from.
+It is exec'd, single-threaded and holds no job: the code, the inputs and the outputs travel on descriptors
+that it only hands on, so that nothing of one candidate is in the memory the next one is forked from.
 Standard library only: it is run by a bare interpreter, without ``pixelis`` (see ``bootstrap``).
 """
 
@@ -29,9 +29,11 @@ TICK = 0.05  # seconds between two looks at a running candidate
 PATIENCE = 4  # times the wall limit, when the candidate spends the rest of it waiting for a processor
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
 _EXTRA_PROCESSES = 32  # that may join the user's others, where only RLIMIT_NPROC refuses forks
-_WARM = """abc array bisect cmath collections contextlib copy dataclasses datetime decimal enum fractions functools
+_WARM = """
+abc array bisect cmath collections contextlib copy dataclasses datetime decimal enum fractions functools
 hashlib heapq io itertools json math numbers operator random re statistics string struct textwrap time
-traceback types typing unicodedata""".split()
+traceback types typing unicodedata
+"""
 
 
 def serve(control: socket.socket) -> None:
@@ -41,7 +43,7 @@ def serve(control: socket.socket) -> None:
     settings = channel.receive()
     if settings is None:
         return
-    for name in _WARM:
+    for name in _WARM.split():
         importlib.import_module(name)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] - a text stream
     confinement, layers, missing = detect(settings["scratch"], settings["allow_threads"])

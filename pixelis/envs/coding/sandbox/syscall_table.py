@@ -1,7 +1,8 @@
-"""Numbers of the system calls a candidate may make: ``name:x86_64:aarch64``, ``-`` where the machine has none.
+"""Numbers of the system calls a candidate may make: ``name:x86_64:aarch64``, ``-`` where there is none.
 
 From the kernel's asm/unistd_64.h and asm-generic/unistd.h. Not here, so refused: fork, vfork, execve, socket,
-connect, bind, ptrace, mount, unshare, setns, bpf, io_uring, process_vm_*, pidfd_*, keyctl, setxattr, chown, SysV IPC.
+connect, bind, ptrace, mount, unshare, setns, bpf, io_uring, process_vm_*, pidfd_*, keyctl, setxattr, chown,
+SysV IPC.
 """
 
 from __future__ import annotations
