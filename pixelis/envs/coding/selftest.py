@@ -136,7 +136,7 @@ def _print_programs(sandbox: Sandbox, is_verbose: bool) -> int:
         failures += bool(wrong)
         if wrong or is_verbose:
             print(
-                f"{'WRONG' if wrong else 'ok':5} {program.kind:6} {program.name:42} {result.status:12} {wrong}"
+                f"{'WRONG' if wrong else 'ok':5} {program.kind:6} {program.name:42} {result.status:12}{wrong}"
             )
     print("\nkind     behaved")
     for kind, (good, all_) in counts.items():

@@ -129,9 +129,9 @@ def test_emptying_a_folder_made_to_resist(tmp_path):
     (folder / "closed").chmod(0)
     os.mkfifo(folder / "fifo")
     here = os.open(folder, os.O_RDONLY)
-    for _ in range(3000):  # deeper than a path may be long and than Python may recurse
-        os.mkdir("d", dir_fd=here)
-        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+    for _ in range(1200):  # deeper than a path may be long and than Python may recurse
+        os.mkdir("deep", dir_fd=here)
+        deeper = os.open("deep", os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = deeper
     os.close(here)

@@ -6,8 +6,6 @@ permissions, or planted links: nothing here recurses or follows a link.
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import os
 import stat
 
@@ -43,15 +41,14 @@ def empty(folder: str) -> None:
         return
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        names = (f".swept{number}" for number in itertools.count())
         while found := os.listdir(root):
             for name in found:
-                _remove(root, name, names)
+                _remove(root, name)
     finally:
         os.close(root)
 
 
-def _remove(root: int, name: str, names: itertools.chain[str] | object) -> None:
+def _remove(root: int, name: str) -> None:
     """Remove one entry; what a folder holds is first moved up, beside it, so that depth never matters."""
     if not stat.S_ISDIR(os.lstat(name, dir_fd=root).st_mode):
         os.unlink(name, dir_fd=root)
@@ -60,10 +57,7 @@ def _remove(root: int, name: str, names: itertools.chain[str] | object) -> None:
     inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
     try:
         for entry in os.listdir(inner):
-            for free in names:  # type: ignore[union-attr]
-                with contextlib.suppress(OSError):
-                    os.rename(entry, free, src_dir_fd=inner, dst_dir_fd=root)
-                    break
+            os.rename(entry, f".{os.urandom(12).hex()}", src_dir_fd=inner, dst_dir_fd=root)
     finally:
         os.close(inner)
     os.rmdir(name, dir_fd=root)
