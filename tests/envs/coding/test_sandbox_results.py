@@ -9,7 +9,7 @@ import pytest
 
 from pixelis.envs.coding.sandbox import Call, Job, Limits, Outcome, Sandbox, SandboxSettings
 from pixelis.envs.coding.sandbox.claims import read_claims
-from pixelis.errors import SandboxJobError, SandboxUnavailableError
+from pixelis.errors import ConfigError, SandboxJobError
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +144,7 @@ def test_a_bad_job_is_refused_before_any_runs(sandbox, job):
 
 
 def test_a_bad_setting_is_refused():
-    with pytest.raises(SandboxUnavailableError, match="'strict' or 'best_effort'"):
+    with pytest.raises(ConfigError, match="'strict' or 'best_effort'"):
         Sandbox(SandboxSettings(isolation="none"))  # type: ignore[arg-type]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pixelis.envs.coding.sandbox import Call, Job, Limits, Sandbox, SandboxSettings
-from pixelis.envs.coding.sandbox.probe import ORDER
+from pixelis.envs.coding.sandbox.layers import ORDER
 
 ADD = Job("def f(x): return x + 1", "f", (Call((1,)),))
 SLEEP = Job("import time\ndef f(x): time.sleep(30)", "f", (Call((1,)),), Limits(wall_seconds=20))
@@ -274,3 +274,21 @@ def test_the_server_does_not_import_pixelis():
         assert "numpy" not in mapped and "torch" not in mapped
         code = "import sys\ndef f(x): return [n for n in sys.modules if 'pixelis' in n or n == 'site']"
         assert sandbox.run([Job(code, "f", ADD.calls)])[0].outcomes[0].value == []
+
+
+def test_where_there_is_no_fork_the_error_is_clear():
+    """Windows has neither fork nor these modules: the package imports there and refuses to run."""
+    code = """
+import os, sys
+del os.fork
+for name in ("fcntl", "resource"):
+    sys.modules[name] = None
+from pixelis.envs.coding.sandbox import Sandbox
+from pixelis.errors import SandboxUnavailableError
+try:
+    Sandbox()
+except SandboxUnavailableError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("expected Linux or macOS to run candidates' code"), done.stderr

@@ -19,20 +19,6 @@ from . import landlock, linux
 from .child import Confinement, confine
 from .seccomp import Filter
 
-ORDER = (
-    "session",
-    "rlimits",
-    "subreaper",
-    "parent_death_signal",
-    "undumpable",
-    "capabilities_dropped",
-    "no_new_privs",
-    "landlock",
-    "landlock_truncate",
-    "seccomp",
-)
-"""Every layer there is on Linux, in the order they are entered."""
-
 # Taken by the server itself, once: candidates inherit them.
 _OWN_STEPS: dict[str, Callable[[], None]] = {
     "capabilities_dropped": linux.drop_capabilities,

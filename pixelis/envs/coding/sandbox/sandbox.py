@@ -22,13 +22,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from pixelis.errors import SandboxJobError, SandboxUnavailableError
+from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError
 
 from . import codec
 from .claims import read_claims, to_result
 from .jobs import Job, JobResult, Limits, SandboxSettings
-from .probe import ORDER
-from .server import PATIENCE
+from .layers import ORDER, PATIENCE
 
 _LOG = logging.getLogger(__name__)
 _JOB_CAPS = codec.Caps(depth=190, size=64 << 20, items=4_000_000)
@@ -62,6 +61,7 @@ class Sandbox:
         settings: How candidates are confined.
 
     Raises:
+        ConfigError: A setting out of range.
         SandboxUnavailableError: Not on Linux or macOS, a layer is missing and ``isolation`` is ``strict``, or
             the server does not start.
     """
@@ -69,7 +69,7 @@ class Sandbox:
     def __init__(self, settings: SandboxSettings | None = None) -> None:
         self.settings = settings or SandboxSettings()
         if self.settings.isolation not in ("strict", "best_effort"):
-            raise SandboxUnavailableError(
+            raise ConfigError(
                 f"expected isolation 'strict' or 'best_effort', got {self.settings.isolation!r}"
             )
         if not hasattr(os, "fork"):
@@ -253,7 +253,9 @@ class _Server:
             now = time.monotonic()
             if self._control.fileno() in events:
                 heard = now
-                if "ended" in (report := self._receive(_SILENCE_SECONDS)):
+                while "ended" not in (report := self._receive(_SILENCE_SECONDS)) and b"\n" in self._buffer:
+                    pass  # signs of life only
+                if "ended" in report:
                     return report
             if now > min(latest, heard + _SILENCE_SECONDS):
                 raise ServerDiedError(f"it has been silent for {now - heard:.0f} s")

@@ -23,10 +23,10 @@ from typing import Any
 
 from . import linux, scratch
 from .child import RESULT, Confinement, become_candidate, rehearse
+from .layers import PATIENCE
 from .probe import detect
 
 TICK = 0.05  # seconds between two looks at a running candidate
-PATIENCE = 4  # times the wall limit, when the candidate spends the rest of it waiting for a processor
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
 _EXTRA_PROCESSES = 32  # that may join the user's others, where only RLIMIT_NPROC refuses forks
 _WARM = """
