@@ -10,6 +10,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
+Kind = Literal["cheat", "escape", "bomb", "honest"]
+
 
 @dataclass(frozen=True)
 class Program:
@@ -24,7 +26,7 @@ class Program:
     """
 
     name: str
-    kind: Literal["cheat", "escape", "bomb", "honest"]
+    kind: Kind
     code: str
 
 
@@ -312,9 +314,16 @@ _HONEST = {
         """,
 }
 
+_BY_KIND: dict[Kind, dict[str, str]] = {
+    "cheat": _CHEATS,
+    "escape": _ESCAPES,
+    "bomb": _BOMBS,
+    "honest": _HONEST,
+}
+
 PROGRAMS: tuple[Program, ...] = tuple(
     Program(name, kind, textwrap.dedent(code).lstrip("\n"))
-    for kind, programs in (("cheat", _CHEATS), ("escape", _ESCAPES), ("bomb", _BOMBS), ("honest", _HONEST))
+    for kind, programs in _BY_KIND.items()
     for name, code in programs.items()
 )
 """Every program, by kind."""

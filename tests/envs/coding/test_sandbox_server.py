@@ -119,6 +119,7 @@ sandbox.run([Job({SLEEP.code!r}, "f", (Call((1,)),), Limits(wall_seconds=20))])
 
 
 def test_an_interrupt_ends_the_candidate():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     sandbox = Sandbox()
     main = threading.main_thread().ident
     assert main is not None
@@ -127,6 +128,7 @@ def test_an_interrupt_ends_the_candidate():
     with pytest.raises(KeyboardInterrupt):
         sandbox.run([SLEEP])
     thread.join()
+    signal.signal(signal.SIGINT, before)
     assert server.poll() is not None
     assert sandbox.run([ADD])[0].status == "finished"
     sandbox.close()

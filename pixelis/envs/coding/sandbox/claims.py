@@ -78,7 +78,7 @@ def _is_early(message: tuple[Any, ...], name: str, kinds: tuple[type, ...]) -> b
 def to_result(report: dict[str, Any], claims: Claims, calls: int, limits: Limits) -> JobResult:
     """Put together what the server saw (trusted) and what the candidate claims (not)."""
     status, detail = _status(report, claims, limits)
-    early = claims.early or ("",)
+    early: tuple[Any, ...] = claims.early or ()
     line, names = 0, ()
     if status == "syntax_error":
         line = early[1]

@@ -169,7 +169,9 @@ def _as_base(value: Any, base: type) -> Any:
         return base(base.__iter__(value))
     if base is dict:
         return dict(dict.items(value))
-    return {int: int.__int__, float: float.__float__, str: str.__str__, bytes: bytes.__bytes__}[base](value)
+    if base is bytes:
+        return b"".join([value])
+    return {int: int.__int__, float: float.__float__, str: str.__str__}[base](value)
 
 
 def _type_name(kind: type) -> str:
