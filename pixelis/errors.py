@@ -91,6 +91,14 @@ class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 
 
+class SandboxUnavailableError(PixelisError, RuntimeError):
+    """Untrusted code cannot be confined as asked on this machine; the message names the missing layers."""
+
+
+class SandboxJobError(PixelisError, ValueError):
+    """A job for the sandbox has arguments that do not travel, or a limit out of range."""
+
+
 class PluginWarning(UserWarning):
     """An environment plugin failed to load; ``import pixelis`` goes on without it."""
 

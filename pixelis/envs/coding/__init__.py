@@ -1,1 +1,1 @@
-"""Coding problems: what is asked, what counts as an equal answer, and how a solution is run and verified."""
+"""Coding problems: what is asked, what counts as an equal answer, and the sandbox that candidates run in."""

@@ -1,0 +1,21 @@
+"""A sandbox for candidates' code that needs no root, no Docker and no service (see docs/coding_sandbox.md).
+
+It returns claimed outputs, never a verdict, and knows nothing of problems, expected values or rewards.
+"""
+
+from pixelis.envs.coding.sandbox.codec import CodecError, decode, encode
+from pixelis.envs.coding.sandbox.jobs import Call, Job, JobResult, Limits, Outcome, SandboxSettings
+from pixelis.envs.coding.sandbox.sandbox import Sandbox
+
+__all__ = [
+    "Call",
+    "CodecError",
+    "Job",
+    "JobResult",
+    "Limits",
+    "Outcome",
+    "Sandbox",
+    "SandboxSettings",
+    "decode",
+    "encode",
+]

@@ -1,0 +1,147 @@
+"""The candidate's process from its fork to its exit: descriptors, limits, confinement, then the harness.
+
+Standard library only; it runs in the fork-server, after ``fork`` and before the candidate's code.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from . import codec, harness, linux
+from .landlock import Ruleset
+from .seccomp import Filter
+
+RESULT = 3  # the descriptor results are written to
+OPEN_FILES = 64
+STACK_BYTES = 64 << 20
+_PACKAGE = __name__.partition(".")[0]
+_JOB_CAPS = codec.Caps(depth=200, size=64 << 20, items=4_000_000)
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """The layers that this machine has, prepared by the server (``None`` and False: not here)."""
+
+    scratch: str
+    ruleset: Ruleset | None = None
+    filter: Filter | None = None
+    undumpable: bool = False
+    parent_death: bool = False
+
+
+def become_candidate(confinement: Confinement, limits: dict[str, Any], descriptors: list[int]) -> None:
+    """Turn this freshly forked process into the candidate and end it; never returns.
+
+    Args:
+        confinement: Layers to enter.
+        limits: ``cpu`` (s), ``memory``, ``file``, ``result`` (bytes), ``processes`` (a count, or None).
+        descriptors: The job (to read), the result pipe and the output pipe (to write).
+    """
+    leave = os._exit
+    try:
+        separate(confinement)
+        body, result, output = descriptors
+        job = codec.decode(_read(body), _JOB_CAPS)
+        _arrange(result, output)
+        os.chdir(confinement.scratch)
+        confine(confinement, limits)
+        _forget_server()
+        flush = sys.stdout.flush
+        harness.run_job(job, limits["result"], RESULT)
+        flush()
+        leave(0)
+    except BaseException:
+        leave(70)
+    finally:
+        leave(71)
+
+
+def separate(confinement: Confinement) -> None:
+    """Lead a session of one's own, die with the server, answer signals as a fresh process does."""
+    server = os.getppid()
+    os.setsid()
+    if confinement.parent_death:
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(72)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def confine(confinement: Confinement, limits: dict[str, Any]) -> None:
+    """Enter every layer; the order matters, since each takes away what the ones before needed."""
+    _set_limits(limits)
+    if confinement.undumpable:
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    if confinement.ruleset:
+        confinement.ruleset.restrict()
+    os.closerange(RESULT + 1, 256)  # the ruleset and what else the server holds
+    if confinement.filter:
+        confinement.filter.install()
+
+
+def _arrange(result: int, output: int) -> None:
+    """Leave four descriptors: nothing to read, the output pipe, nowhere for errors, the result pipe."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    high = [os.dup(descriptor) for descriptor in (result, output, nothing)]
+    for source, target in zip((high[2], high[1], high[2], high[0]), (0, 1, 2, RESULT), strict=True):
+        os.dup2(source, target)
+
+
+def rehearse() -> None:
+    """Run a trivial job in the server, so that what Python sets up on first use is there before the forks."""
+    job = {
+        "code": "def f(x, y=1):\n    return [x, y]\n",
+        "entry": "f",
+        "calls": [((1,), {"y": 2.5}), (("a",), {})],
+    }
+    modules, nowhere = dict(sys.modules), os.open(os.devnull, os.O_WRONLY)
+    for _ in range(20):
+        harness.run_job(codec.decode(codec.encode(job)), 1000, nowhere)
+    os.close(nowhere)
+    sys.modules.clear()
+    sys.modules.update(modules)
+
+
+def _read(descriptor: int) -> bytes:
+    parts = []
+    while part := os.read(descriptor, 1 << 20):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _set_limits(limits: dict[str, Any]) -> None:
+    seconds = int(limits["cpu"]) + 1
+    wanted = {
+        "RLIMIT_CPU": (seconds, seconds + 1),
+        "RLIMIT_FSIZE": limits["file"],
+        "RLIMIT_NOFILE": OPEN_FILES,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_STACK": STACK_BYTES,
+        "RLIMIT_NPROC": limits["processes"],
+        "RLIMIT_AS": limits["memory"],
+    }
+    for name, limit in wanted.items():
+        kind = getattr(resource, name, None)
+        if kind is not None and limit is not None:
+            pair = limit if isinstance(limit, tuple) else (limit, limit)
+            ceiling = resource.getrlimit(kind)[1]
+            if ceiling != resource.RLIM_INFINITY:
+                pair = (min(pair[0], ceiling), min(pair[1], ceiling))
+            try:
+                resource.setrlimit(kind, pair)
+            except (OSError, ValueError):
+                if sys.platform != "darwin":  # which knows RLIMIT_AS by name only
+                    raise
+
+
+def _forget_server() -> None:
+    """Leave no module of the server where the candidate would meet it by accident."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
+        del sys.modules[name]
