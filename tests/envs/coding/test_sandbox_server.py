@@ -114,8 +114,10 @@ sandbox.run([Job({SLEEP.code!r}, "f", (Call((1,)),), Limits(wall_seconds=20))])
         server = int(caller.stdout.readline())
         wait_until(lambda: children_of(server))
         (candidate,) = children_of(server)
+        folder = os.readlink(f"/proc/{server}/cwd")
         caller.kill()
     wait_until(lambda: not is_running(server) and not is_running(candidate))
+    assert not os.path.exists(folder)
 
 
 def test_an_interrupt_ends_the_candidate():

@@ -61,6 +61,14 @@ def serve(control: socket.socket) -> None:
     while (limits := channel.receive()) is not None:
         if "wall" in limits:  # else a request to end a candidate that had just ended
             channel.send(_Run(confinement, limits, channel, wake).finish())
+    _remove_scratch(confinement.scratch)
+
+
+def _remove_scratch(folder: str) -> None:
+    """Take away what a killed caller cannot."""
+    with contextlib.suppress(OSError):
+        scratch.empty(folder)
+        os.rmdir(folder)
 
 
 class _Channel:
@@ -178,6 +186,8 @@ class _Run:
         """The client is gone: leave nothing behind."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        _remove_scratch(self._confinement.scratch)
         os._exit(0)
 
 
