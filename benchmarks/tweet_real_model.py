@@ -175,7 +175,7 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=Path, required=True, help="folder of runs and replies")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--samples", type=int, default=8, help="replies to each tweet")
+    parser.add_argument("--samples", type=int, default=4, help="replies to each tweet")
     parser.add_argument("--json", type=Path, help="file for the numbers and examples")
     options = parser.parse_args()
     models = train(options.runs, options.seeds)
