@@ -175,6 +175,7 @@ def _matched(expected: Sequence[Any], got: Sequence[Any], rule: Comparison) -> b
     partner: dict[int, int] = {}
 
     def find(want: int, seen: set[int]) -> bool:
+        """Give an expected item a partner, moving others to another of theirs; False if none is left."""
         for at in fits[want]:
             if at not in seen:
                 seen.add(at)

@@ -84,6 +84,7 @@ class _Writer:
         self._size = 0
 
     def write(self, value: Any, depth: int) -> None:
+        """Append the text of a value that lies ``depth`` containers deep; `CodecError` for other types."""
         kind = type(value)
         if kind is str:
             self._add(_text(value))
@@ -229,6 +230,7 @@ class _Reader:
         return int(digits)
 
     def tagged(self, pairs: list[tuple[str, Any]]) -> Any:
+        """Return the value of a JSON object, which always is one tag and its body; else `CodecError`."""
         if len(pairs) != 1 or pairs[0][0] not in self._TAGS:
             raise CodecError(
                 f"expected one tag of {', '.join(self._TAGS)}, got {[key[:9] for key, _ in pairs][:3]}"

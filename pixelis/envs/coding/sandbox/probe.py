@@ -123,6 +123,7 @@ def _libraries() -> list[str]:
     ]
 
     def load() -> str:
+        """Import every extension module there is; return the libraries that are mapped then, as JSON."""
         for name in names:
             try:
                 importlib.import_module(name)
