@@ -181,7 +181,7 @@ TOOLS: tuple[Tool[Attempt], ...] = (
     ),
     Tool(
         "SUBMIT",
-        "Hand in code and end: the argument, the Python block before the call, or else the code that ran last.",
+        "Hand in code and end: the argument, the Python block before the call, or else what ran last.",
         _CODE,
         _submit,
     ),

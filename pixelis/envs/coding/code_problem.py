@@ -26,12 +26,125 @@ from pixelis.errors import ConfigError, suggest
 MODES = ("single", "multi")
 DEFAULT_LIMITS = Limits(wall_seconds=6.0, cpu_seconds=2.0)
 """Of one candidate over all its tests: a policy writes endless loops by the dozen."""
-_TURNS = {"single": 1, "multi": 6}
+_TURNS = {"single": 2, "multi": 6}
+_NO_CALL = (
+    "Nothing was run or handed in. Write a ```python block, then "
+    '<tool_call>{"name": "RUN"}</tool_call> or <tool_call>{"name": "SUBMIT"}</tool_call>.'
+)
 _NO_CODE = "No code found. Write one ```python block with the whole function."
 
 
 class CodeProblemEnv(ToolEnv[Attempt]):
-    """Write a function that passes hidden tests."""
+    """Write a function that passes hidden tests.
+
+    ## Description
+
+    A function is described, with its signature and a few examples. What the agent writes runs in a sandbox on
+    about 20 inputs that are drawn anew for each episode and never shown; the claimed outputs are compared in
+    this process, so there is no verdict in the sandbox to be forged (docs/coding_sandbox.md). A quarter of the
+    inputs are asked twice, out of order, and both answers must be right.
+
+    32 families draw the problems, at difficulties 1 to 10 (docs/coding_problems.md): numbers, words and rules
+    differ from one to the next, and no rule is in both splits. A file of your own, or of HumanEval's or MBPP's
+    shape, takes their place with `problems=`.
+
+    ## Action space
+
+    `Utf8Text(16384)`: one whole assistant turn.
+
+    * `mode="single"`: the code in the turn is handed in, in `<answer>…</answer>` or without it.
+    * `mode="multi"`: there are two tools, and only `SUBMIT` and `<answer>` hand in.
+
+    | tool | arguments | meaning |
+    |---|---|---|
+    | `RUN` | `code`, optional | runs the visible examples; says which fails first, what was printed, and where an error came from |
+    | `SUBMIT` | `code`, optional | hands in and ends the episode |
+
+    Without `code` a tool takes the block in front of the first call; `SUBMIT` else what ran last.
+
+    Which code of a text counts: of fenced blocks (backticks or tildes, any label, the last perhaps cut off) the
+    last that defines the function asked for, else the last that defines any, else the last; without a fence,
+    from the first line that begins like code to the last that goes on like it. What stands in `<answer>` is
+    handed in even if it does not look like code.
+
+    ## Observation space
+
+    | key | space | meaning |
+    |---|---|---|
+    | `text` | `Utf8Text(8192)` | at reset statement, signature, examples; then what RUN says; at the end how many tests passed |
+
+    ## Rewards
+
+    1 if every hidden test passed, else 0.5 times what the share of passed tests exceeds the best constant answer
+    by: max(0, (share - c) / (1 - c)), c being the share that a function earns which always returns the same. So a
+    constant earns 0. A run that does not end by itself (time, memory, an exit, a crash) passes no test.
+
+    | in `info` | meaning |
+    |---|---|
+    | `reward_terms` | at the end: `task`, the reward; `tests_passed`, the share; `tests_corrected`, with c taken off |
+    | `problem` | every turn: `id`, `family`, `difficulty` |
+    | `verification` | at the end: `status` (`finished`, `syntax_error`, `no_entry`, `raised`, `timeout`, `cpu_limit`, `memory_limit`, `output_limit`, `killed`, `exited`, `protocol`), `detail`, `passed` |
+    | `sandbox_layers` | once something ran: the sandbox's layers that hold on this machine |
+    | `success` | at the end: every hidden test passed |
+
+    If the sandbox itself fails, `valid_for_training` is False, `failure_reason` says why, and the reward is 0.
+
+    ## Starting state
+
+    A problem of the split, difficulty and families, and the seed of its tests, drawn from `reset(seed=…)` alone.
+    `reset(options={"family": …, "difficulty": …})` chooses for one episode; a family without a difficulty is
+    played at the one it covers that is nearest to the environment's. `CodeProblemEnv.level_dials` has the values
+    of both, `family_difficulties` which family covers which.
+
+    ## Episode end
+
+    * Termination: code was handed in.
+    * Truncation: `max_turns` turns.
+
+    ## Arguments
+
+    | name | default | meaning |
+    |---|---|---|
+    | `difficulty` | `None` | 1 to 10; `None`: the easiest of the families |
+    | `split` | `train` | `train` or `test` |
+    | `mode` | `single` | `single`: one answer; `multi`: with RUN and SUBMIT |
+    | `max_turns` | `None` | turns before truncation; `None`: 2 for `single` (a turn without code may be followed by another), 6 for `multi` |
+    | `family` | `None` | name or list of names; `None`: all |
+    | `problems` | `None` | path of a JSONL file, see docs/coding_problems.md; its difficulty is 0 |
+    | `partial_credit` | 0.5 | what passing all but one of many tests is nearly worth; 0 to below 1 |
+    | `sandbox` | `None` | `isolation` (`best_effort` or `strict`), `allow_threads` and limits by name, e.g. `{"cpu_seconds": 1}`; or `SandboxSettings` |
+
+    A candidate has 2 seconds of processor time and 6 of wall time for all inputs together, and 512 MB.
+
+    The environments of one process share one sandbox server. It starts when code first runs, and ends when the last
+    environment is closed. A fork or a spawned process starts its own.
+
+    Rows of a file whose tests could not be read as calls and values are left out, with a warning that counts them;
+    a file with no other rows is refused. `verify` raises `ScriptNeededError` for such a problem: its script
+    would have to run beside the candidate's code.
+
+    ```python
+    import gymnasium as gym
+
+    import pixelis
+
+    env = gym.make("Pixelis/CodeProblem-v0", family="fizzbuzz", difficulty=3)
+    observation, info = env.reset(seed=0)
+    print(observation["text"])
+    observation, reward, terminated, truncated, info = env.step(f"```python\n{env.unwrapped.task.answer}\n```")
+    assert terminated and reward == 1.0 and info["success"]
+    env.close()
+    ```
+
+    ## Version history
+
+    * v0: first version.
+
+    ## Source
+
+    Hidden tests per episode and 0.5 times the share are those of the project this one follows; families, the
+    correction by a constant, sandbox and code are our own.
+    """
 
     level_dials: ClassVar[Mapping[str, Sequence[Any]]] = MappingProxyType(
         {"family": tuple(FAMILIES), "difficulty": range(1, 11)}
@@ -88,7 +201,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         """What a turn without code or call is told."""
         if self.mode == "single":
             return _NO_CODE
-        return 'Nothing was run or handed in. After a ```python block write <tool_call>{"name": "SUBMIT"}</tool_call>.'
+        return _NO_CALL
 
     @property
     def is_over(self) -> bool:

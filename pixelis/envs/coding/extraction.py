@@ -2,10 +2,10 @@ r"""The code in an assistant's turn: out of fences with any label, several block
 
 The rule, in this order:
 
-1. Fenced blocks (three or more backticks or tildes, any label, indented or not, the last one perhaps cut off):
-   the last one that defines the function asked for; else the last that defines any; else the last.
-2. No fence: from the first line that begins like code to the last that goes on like it. A text without such a
-   line holds no code.
+1. Fenced blocks (three or more backticks or tildes, any label, indented or not, the last perhaps cut off): the
+   last one that defines the function asked for; else the last that defines any; else the last.
+2. No fence: from the first line that begins like code to the last that goes on like it. A text without such
+   a line holds no code.
 
 A fence ends at a line of the same sign, at least as long, indented by at most three characters more than it
 began (CommonMark 0.31, section 4.5), so fences in a docstring do not end it. Nothing is parsed or executed: a
@@ -18,20 +18,15 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-_FENCE = re.compile(r"([ \t]*(?:>[ \t]?)?)(`{3,}|~{3,})[ \t]*([^`]*)\Z")
+_FENCE = re.compile(r"([ \t]*+(?:>[ \t]?)?)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)\Z")
 _DEFINITION = re.compile(r"(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+")
 _STARTS = re.compile(
-    r"(?:from[ \t]+[\w.]+[ \t]+import\b|import[ \t]+\w|(?:async[ \t]+)?def[ \t]+\w|class[ \t]+\w+[ \t]*[(:]|@\w)"
+    r"from[ \t]+[\w.]+[ \t]+import\b|import[ \t]+\w++[ \t]*+(?:[.,]|as\b|$)"
+    r"|(?:async[ \t]+)?def[ \t]+\w++[ \t]*+[(\[]|class[ \t]+\w++[ \t]*+[(:\[]|@\w"
 )
-_GOES_ON = re.compile(
-    r"""(?x)
-    \s | \# | @\w | [)\]}"'] | $
-    | (?:from|import|def|class|async|return|raise|assert|global|del|pass|print)\b(?=\s*\(|\s+[\w("'\[]|\s*$)(?!.*[.!?]\s*$)
-    | (?:if|elif|else|for|while|try|except|finally|with|match)\b.*:\s*(?:\#.*)?$
-    | [\w.\[\]"'(), *]+(?::[^=]+)?\s*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)
-    | [\w.]+\(
-    """
-)
+_COMPOUND = re.compile(r"(?:if|elif|else|for|while|try|except|finally|with|match)\b[^\n]*:")
+_STATEMENT = re.compile(r"(?:raise|assert|global|del)[ \t]+\w++[^ ]|pass[ \t]*$|[A-Za-z_][\w.]*+\(")
+_TARGETS = re.compile(r"""[\w.*()\[\]"']++(?:[ \t]*,[ \t]*[\w.*()\[\]"']++)*+,?""")
 
 
 def extract_code(text: str, entry: str = "") -> str | None:
@@ -53,9 +48,12 @@ def extract_code(text: str, entry: str = "") -> str | None:
 
 
 def defines(code: str, entry: str) -> bool:
-    """Return whether a line of a text, not indented, gives a meaning to a name (``def``, ``class``, ``=``)."""
+    """Return whether a line gives a meaning to a name: by def, class, = or import, without indentation."""
     name = re.escape(entry)
-    pattern = rf"(?m)^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]+)?=(?!=)|from\b.*\bimport\b.*\b{name}\b)"
+    pattern = (
+        rf"(?m)^(?:(?:async[ \t]+def|def|class)[ \t]+{name}\b|{name}[ \t]*+(?::[^=\n]++)?=(?!=)"
+        rf"|from[ \t]+[\w.]++[ \t]+import[ \t][^\n]*\b{name}\b)"
+    )
     return bool(entry) and re.search(pattern, code) is not None
 
 
@@ -104,33 +102,37 @@ def _unindented(block: str) -> str:
 
 def _unfenced(text: str, entry: str) -> str | None:
     lines = textwrap.dedent(text).split("\n")
-    named = re.compile(rf"{re.escape(entry)}[ \t]*(?::[^=]+)?=(?!=)") if entry else None
-    starts = (
-        number
-        for number, line in enumerate(lines)
-        if _STARTS.match(line) or (named is not None and named.match(line))
-    )
+    starts = (at for at, line in enumerate(lines) if _STARTS.match(line) or defines(line, entry))
     start = next(starts, None)
     if start is None:
         return None
-    while start and _is_assignment(lines[start - 1]):
+    while start and (lines[start - 1].startswith("#") or _is_assignment(lines[start - 1])):
         start -= 1
     kept: list[str] = []
     quote = ""
     for line in lines[start:]:
-        if not quote and not _GOES_ON.match(line):
+        if not quote and not _goes_on(line):
             break
         kept.append(line)
         quote = _open_quote(line, quote)
     return "\n".join(kept).rstrip() + "\n"
 
 
+def _goes_on(line: str) -> bool:
+    """Return whether a line may stand in code, judged by how it begins."""
+    if not line or line[0] in " \t\f#)]}\"'":
+        return True
+    return any(rule.match(line) for rule in (_STARTS, _COMPOUND, _STATEMENT)) or _is_assignment(line)
+
+
 def _is_assignment(line: str) -> bool:
-    return re.match(r"[A-Za-z_]\w*[ \t]*(?::[^=]+)?=(?!=)", line) is not None
+    target, sign, value = line.partition("=")
+    target = target.partition(":")[0].rstrip("+-*/%&|^@<> \t")
+    return bool(sign) and not value.startswith("=") and _TARGETS.fullmatch(target) is not None
 
 
 def _open_quote(line: str, quote: str) -> str:
-    """Return which triple quote is open after a line, given the one that was open before."""
+    """Return which triple quote is open after a line, given the one that was open before it."""
     for sign in re.findall(r'"""|\'\'\'', line):
         if not quote:
             quote = sign

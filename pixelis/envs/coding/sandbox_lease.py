@@ -79,7 +79,7 @@ def _give_back(settings: SandboxSettings, shared: _Shared) -> None:
 
 
 def _after_fork() -> None:
-    """Begin anew in a forked process: the server is the parent's, and another thread may have held the lock."""
+    """Begin anew in a fork: the server is the parent's, and another thread may have held the lock."""
     global _lock
     _lock = threading.RLock()
     _shared.clear()

@@ -1,7 +1,7 @@
 """Whether candidates solve a problem: hidden tests in the caller's hands, candidates in the sandbox.
 
-The sandbox runs each candidate on inputs and returns what it claims; expected values never leave this process.
-Some inputs are asked twice, out of order, and both answers must be right.
+The sandbox runs each candidate on inputs and returns what it claims; expected values never leave this
+process. Some inputs are asked twice, out of order, and both answers must be right.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def verify(
         problem: what was asked.
         candidates: source texts; or, for a problem with a ``prefix``, what completes it.
         sandbox: where they run.
-        seed: the hidden tests of a family's problem are drawn from it; keep it from whoever writes candidates.
+        seed: the hidden tests of a family's problem are drawn from it; no candidate may know it.
         limits: of one candidate, over all calls; None for those of the sandbox's settings.
 
     Raises:
@@ -174,8 +174,8 @@ def run_cases(
 def whole_program(problem: Problem, candidate: str) -> tuple[str, int]:
     """Return a candidate as a program, and how many lines stand before its first.
 
-    Code that a problem brings (``prefix``) comes first. A candidate that defines the function asked for follows
-    it; any other one goes on where the prefix ends, as completions of HumanEval's prompts do.
+    Code that a problem brings (``prefix``) comes first. A candidate that defines the function asked for
+    follows it; any other one goes on where the prefix ends, as completions of HumanEval's prompts do.
     """
     if not problem.prefix:
         return candidate, 0
@@ -252,7 +252,7 @@ def explain(problem: Problem, result: JobResult, offset: int = 0) -> str:
 
 
 def _no_entry(problem: Problem, names: Sequence[str]) -> str:
-    defined = ", ".join(names[:5])
-    if not defined:
-        return f"there is no function {problem.entry!r}; define it: {problem.signature}"
-    return f"there is no function {problem.entry!r}, only {defined}; call it {problem.entry!r}: {problem.signature}"
+    missing = f"there is no function {problem.entry!r}"
+    if not names:
+        return f"{missing}; define it: {problem.signature}"
+    return f"{missing}, only {', '.join(names[:5])}; call it {problem.entry!r}: {problem.signature}"
