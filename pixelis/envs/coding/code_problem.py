@@ -35,66 +35,70 @@ _NO_CODE = "No code found. Write one ```python block with the whole function."
 
 
 class CodeProblemEnv(ToolEnv[Attempt]):
-    """Write a function that passes hidden tests.
+    r"""Write a function that passes hidden tests.
 
     ## Description
 
-    A function is described, with its signature and a few examples. What the agent writes runs in a sandbox on
-    about 20 inputs that are drawn anew for each episode and never shown; the claimed outputs are compared in
-    this process, so there is no verdict in the sandbox to be forged (docs/coding_sandbox.md). A quarter of the
-    inputs are asked twice, out of order, and both answers must be right.
+    A function is described, with its signature and a few examples. What the agent writes runs in a sandbox
+    on about 20 inputs that are drawn anew for each episode and never shown. The outputs it claims are
+    compared in this process, so there is no verdict in the sandbox to be forged (docs/coding_sandbox.md). A
+    quarter of the inputs are asked twice, out of order, and both answers must be right.
 
-    32 families draw the problems, at difficulties 1 to 10 (docs/coding_problems.md): numbers, words and rules
-    differ from one to the next, and no rule is in both splits. A file of your own, or of HumanEval's or MBPP's
-    shape, takes their place with `problems=`.
+    32 families draw the problems, at difficulties 1 to 10 (docs/coding_problems.md): numbers, words and
+    rules differ from one to the next, and no rule is in both splits. A file of your own, or of HumanEval's
+    or MBPP's shape, takes their place with `problems=`.
 
     ## Action space
 
-    `Utf8Text(16384)`: one whole assistant turn.
+    `Utf8Text(16384)`: one whole assistant turn; a longer one is not read.
 
     * `mode="single"`: the code in the turn is handed in, in `<answer>…</answer>` or without it.
     * `mode="multi"`: there are two tools, and only `SUBMIT` and `<answer>` hand in.
 
     | tool | arguments | meaning |
     |---|---|---|
-    | `RUN` | `code`, optional | runs the visible examples; says which fails first, what was printed, and where an error came from |
+    | `RUN` | `code`, optional | runs the examples; what fails first, what was printed, where it raised |
     | `SUBMIT` | `code`, optional | hands in and ends the episode |
 
     Without `code` a tool takes the block in front of the first call; `SUBMIT` else what ran last.
 
-    Which code of a text counts: of fenced blocks (backticks or tildes, any label, the last perhaps cut off) the
-    last that defines the function asked for, else the last that defines any, else the last; without a fence,
-    from the first line that begins like code to the last that goes on like it. What stands in `<answer>` is
-    handed in even if it does not look like code.
+    Which code of a text counts: of fenced blocks (backticks or tildes, any label, the last perhaps cut off)
+    the last that defines the function asked for, else the last that defines any, else the last; without a
+    fence, from the first line that begins like code to the last that goes on like it. What stands in
+    `<answer>` is handed in even if it does not look like code.
 
     ## Observation space
 
     | key | space | meaning |
     |---|---|---|
-    | `text` | `Utf8Text(8192)` | at reset statement, signature, examples; then what RUN says; at the end how many tests passed |
+    | `text` | `Utf8Text(8192)` | at reset the problem; then what RUN says; at the end tests passed |
 
     ## Rewards
 
-    1 if every hidden test passed, else 0.5 times what the share of passed tests exceeds the best constant answer
-    by: max(0, (share - c) / (1 - c)), c being the share that a function earns which always returns the same. So a
-    constant earns 0. A run that does not end by itself (time, memory, an exit, a crash) passes no test.
+    1 if every hidden test passed, else 0.5 times what the share of passed tests exceeds the best constant
+    answer by: max(0, (share - c) / (1 - c)), c being the share that a function passes which always returns
+    the same. So a constant earns 0. A run that does not get to its end (time, memory, an exit, a crash)
+    passes no test.
 
     | in `info` | meaning |
     |---|---|
-    | `reward_terms` | at the end: `task`, the reward; `tests_passed`, the share; `tests_corrected`, with c taken off |
+    | `reward_terms` | at the end: `task`, the reward; `tests_passed`, the share; `tests_corrected` for c |
     | `problem` | every turn: `id`, `family`, `difficulty` |
-    | `verification` | at the end: `status` (`finished`, `syntax_error`, `no_entry`, `raised`, `timeout`, `cpu_limit`, `memory_limit`, `output_limit`, `killed`, `exited`, `protocol`), `detail`, `passed` |
-    | `sandbox_layers` | once something ran: the sandbox's layers that hold on this machine |
+    | `verification` | at the end: `status`, `detail` (in words) and `passed` |
+    | `sandbox_layers` | once something ran: the layers of the sandbox that hold on this machine |
     | `success` | at the end: every hidden test passed |
 
-    If the sandbox itself fails, `valid_for_training` is False, `failure_reason` says why, and the reward is 0.
+    `status` is `finished`, or why the run did not get to its end: `syntax_error`, `no_entry` (no function of
+    that name), `raised` (before any call), `timeout`, `cpu_limit`, `memory_limit`, `output_limit`, `killed`,
+    `exited`, `protocol` (something else than results came out) or `sandbox_failed`. The last is no fault of
+    the agent: `valid_for_training` is then False, `failure_reason` says why, and the reward is 0.
 
     ## Starting state
 
-    A problem of the split, difficulty and families, and the seed of its tests, drawn from `reset(seed=…)` alone.
-    `reset(options={"family": …, "difficulty": …})` chooses for one episode; a family without a difficulty is
-    played at the one it covers that is nearest to the environment's. `CodeProblemEnv.level_dials` has the values
-    of both, `family_difficulties` which family covers which.
+    A problem of the split, difficulty and families, and the seed of its tests, drawn from `reset(seed=…)`
+    alone. `reset(options={"family": …, "difficulty": …})` chooses for one episode; a family without a
+    difficulty is played at the one it covers that is nearest to the environment's. `level_dials` has the
+    values of both; not every family covers every difficulty, `level_exists` says which.
 
     ## Episode end
 
@@ -108,20 +112,21 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     | `difficulty` | `None` | 1 to 10; `None`: the easiest of the families |
     | `split` | `train` | `train` or `test` |
     | `mode` | `single` | `single`: one answer; `multi`: with RUN and SUBMIT |
-    | `max_turns` | `None` | turns before truncation; `None`: 2 for `single` (a turn without code may be followed by another), 6 for `multi` |
+    | `max_turns` | `None` | turns before truncation; `None`: 2 (a turn without code is told so), `multi` 6 |
     | `family` | `None` | name or list of names; `None`: all |
-    | `problems` | `None` | path of a JSONL file, see docs/coding_problems.md; its difficulty is 0 |
-    | `partial_credit` | 0.5 | what passing all but one of many tests is nearly worth; 0 to below 1 |
-    | `sandbox` | `None` | `isolation` (`best_effort` or `strict`), `allow_threads` and limits by name, e.g. `{"cpu_seconds": 1}`; or `SandboxSettings` |
+    | `problems` | `None` | path of a JSONL file, see docs/coding_problems.md; the difficulty is then 0 |
+    | `partial_credit` | 0.5 | factor of the share above a constant's, from 0 to below 1 |
+    | `sandbox` | `None` | `isolation`, `allow_threads` and limits by name, or `SandboxSettings` |
 
-    A candidate has 2 seconds of processor time and 6 of wall time for all inputs together, and 512 MB.
+    A candidate has 2 seconds of processor time and 6 of wall time for all inputs together, and 512 MB:
+    `sandbox={"cpu_seconds": 5, "isolation": "strict"}` gives it more, and refuses to run where a layer of the
+    sandbox is missing.
 
-    The environments of one process share one sandbox server. It starts when code first runs, and ends when the last
-    environment is closed. A fork or a spawned process starts its own.
+    The environments of one process share one sandbox server. It starts when code first runs, and ends when
+    the last environment is closed. A fork or a spawned process starts its own.
 
-    Rows of a file whose tests could not be read as calls and values are left out, with a warning that counts them;
-    a file with no other rows is refused. `verify` raises `ScriptNeededError` for such a problem: its script
-    would have to run beside the candidate's code.
+    Rows of a file whose tests could not be read as calls and values are left out, with a warning that counts
+    them; a file with no other rows is refused. Their scripts would have to run beside the agent's code.
 
     ```python
     import gymnasium as gym
@@ -131,7 +136,8 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     env = gym.make("Pixelis/CodeProblem-v0", family="fizzbuzz", difficulty=3)
     observation, info = env.reset(seed=0)
     print(observation["text"])
-    observation, reward, terminated, truncated, info = env.step(f"```python\n{env.unwrapped.task.answer}\n```")
+    solution = env.unwrapped.task.answer
+    observation, reward, terminated, truncated, info = env.step(f"Here it is:\n```python\n{solution}\n```")
     assert terminated and reward == 1.0 and info["success"]
     env.close()
     ```
@@ -142,12 +148,12 @@ class CodeProblemEnv(ToolEnv[Attempt]):
 
     ## Source
 
-    Hidden tests per episode and 0.5 times the share are those of the project this one follows; families, the
-    correction by a constant, sandbox and code are our own.
+    Hidden tests and half of the share as partial credit are those of the project that this one follows.
+    Families, correction by a constant, sandbox and code are our own.
     """
 
-    level_dials: ClassVar[Mapping[str, Sequence[Any]]] = MappingProxyType(
-        {"family": tuple(FAMILIES), "difficulty": range(1, 11)}
+    level_dials: Mapping[str, Sequence[Any]] = MappingProxyType(
+        {"family": tuple(FAMILIES), "difficulty": tuple(range(1, 11))}
     )
     family_difficulties: ClassVar[Mapping[str, range]] = MappingProxyType(
         {name: family.difficulties for name, family in FAMILIES.items()}
@@ -178,8 +184,9 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         self.lease = SandboxLease(_settings(sandbox))
         if problems is None:
             source: FamilyTasks | FileTasks = FamilyTasks(family_names(family))
+            self.level_dials = {"family": source.names, "difficulty": source.covered}
         else:
-            source = FileTasks(load_problems(problems))
+            source, self.level_dials = FileTasks(load_problems(problems)), {}
         super().__init__(
             source=source,
             toolset=Toolset(TOOLS if mode == "multi" else (), self._open),
@@ -211,6 +218,11 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     def source_for(self, options: Mapping[str, Any]) -> TaskSource:
         """Return the families that the reset options ask for."""
         return self.source if "family" not in options else FamilyTasks(family_names(options["family"]))
+
+    @classmethod
+    def level_exists(cls, level: Mapping[str, Any]) -> bool:
+        """Return whether a family, given beside a ``difficulty`` by name, covers it."""
+        return level["difficulty"] in cls.family_difficulties[level["family"]]
 
     def parse(self, action: str) -> ParsedAction:
         """Return calls and answer; without tools, a turn that holds code is an answer as it stands."""

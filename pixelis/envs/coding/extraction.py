@@ -2,8 +2,8 @@ r"""The code in an assistant's turn: out of fences with any label, several block
 
 The rule, in this order:
 
-1. Fenced blocks (three or more backticks or tildes, any label, indented or not, the last perhaps cut off): the
-   last one that defines the function asked for; else the last that defines any; else the last.
+1. Fenced blocks (three or more backticks or tildes, any label, indented or not, the last perhaps cut off):
+   the last one that defines the function asked for; else the last that defines any; else the last.
 2. No fence: from the first line that begins like code to the last that goes on like it. A text without such
    a line holds no code.
 
