@@ -117,10 +117,12 @@ def verify(
         SandboxJobError: a test's arguments do not travel.
         SandboxUnavailableError: a server that died could not be started again.
     """
-    return verify_by(problem, tests_of(problem, seed), candidates, sandbox=sandbox, seed=seed, limits=limits)
+    return verify_by(
+        problem, judging_tests(problem, seed), candidates, sandbox=sandbox, seed=seed, limits=limits
+    )
 
 
-def tests_of(problem: Problem, seed: int) -> HiddenTests:
+def judging_tests(problem: Problem, seed: int) -> HiddenTests:
     """Return a problem's hidden tests; raises as `verify` does."""
     if problem.needs_script:
         raise ScriptNeededError(
