@@ -6,6 +6,7 @@ import array
 import contextlib
 import json
 import logging
+import marshal
 import os
 import select
 import shutil
@@ -33,6 +34,7 @@ _LOG = logging.getLogger(__name__)
 _JOB_CAPS = codec.Caps(depth=190, size=64 << 20, items=4_000_000)
 _START_SECONDS = 60.0
 _SILENCE_SECONDS = 15.0  # of a server that should give a sign of life every second
+_SOON = 10  # milliseconds
 _FLOOD = 256  # times the printed text that is kept
 _STARVED = 0.25  # share of the wall time spent waiting for a processor, from which on the run is repeated
 _FOLDER = str(Path(__file__).parent)
@@ -225,6 +227,8 @@ class _Server:
             report = self._follow(pipes, limits)
             for pipe in pipes:
                 pipe.drain()
+            if any(pipe.seen > most for pipe, most in _most(pipes)) and report["ended"] == "exited":
+                report["ended"] = "asked"  # it ended before that could be noticed
         claims = read_claims(bytes(pipes[0].kept), calls, limits)
         result = to_result(report, claims, calls, limits)
         printed = pipes[1].kept.decode("utf-8", "replace")
@@ -238,12 +242,15 @@ class _Server:
         poll.register(self._control, select.POLLIN)
         for pipe in pipes:
             poll.register(pipe.reading, select.POLLIN)
-        flood = {pipes[0].reading: pipes[0].room, pipes[1].reading: _FLOOD * max(pipes[1].room, 4096)}
+        flood = {pipe.reading: most for pipe, most in _most(pipes)}
         heard = time.monotonic()
         latest = heard + PATIENCE * limits.wall_seconds + _SILENCE_SECONDS
         is_asked = False
+        quick = select.poll()  # most candidates end soon, and what they write until then fits in the pipes
+        quick.register(self._control, select.POLLIN)
+        events = dict(quick.poll(_SOON))
         while True:
-            events = dict(poll.poll(500))
+            events = events or dict(poll.poll(500))
             for pipe in pipes:
                 if pipe.reading in events and not pipe.read():
                     poll.unregister(pipe.reading)
@@ -251,7 +258,8 @@ class _Server:
                     is_asked = True
                     self._send({"kill": True})
             now = time.monotonic()
-            if self._control.fileno() in events:
+            is_heard, events = self._control.fileno() in events, {}
+            if is_heard:
                 heard = now
                 while "ended" not in (report := self._receive(_SILENCE_SECONDS)) and b"\n" in self._buffer:
                     pass  # signs of life only
@@ -318,6 +326,11 @@ class _Pipe:
         os.close(self.reading)
 
 
+def _most(pipes: list[_Pipe]) -> list[tuple[_Pipe, int]]:
+    """Return how many bytes may come out of the result pipe and the output pipe before it is a flood."""
+    return [(pipes[0], pipes[0].room), (pipes[1], _FLOOD * max(pipes[1].room, 4096))]
+
+
 @contextlib.contextmanager
 def _job_file(body: bytes) -> Iterator[BinaryIO]:
     """A file without a name, which only the candidate's own process reads."""
@@ -349,8 +362,12 @@ def _encode(job: Job, limits: Limits) -> bytes:
     for name, value in vars(limits).items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1 << 40:
             raise SandboxJobError(f"expected {name} to be a number above 0, got {value!r}")
+    if type(job.code) is not str or type(job.entry) is not str:
+        raise SandboxJobError(f"expected code and entry to be text, got {type(job.code).__name__}")
     try:
         calls = [(tuple(call.args), dict(call.kwargs)) for call in job.calls]
-        return codec.encode({"code": job.code, "entry": job.entry, "calls": calls}, _JOB_CAPS)
+        body = {"code": job.code, "entry": job.entry, "calls": calls}
+        codec.check(body, _JOB_CAPS)
+        return marshal.dumps(body, 2)  # 2: no shared objects, so that every call gets arguments of its own
     except codec.CodecError as error:
         raise SandboxJobError(f"a job for {job.entry!r} cannot be sent: {error}") from None

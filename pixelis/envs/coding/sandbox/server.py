@@ -22,23 +22,24 @@ import time
 from typing import Any
 
 from . import linux, scratch
-from .child import RESULT, Confinement, become_candidate, rehearse
+from .child import RESULT, Confinement, become_candidate, limit_server, rehearse
 from .layers import PATIENCE
 from .probe import detect
 
 TICK = 0.05  # seconds between two looks at a running candidate
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
+_PACKAGE = __name__.partition(".")[0]
+_KEPT: list[Any] = []
 _EXTRA_PROCESSES = 32  # that may join the user's others, where only RLIMIT_NPROC refuses forks
+# What candidates import often: each module more makes every fork dearer (a shared object by some 10 µs).
 _WARM = """
-abc array bisect cmath collections contextlib copy dataclasses datetime decimal enum fractions functools
-hashlib heapq io itertools json math numbers operator random re statistics string struct textwrap time
-traceback types typing unicodedata
+abc bisect collections contextlib copy dataclasses datetime decimal enum fractions functools heapq io
+itertools json math operator random re string struct textwrap time traceback types typing
 """
 
 
 def serve(control: socket.socket) -> None:
     """Answer one job after the other until the client closes ``control``."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = _Channel(control)
     settings = channel.receive()
     if settings is None:
@@ -56,12 +57,20 @@ def serve(control: socket.socket) -> None:
     sys.argv[:] = [""]
     os.environ.clear()  # Python itself sets LC_CTYPE where there is no locale
     rehearse()
+    limit_server()
+    _forget_modules()
     gc.collect()
     gc.freeze()
     while (limits := channel.receive()) is not None:
         if "wall" in limits:  # else a request to end a candidate that had just ended
             channel.send(_Run(confinement, limits, channel, wake).finish())
     _remove_scratch(confinement.scratch)
+
+
+def _forget_modules() -> None:
+    """Leave no module of the server where a candidate would meet it by accident."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
+        _KEPT.append(sys.modules.pop(name))
 
 
 def _remove_scratch(folder: str) -> None:
@@ -118,7 +127,7 @@ class _Run:
         """Wait for the end or bring it about; return how it came."""
         ended = self._watch()
         wall = time.monotonic() - self._started
-        waited = _time_in_queue(self._pid)
+        waited = _time_in_queue(self._pid) if ended == "wall" else None
         for kill in (os.killpg, os.kill):  # the group is the candidate's from setsid on, the pid from fork on
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
