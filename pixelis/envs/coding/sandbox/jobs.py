@@ -34,7 +34,7 @@ class Limits:
         result_bytes: All claimed outputs together, as typed JSON.
         stdout_bytes: Printed text that is kept; more is thrown away, and 256 times as much ends it.
         file_bytes: One file; the scratch folder may hold four times as much.
-        threads: Threads at once, the first included.
+        threads: Threads at once, the first included; Python's own pools start up to 32 beside it.
     """
 
     wall_seconds: float = 10.0
@@ -43,7 +43,7 @@ class Limits:
     result_bytes: int = 1 << 20
     stdout_bytes: int = 1 << 16
     file_bytes: int = 8 << 20
-    threads: int = 32
+    threads: int = 40
 
 
 @dataclass(frozen=True)

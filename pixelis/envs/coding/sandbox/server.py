@@ -260,6 +260,7 @@ def bootstrap(descriptor: int) -> None:
     with contextlib.suppress(OSError):  # not everywhere: then the probe says that it is missing
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    linux.share_heap()
     control = socket.socket(fileno=high)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         serve(control)
