@@ -50,8 +50,7 @@ def drop_capabilities() -> None:
 
 
 def share_heap() -> None:
-    """Let all threads allocate from one heap: each of its own reserves 64 MB of the address space, which is
-    what RLIMIT_AS counts."""
+    """Let all threads allocate from one heap: one each reserves 64 MB of address space (RLIMIT_AS)."""
     mallopt = getattr(_LIBC, "mallopt", None)  # glibc's; other C libraries have one heap anyway
     if mallopt is not None:
         mallopt(ctypes.c_int(_M_ARENA_MAX), ctypes.c_int(1))
