@@ -91,6 +91,10 @@ class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 
 
+class ScriptNeededError(PixelisError, ValueError):
+    """A coding problem's tests are a script, which would have to run beside the candidate's code."""
+
+
 class SandboxUnavailableError(PixelisError, RuntimeError):
     """Untrusted code cannot be confined as asked on this machine; the message names the missing layers."""
 

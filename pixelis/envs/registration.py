@@ -36,6 +36,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read:TrackReadEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
     EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply:TweetReplyEnv"),
+    EnvEntry("Pixelis/CodeProblem-v0", "pixelis.envs.coding.code_problem:CodeProblemEnv"),
 )
 
 
