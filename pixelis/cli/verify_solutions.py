@@ -47,7 +47,7 @@ class VerifySettings:
     wall_seconds: float = option("Limits", 10.0, "time for one sample", "(0, inf)")
     cpu_seconds: float = option("Limits", 5.0, "processor time for one sample", "(0, inf)")
     memory_mb: int = option("Limits", 512, "memory of one sample", "[64, inf)")
-    isolation: Literal["best_effort", "strict"] = option(
+    isolation: Literal["best_effort", "strict", "hardened"] = option(
         "Limits", "best_effort", "strict: refuse where a layer is missing"
     )
     workers: int = option("Limits", 1, "samples that run side by side", "[1, 64]")

@@ -144,7 +144,7 @@ def test_a_bad_job_is_refused_before_any_runs(sandbox, job):
 
 
 def test_a_bad_setting_is_refused():
-    with pytest.raises(ConfigError, match="'strict' or 'best_effort'"):
+    with pytest.raises(ConfigError, match="one of 'best_effort', 'strict', 'hardened'"):
         Sandbox(SandboxSettings(isolation="none"))  # type: ignore[arg-type]
 
 

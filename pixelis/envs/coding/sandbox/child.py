@@ -37,6 +37,8 @@ class Confinement:
     filter: Filter | None = None
     undumpable: bool = False
     parent_death: bool = False
+    clear_capabilities: bool = False
+    own_pids: bool = False
 
 
 def become_candidate(confinement: Confinement, limits: dict[str, Any], descriptors: list[int]) -> None:
@@ -80,6 +82,8 @@ def separate(confinement: Confinement) -> None:
 
 def confine(confinement: Confinement, limits: dict[str, Any]) -> None:
     """Enter every layer; the order matters, since each takes away what the ones before needed."""
+    if confinement.clear_capabilities:
+        linux.clear_capabilities()
     _set_limits(limits)
     if confinement.undumpable:
         linux.prctl(linux.PR_SET_DUMPABLE, 0)

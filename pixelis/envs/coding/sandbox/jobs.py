@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Isolation = Literal["strict", "best_effort"]
+Isolation = Literal["best_effort", "strict", "hardened"]
 Status = Literal[
     "finished",
     "syntax_error",
@@ -123,7 +123,9 @@ class SandboxSettings:
 
     Args:
         isolation: ``strict`` refuses to run where a layer of the platform's full set is missing;
-            ``best_effort`` runs with what there is and says so once in the log.
+            ``best_effort`` runs with what there is and says so once in the log; ``hardened`` wants all that
+            ``strict`` does, and namespaces, a root folder with nothing but libraries in it, and a PID
+            namespace for each candidate.
         limits: For jobs that bring none.
         allow_threads: Whether candidates may start threads.
     """

@@ -45,6 +45,11 @@ def drop_capabilities() -> None:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:  # past the last one, or not allowed to: then there is nothing to gain by exec either
             break
+    clear_capabilities()
+
+
+def clear_capabilities() -> None:
+    """Give up every capability this process has; without new privileges none comes back."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     syscall(_CAPSET[MACHINE], ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
 

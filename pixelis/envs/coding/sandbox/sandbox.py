@@ -21,19 +21,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError
 
 from . import codec
 from .claims import read_claims, to_result
-from .jobs import Job, JobResult, Limits, SandboxSettings
-from .layers import ORDER, PATIENCE
+from .jobs import Isolation, Job, JobResult, Limits, SandboxSettings
+from .layers import HARDENING, ORDER, PATIENCE
 
 _LOG = logging.getLogger(__name__)
 _JOB_CAPS = codec.Caps(depth=190, size=64 << 20, items=4_000_000)
 _START_SECONDS = 60.0
 _SILENCE_SECONDS = 15.0  # of a server that should give a sign of life every second
+_SCRATCH_FILES = 4  # of the largest size that the scratch folder may hold
 _SOON = 10  # milliseconds
 _FLOOD = 256  # times the printed text that is kept
 _STARVED = 0.25  # share of the wall time spent waiting for a processor, from which on the run is repeated
@@ -70,10 +71,9 @@ class Sandbox:
 
     def __init__(self, settings: SandboxSettings | None = None) -> None:
         self.settings = settings or SandboxSettings()
-        if self.settings.isolation not in ("strict", "best_effort"):
-            raise ConfigError(
-                f"expected isolation 'strict' or 'best_effort', got {self.settings.isolation!r}"
-            )
+        if self.settings.isolation not in get_args(Isolation):
+            wanted = ", ".join(map(repr, get_args(Isolation)))
+            raise ConfigError(f"expected isolation to be one of {wanted}, got {self.settings.isolation!r}")
         if not hasattr(os, "fork"):
             raise SandboxUnavailableError(
                 f"expected Linux or macOS to run candidates' code, got {sys.platform}; use WSL or a container"
@@ -147,12 +147,15 @@ class Sandbox:
         self._refuse_less()
 
     def _refuse_less(self) -> None:
-        lacking = {name: self.missing.get(name, "not here") for name in ORDER if name not in self.layers}
+        isolation = self.settings.isolation
+        wanted = (*ORDER, *HARDENING) if isolation == "hardened" else ORDER
+        lacking = {name: self.missing.get(name, "not here") for name in wanted if name not in self.layers}
         words = "; ".join(f"{name} ({why})" for name, why in lacking.items())
-        if lacking and self.settings.isolation == "strict":
+        if lacking and isolation != "best_effort":
+            less = "'best_effort' for code you trust that far" if isolation == "strict" else "'strict'"
             raise SandboxUnavailableError(
-                f"expected every layer with isolation='strict', this machine lacks {words}; "
-                "use isolation='best_effort' for code you trust that far"
+                f"expected every layer with isolation={isolation!r}, this machine lacks {words}; "
+                f"use isolation={less}"
             )
         if self.restarts == 0 and not _Server.is_logged:
             _Server.is_logged = True
@@ -187,7 +190,14 @@ class _Server:
         self._close = weakref.finalize(self, _end, self.process, self._control, self._scratch, self._owner)
         self._buffer = b""
         try:
-            self._send({"scratch": self._scratch, "allow_threads": settings.allow_threads})
+            self._send(
+                {
+                    "scratch": self._scratch,
+                    "scratch_bytes": _SCRATCH_FILES * settings.limits.file_bytes,
+                    "allow_threads": settings.allow_threads,
+                    "harden": settings.isolation == "hardened",
+                }
+            )
             hello = self._receive(_START_SECONDS)
         except (ServerDiedError, OSError) as error:
             self._close()
@@ -217,7 +227,7 @@ class _Server:
                 "cpu": limits.cpu_seconds,
                 "memory": limits.memory_bytes,
                 "file": limits.file_bytes,
-                "scratch": 4 * limits.file_bytes,
+                "scratch": _SCRATCH_FILES * limits.file_bytes,
                 "threads": limits.threads,
                 "result": limits.result_bytes,
             }

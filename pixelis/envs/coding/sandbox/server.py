@@ -24,7 +24,8 @@ from typing import Any
 from . import linux, scratch
 from .child import RESULT, Confinement, become_candidate, limit_server, rehearse
 from .layers import PATIENCE
-from .probe import detect
+from .namespaces import fork_alone
+from .probe import detect, harden
 
 TICK = 0.05  # seconds between two looks at a running candidate
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
@@ -47,7 +48,9 @@ def serve(control: socket.socket) -> None:
     for name in _WARM.split():
         importlib.import_module(name)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] - a text stream
-    confinement, layers, missing = detect(settings["scratch"], settings["allow_threads"])
+    outside = os.open(os.path.dirname(settings["scratch"]), os.O_RDONLY | os.O_CLOEXEC)
+    hardening = harden(settings["scratch"], settings["scratch_bytes"]) if settings["harden"] else {}
+    confinement, layers, missing = detect(settings["scratch"], settings["allow_threads"], hardening)
     wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if linux.IS_LINUX else os.pipe()
     os.set_blocking(alarm, False)
     os.set_blocking(wake, False)
@@ -61,10 +64,12 @@ def serve(control: socket.socket) -> None:
     _forget_modules()
     gc.collect()
     gc.freeze()
-    while (limits := channel.receive()) is not None:
-        if "wall" in limits:  # else a request to end a candidate that had just ended
-            channel.send(_Run(confinement, limits, channel, wake).finish())
-    _remove_scratch(confinement.scratch)
+    try:
+        while (limits := channel.receive()) is not None:
+            if "wall" in limits:  # else a request to end a candidate that had just ended
+                channel.send(_Run(confinement, limits, channel, wake, outside).finish())
+    finally:  # the client may be gone in the middle of a message, too
+        _remove_scratch(confinement.scratch, outside)
 
 
 def _forget_modules() -> None:
@@ -73,11 +78,11 @@ def _forget_modules() -> None:
         _KEPT.append(sys.modules.pop(name))
 
 
-def _remove_scratch(folder: str) -> None:
-    """Take away what a killed caller cannot."""
+def _remove_scratch(folder: str, outside: int) -> None:
+    """Take away what a killed caller cannot; the folder's own name may not be in this process's root."""
     with contextlib.suppress(OSError):
         scratch.empty(folder)
-        os.rmdir(folder)
+        os.rmdir(os.path.basename(folder), dir_fd=outside)
 
 
 class _Channel:
@@ -107,8 +112,9 @@ class _Run:
     """One candidate, from fork to the last trace of it."""
 
     def __init__(
-        self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int
+        self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int, outside: int
     ) -> None:
+        self._outside = outside
         self._confinement, self._limits, self._channel, self._wake = confinement, limits, channel, wake
         if confinement.filter is None and os.getuid() != 0:
             limits["processes"] = _own_processes() + _EXTRA_PROCESSES
@@ -117,7 +123,7 @@ class _Run:
         self._reaped: tuple[int, int, resource.struct_rusage] | None = None
         descriptors, channel.descriptors = channel.descriptors, []
         self._started = time.monotonic()
-        self._pid = os.fork()
+        self._pid = fork_alone() if confinement.own_pids else os.fork()
         if self._pid == 0:
             become_candidate(confinement, limits, descriptors)
         for descriptor in descriptors:
@@ -196,7 +202,7 @@ class _Run:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
-        _remove_scratch(self._confinement.scratch)
+        _remove_scratch(self._confinement.scratch, self._outside)
         os._exit(0)
 
 
