@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pixelis.envs.coding import selftest
-from pixelis.envs.coding.attack_programs import Program
+from pixelis.envs.coding.attack_programs import Kind, Program
 from pixelis.envs.coding.sandbox import Job, Limits, Sandbox
 
-KINDS = {"honest": "honest", "cheats": "cheat", "escapes": "escape", "bombs": "bomb"}
+KINDS: dict[str, Kind] = {"honest": "honest", "cheats": "cheat", "escapes": "escape", "bombs": "bomb"}
 GENEROUS = Limits(wall_seconds=20, cpu_seconds=10)
 SHORT = Limits(wall_seconds=0.8, cpu_seconds=0.3, memory_bytes=256 << 20)
 
