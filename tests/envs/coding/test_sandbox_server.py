@@ -318,3 +318,9 @@ except SandboxUnavailableError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("expected Linux or macOS to run candidates' code"), done.stderr
+
+
+def test_where_memory_runs_out_a_candidate_goes_first():
+    with Sandbox() as sandbox:
+        own = int(Path("/proc/self/oom_score_adj").read_text())
+        assert int(Path(f"/proc/{sandbox._server.process.pid}/oom_score_adj").read_text()) == max(own, 500)

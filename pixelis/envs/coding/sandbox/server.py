@@ -123,6 +123,7 @@ class _Run:
         self._reaped: tuple[int, int, resource.struct_rusage] | None = None
         descriptors, channel.descriptors = channel.descriptors, []
         self._started = time.monotonic()
+        self._next_beat = self._started + HEARTBEAT
         self._pid = fork_alone() if confinement.own_pids else os.fork()
         if self._pid == 0:
             become_candidate(confinement, limits, descriptors)
@@ -139,7 +140,7 @@ class _Run:
                 kill(self._pid, signal.SIGKILL)
         _, status, usage = self._reaped or os.wait4(self._pid, 0)
         _sweep()
-        scratch.empty(self._confinement.scratch)
+        scratch.empty(self._confinement.scratch, self._beat)
         code = os.waitstatus_to_exitcode(status)
         return {
             "ended": ended,
@@ -156,7 +157,6 @@ class _Run:
         poll.register(self._wake, select.POLLIN)
         poll.register(self._channel.control, select.POLLIN)
         deadline = self._started + self._limits["wall"]
-        beat = self._started + HEARTBEAT
         while True:
             now = time.monotonic()
             if now >= deadline:
@@ -176,9 +176,13 @@ class _Run:
                 return "asked"
             if passed := self._passed_limit():
                 return passed
-            if time.monotonic() >= beat:
-                beat += HEARTBEAT
-                self._channel.send({"alive": True})
+            self._beat()
+
+    def _beat(self) -> None:
+        """Give a sign of life, once a second."""
+        if time.monotonic() >= self._next_beat:
+            self._next_beat += HEARTBEAT
+            self._channel.send({"alive": True})
 
     def _has_exited(self) -> bool:
         """Look without reaping where that is possible: until then nobody else gets the group's number."""
@@ -263,6 +267,8 @@ def bootstrap(descriptor: int) -> None:
     os.dup2(nowhere, descriptor)
     while nowhere <= RESULT:  # a child puts its own descriptors there, and must not hit another
         nowhere = os.dup(nowhere)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("500")  # where memory runs out, a candidate goes before the caller
     with contextlib.suppress(OSError):  # not everywhere: then the probe says that it is missing
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
