@@ -64,11 +64,11 @@ except SandboxUnavailableError as error:
 with Sandbox(SandboxSettings(isolation="strict")) as sandbox:
     print(sandbox.run([Job("def f(): return 7", "f", (Call(),))])[0].outcomes[0].value)
 """
-    inside = ["unshare", "--user", "--map-root-user", sys.executable, "-c", code]
-    done = subprocess.run(inside, cwd=ROOT, capture_output=True, text=True, check=False)
     if REFUSAL:  # then this machine is such a place itself
         assert "namespaces" in REFUSAL
         return
+    inside = ["unshare", "--user", "--map-root-user", sys.executable, "-c", code]
+    done = subprocess.run(inside, cwd=ROOT, capture_output=True, text=True, check=False)
     first, last = done.stdout.splitlines()
     assert "namespaces (OSError: [Errno" in first and "private_root (needs the layer before)" in first
     assert last == "7"

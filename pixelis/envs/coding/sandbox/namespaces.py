@@ -34,6 +34,7 @@ def enter_namespaces() -> None:
     """Leave the host's network, IPC, mounts, names and users behind, keeping user and group numbers."""
     user, group = os.getuid(), os.getgid()
     _call("unshare", _NEW_USER | _NEW_MOUNTS | _NEW_OTHERS)
+    linux.prctl(linux.PR_SET_DUMPABLE, 1)  # the files below belong to root while it is not
     for name, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{user} {user} 1"),
@@ -41,6 +42,7 @@ def enter_namespaces() -> None:
     ):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
+    linux.prctl(linux.PR_SET_DUMPABLE, 0)
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
 
 
@@ -53,7 +55,7 @@ def enter_root(scratch: str, size: int) -> None:
     """
     root = scratch  # hidden below the new root from now on
     _mount("tmpfs", root, "tmpfs", _MS_NOSUID | _MS_NODEV, "size=1m,mode=755")
-    for path in dict.fromkeys([*sys.path, *_SHOWN, *_DEVICES]):
+    for path in dict.fromkeys([*_SHOWN, *_DEVICES, *sys.path]):  # a folder before what lies in it
         if os.path.exists(path):
             _show(path, root)
     os.makedirs(root + scratch)
