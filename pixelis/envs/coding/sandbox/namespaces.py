@@ -43,6 +43,7 @@ def enter_namespaces() -> None:
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    _call("sethostname", b"sandbox", 7)
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
 
 
