@@ -13,7 +13,7 @@ from pixelis.envs.registration import ENVIRONMENTS
 
 
 def subject(env_id, seeds):
-    reader = {} if env_id == "Pixelis/TweetReply-v0" else {"reader": "truth"}
+    reader = {} if env_id in ("Pixelis/TweetReply-v0", "Pixelis/CodeProblem-v0") else {"reader": "truth"}
     return Subject(partial(make_env, env_id, **reader), seeds)
 
 

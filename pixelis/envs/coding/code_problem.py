@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction, parse_action
 from pixelis.envs.coding.attempt import TOOLS, Attempt
@@ -16,6 +16,7 @@ from pixelis.envs.coding.extraction import extract_code
 from pixelis.envs.coding.problems import FAMILIES
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
+from pixelis.envs.coding.sandbox.jobs import Isolation
 from pixelis.envs.coding.sandbox_lease import SandboxLease
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task, TaskSource
@@ -319,6 +320,8 @@ def _settings(given: SandboxSettings | Mapping[str, Any] | None) -> SandboxSetti
     for name in values:
         if name not in known:
             raise ConfigError(f"sandbox has no setting {name!r:.60}.{suggest(str(name), known)}")
+    if values.get("isolation", "strict") not in get_args(Isolation):
+        raise ConfigError(f"sandbox: isolation must be one of {get_args(Isolation)}, got {given!r:.80}")
     for name, value in limits.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ConfigError(f"sandbox: {name} must be a number above 0, got {value!r:.60}")

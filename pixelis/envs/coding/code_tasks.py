@@ -11,7 +11,7 @@ import numpy as np
 
 from pixelis.envs.coding.problems import FAMILIES, HiddenTests, Problem, draw_problem, family_of
 from pixelis.envs.coding.problems.problem_file import ProblemFile
-from pixelis.envs.coding.verification import tests_of
+from pixelis.envs.coding.verification import judging_tests
 from pixelis.envs.tasks import Task
 from pixelis.errors import ConfigError, DatasetError, PixelisError, TaskError, suggest
 
@@ -150,7 +150,7 @@ def problem_of(task: Task) -> tuple[Problem, int, HiddenTests]:
         raise TaskError(f"{task.id}: data['seed'] must be an integer from 0 to 2**53, got {seed!r:.60}")
     problem = Problem.from_json(task.data["problem"])
     try:
-        return problem, seed, tests_of(problem, seed)
+        return problem, seed, judging_tests(problem, seed)
     except PixelisError as error:
         raise TaskError(f"{task.id} cannot be played: {error}") from None
     except Exception as error:  # a family's own functions, on a rule that somebody wrote by hand

@@ -8,8 +8,9 @@ The rule, in this order:
    a line holds no code.
 
 A fence ends at a line of the same sign, at least as long, indented by at most three characters more than it
-began (CommonMark 0.31, section 4.5), so fences in a docstring do not end it. Nothing is parsed or executed: a
-text may be anything, and takes time in proportion to its length.
+began (CommonMark 0.31, section 4.5), so fences in a docstring do not end it. Beyond CommonMark, a fence may
+begin behind words (``Code: ```python``) and touch a tag (``</think>``, ``<tool_call>``). Nothing is parsed or
+executed: a text may be anything, and takes time in proportion to its length.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ import textwrap
 from collections.abc import Iterator
 
 _FENCE = re.compile(r"([ \t]*+(?:>[ \t]?)?)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)\Z")
+_LATE_FENCE = re.compile(r"[^`]*+(`{3,}+)[ \t]*+\w*[ \t]*\Z")
+_TAG = r"<[|/]?\w{1,30}[|]?>"
+_FENCE_AND_TAG = re.compile(rf"(?:(?<=>)(?=`{{3}}|~{{3}})|(?:(?<=```)|(?<=~~~))(?={_TAG}))")
 _DEFINITION = re.compile(r"(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+")
 _STARTS = re.compile(
     r"from[ \t]+[\w.]+[ \t]+import\b|import[ \t]+\w++[ \t]*+(?:[.,]|as\b|$)"
@@ -37,6 +41,7 @@ def extract_code(text: str, entry: str = "") -> str | None:
         entry: name of the function asked for; empty where unknown.
     """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = _FENCE_AND_TAG.sub("\n", text)
     blocks = [_unindented(block) for block in _blocks(text)]
     if not blocks:
         return _unfenced(text, entry)
@@ -66,6 +71,8 @@ def _blocks(text: str) -> Iterator[str]:
         if inside is None:
             if match:
                 inside, indent, fence = [], match[1], match[2]
+            elif late := _LATE_FENCE.match(line):
+                inside, indent, fence = [], "", late[1]
         elif match and _ends(match, fence, indent):
             yield "\n".join(inside)
             inside = None

@@ -14,6 +14,7 @@ from pixelis.envs.coding.comparison import Comparison, compare
 from pixelis.envs.coding.extraction import defines
 from pixelis.envs.coding.problems import HiddenTests, Problem, TestCase, hidden_tests
 from pixelis.envs.coding.sandbox import Call, Job, JobResult, Limits, Outcome, Sandbox
+from pixelis.envs.coding.script_replay import replay_script
 from pixelis.errors import ScriptNeededError
 
 REPEATED = 4
@@ -101,6 +102,7 @@ def verify(
     sandbox: Sandbox,
     seed: int,
     limits: Limits | None = None,
+    replay_scripts: bool = False,
 ) -> list[Verification]:
     """Return a verdict on each candidate, in their order; all get the same tests, each a process of its own.
 
@@ -110,23 +112,29 @@ def verify(
         sandbox: where they run.
         seed: the hidden tests of a family's problem are drawn from it; no candidate may know it.
         limits: of one candidate, over all calls; None for those of the sandbox's settings.
+        replay_scripts: judge problems whose tests are a script (``needs_script``), too, see `script_replay`:
+            two runs for each call that the script makes, and a share of 1 or 0.
 
     Raises:
-        ScriptNeededError: the problem's tests are a script that could not be read as test cases.
+        ScriptNeededError: such a problem without ``replay_scripts``, or a script that cannot be run at all.
         TaskError: a problem without tests.
         SandboxJobError: a test's arguments do not travel.
         SandboxUnavailableError: a server that died could not be started again.
     """
-    return verify_by(problem, tests_of(problem, seed), candidates, sandbox=sandbox, seed=seed, limits=limits)
+    if problem.needs_script and replay_scripts:
+        return [_by_script(problem, candidate, sandbox, limits) for candidate in candidates]
+    return verify_by(
+        problem, judging_tests(problem, seed), candidates, sandbox=sandbox, seed=seed, limits=limits
+    )
 
 
-def tests_of(problem: Problem, seed: int) -> HiddenTests:
+def judging_tests(problem: Problem, seed: int) -> HiddenTests:
     """Return a problem's hidden tests; raises as `verify` does."""
     if problem.needs_script:
         raise ScriptNeededError(
-            f"{problem.id}: expected tests that are calls and values, got a script that does more; it would "
-            "have to run beside the candidate's code, which could then forge its verdict, so it is not run: "
-            "leave the row out, or write its tests as args and expected values"
+            f"{problem.id}: expected tests that are calls and values, got a script that does more, which is "
+            "not run; leave the row out, write its tests as args and expected values, or call verify with "
+            "replay_scripts=True"
         )
     return hidden_tests(problem, seed)
 
@@ -186,6 +194,13 @@ def whole_program(problem: Problem, candidate: str) -> tuple[str, int]:
 
 
 # ---------------------------------------------------------------------- verdict
+
+
+def _by_script(problem: Problem, candidate: str, sandbox: Sandbox, limits: Limits | None) -> Verification:
+    code, offset = whole_program(problem, candidate)
+    passed, words, result = replay_script(problem, code, sandbox=sandbox, limits=limits)
+    words = explain(problem, result, offset) or words
+    return Verification(passed, float(passed), float(passed), words, (), result, offset)
 
 
 def _asking_order(count: int, seed: int) -> list[int]:
