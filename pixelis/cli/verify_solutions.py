@@ -43,6 +43,7 @@ class VerifySettings:
     output: str | None = option("Output", None, "results file; SAMPLES_results.jsonl if not given")
     k: str = option("Output", "1,10,100", "numbers of draws for Pass@k, by commas")
     extract: bool = option("Samples", False, "samples are prose with code; take it out")
+    scripts: bool = option("Samples", True, "replay tests that are a script")
     seed: int = option("Samples", 0, "decides which inputs are asked twice", "[0, inf)")
     wall_seconds: float = option("Limits", 10.0, "time for one sample", "(0, inf)")
     cpu_seconds: float = option("Limits", 5.0, "processor time for one sample", "(0, inf)")
@@ -87,7 +88,7 @@ def _verify(words: Sequence[str]) -> int:
 
     limits = limits_of(settings.wall_seconds, settings.cpu_seconds, settings.memory_mb)
     confined = SandboxSettings(isolation=settings.isolation, limits=limits)
-    evaluation = Evaluation(settings.seed, confined, settings.extract, settings.workers)
+    evaluation = Evaluation(settings.seed, confined, settings.extract, settings.scripts, settings.workers)
     problems = load_problems(places[0])
     tasks = Tasks(problems)
     samples = SampleFile(places[1], tasks)
@@ -170,9 +171,7 @@ def _report(console: Console, tally: Tally, draws: Sequence[int], problems: int,
     if left:
         console.print(f"{left} of {problems} problems have no judged sample and are in no number above")
     if tally.unread:
-        console.print(
-            f"{tally.unread} samples not judged: their problems' tests are scripts, which are not run"
-        )
+        console.print(f"{tally.unread} samples not judged: their problems' tests are scripts, not replayed")
     if tally.invalid:
         console.print(f"{tally.invalid} samples not judged: the sandbox failed on them; run these again")
     console.print(f"results in {output}", soft_wrap=True)

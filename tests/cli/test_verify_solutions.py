@@ -106,12 +106,15 @@ def test_extraction_and_scripts(tmp_path, capsys):
     problems = write(tmp_path / "problems.jsonl", [BIGGER, SCRIPTED])
     prose = f"Here it is:\n```python\n{MAXIMUM}```\nIt uses max."
     samples = write(tmp_path / "samples.jsonl", [sample(7, prose), sample("T/script", RIGHT)])
-    assert main([problems, samples, "--extract", "--k", "1"]) == 0
+    assert main([problems, samples, "--extract", "--k", "1", "--no-scripts"]) == 0
     told = capsys.readouterr().out
     assert "pass@1  1.0000" in told and "1 samples not judged: their problems' tests are scripts" in told
     rows = judged(tmp_path / "samples_results.jsonl")
     assert [row["passed"] for row in rows] == [True, None]
     assert rows[1]["status"] == "needs_script"
+    replayed = write(tmp_path / "scripted.jsonl", [sample("T/script", RIGHT), sample("T/script", WRONG)])
+    assert main([problems, replayed, "--k", "1"]) == 0
+    assert [row["passed"] for row in judged(tmp_path / "scripted_results.jsonl")] == [True, False]
 
 
 def test_a_killed_run_goes_on_and_ends_in_the_same_file(tmp_path, problems, capsys):

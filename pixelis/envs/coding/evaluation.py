@@ -15,7 +15,8 @@ from typing import Any
 from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.sample_file import Sample, SampleFile, Tasks
 from pixelis.envs.coding.sandbox import Limits, Sandbox, SandboxSettings
-from pixelis.envs.coding.verification import verify
+from pixelis.envs.coding.verification import Verification, verify
+from pixelis.errors import ScriptNeededError
 from pixelis.rewards.diversity.sampling import pass_at_k
 
 BATCH = 16  # samples of one problem in a row that are verified together
@@ -30,12 +31,14 @@ class Evaluation:
         seed: decides which inputs are asked twice, and the tests of a family's problems.
         settings: how candidates are confined, and their limits.
         extract: take the code out of each sample's text; otherwise all of it is code.
+        scripts: judge problems whose tests are a script, too, by replaying it apart from the candidate.
         workers: sandboxes at work side by side.
     """
 
     seed: int = 0
     settings: SandboxSettings = field(default_factory=SandboxSettings)
     extract: bool = False
+    scripts: bool = True
     workers: int = 1
 
 
@@ -48,7 +51,7 @@ class Tally:
         passed: those that passed, by the problem's name.
         statuses: results by how the run ended.
         invalid: results on which the sandbox failed; they count nowhere else.
-        unread: results for problems whose tests are a script; they count nowhere else.
+        unread: results for problems whose tests are a script that was not replayed; they count nowhere else.
     """
 
     samples: Counter[str] = field(default_factory=Counter)
@@ -86,6 +89,7 @@ def identity(problems: Path, samples: Path, evaluation: Evaluation) -> dict[str,
         "samples": _sha256(samples),
         "seed": evaluation.seed,
         "extract": evaluation.extract,
+        "scripts": evaluation.scripts,
         "isolation": evaluation.settings.isolation,
         "limits": limits,
     }
@@ -155,15 +159,23 @@ def _in_order(
 def _judged(
     problem: Problem, samples: list[Sample], evaluation: Evaluation, sandbox: Sandbox
 ) -> list[dict[str, Any]]:
-    if problem.needs_script:
-        why = "its tests are a script, which would have to run beside the candidate's code"
-        return [_row(problem, sample, None, "needs_script", 0.0, why) for sample in samples]
     sources = [sample.source(problem, extract=evaluation.extract) for sample in samples]
-    found = verify(problem, sources, sandbox=sandbox, seed=evaluation.seed)
+
+    def verified(texts: list[str]) -> list[Verification]:
+        """Return verdicts on some of the sources."""
+        return verify(
+            problem, texts, sandbox=sandbox, seed=evaluation.seed, replay_scripts=evaluation.scripts
+        )
+
+    try:
+        found = verified(sources)
+    except ScriptNeededError:
+        why = "its tests are a script that cannot be run apart from the candidate, or was not to be"
+        return [_row(problem, sample, None, "needs_script", 0.0, why) for sample in samples]
     for at, verdict in enumerate(found):
         for _ in range(_ATTEMPTS - 1):
             if not verdict.valid:
-                (verdict,) = verify(problem, [sources[at]], sandbox=sandbox, seed=evaluation.seed)
+                (verdict,) = verified([sources[at]])
         found[at] = verdict
     return [
         _row(
