@@ -10,7 +10,7 @@ import numpy as np
 from pixelis.agents.behaviour import Row
 from pixelis.agents.levels.oracle import Oracle
 from pixelis.agents.levels.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
-from pixelis.agents.levels.scores import band_weight, beta_mean, smoothed_learnability
+from pixelis.agents.levels.scores import band_weight, beta_mean, proportional_weights, smoothed_learnability
 from pixelis.agents.levels.settings import LevelRunSettings
 from pixelis.agents.levels.space import Level, LevelSpace
 from pixelis.errors import StateError
@@ -28,8 +28,9 @@ class CellLearnability(LevelSampler):
     - success rate p = (1 + sum k) / (2 + sum G), see `beta_mean`;
     - learnability s = (1/6 + sum k (G - k) / (G (G - 1))) / (1 + groups), see `smoothed_learnability`.
 
-    A cell is drawn with probability s b(p) / sum, where b is 1 in the target band of success rates and falls
-    to 0 outside, see `band_weight`. What was never seen has p = 1/2 and s = 1/6, so it is tried.
+    A cell is drawn with probability (s b(p)) ** (1 / beta) / sum, where b is 1 in the target band of success
+    rates and falls to 0 outside, see `band_weight`, and beta is ``level_beta``: the proportional prioritisation
+    of level replay (arXiv 2010.03934, section 3.1). What was never seen has p = 1/2 and s = 1/6, so it is tried.
 
     Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
     longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
@@ -56,8 +57,8 @@ class CellLearnability(LevelSampler):
         low, high = self.settings.level_band_low, self.settings.level_band_high
         pairs = zip(self._sums["learnable"], self._sums["groups"], strict=True)
         scores = np.array([smoothed_learnability(total, groups) for total, groups in pairs])
-        weights = scores * np.array([band_weight(rate, low, high) for rate in self.rates()])
-        return weights / weights.sum()
+        suited = scores * np.array([band_weight(rate, low, high) for rate in self.rates()])
+        return proportional_weights(suited, self.settings.level_beta)
 
     def draw(self, ask: Ask) -> list[Draw]:
         """Return new levels: the rotation's cells first, then by learnability."""

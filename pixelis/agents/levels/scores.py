@@ -91,6 +91,16 @@ def rank_weights(scores: Sequence[tuple[float, float]], beta: float) -> np.ndarr
     return weights / weights.sum()
 
 
+def proportional_weights(scores: np.ndarray, beta: float) -> np.ndarray:
+    """Return probabilities s_i ** (1 / beta) / sum s ** (1 / beta), float64 [n], of scores above 0, float [n].
+
+    Beta is a temperature as in `rank_weights`. Source: arXiv 2010.03934, section 3.1, "proportional".
+    """
+    logs = np.log(scores) / beta
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
 def staleness_weights(ages: Sequence[float]) -> np.ndarray:
     """Return P_C: ages c_i / sum c, uniform where all are 0; float64 [n].
 

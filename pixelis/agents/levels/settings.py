@@ -10,7 +10,6 @@ from pixelis.agents.run_settings import RolloutRunSettings
 from pixelis.errors import ConfigError
 
 LEVELS = "Levels"
-_GROUPS_NEEDED = ("learnability", "plr", "accel", "sfl")
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,9 @@ class LevelRunSettings(RolloutRunSettings):
         LEVELS, 0.5, "plr, accel: share of them that must be there before replay", "(0, 1]"
     )
     level_replay: float = option(LEVELS, 0.8, "plr, accel: probability of replay, a group", "(0, 1]")
-    level_beta: float = option(LEVELS, 0.3, "plr, accel: temperature of the ranks", "(0, inf)")
+    level_beta: float = option(
+        LEVELS, 0.3, "learnability, plr, accel: temperature; near 0 the best alone", "(0, inf)"
+    )
     level_staleness: float = option(
         LEVELS, 0.3, "plr, accel: share of replay that goes by how long ago", "[0, 1]"
     )
@@ -68,11 +69,6 @@ def check_levels(config: LevelRunSettings) -> None:
         raise ConfigError(
             f"level_band_low must be at most level_band_high {config.level_band_high}, got "
             f"{config.level_band_low}"
-        )
-    if config.levels in _GROUPS_NEEDED and config.group_size < 2:
-        raise ConfigError(
-            f"group_size must be at least 2 with levels {config.levels!r}, got {config.group_size}: a level "
-            "is scored by how the members of its group differ"
         )
     if config.levels == "none" and config.level_dials:
         raise ConfigError(
