@@ -11,8 +11,8 @@ dials:
 
 That is a third of the nine cells each: easy (shown, 1-3), hard (shown, 4-6) and impossible. A longer level
 asks for all that a shorter one does, and for places with shifts of their own, so a level teaches little
-before those below it are mastered. A hidden letter is a trap of noise: guessed one time in eight for ever, so the
-groups of such levels often differ in reward, and nothing can be learnt from that.
+before those below it are mastered. A hidden letter is a trap of noise: guessed one time in eight for ever,
+so the groups of such levels often differ in reward, and nothing can be learnt from that.
 
 Rows of the splits differ: the sum of the letters' numbers is even for training and odd for testing.
 """
@@ -104,4 +104,4 @@ class _Oracle:
 
 
 if "Study/ShiftRow-v0" not in gym.registry:
-    gym.register("Study/ShiftRow-v0", entry_point=ShiftRowEnv)
+    gym.register("Study/ShiftRow-v0", entry_point="ued_env:ShiftRowEnv")

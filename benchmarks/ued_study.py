@@ -5,11 +5,11 @@ Usage: python benchmarks/ued_study.py [--seeds 0 1 2] [--steps 600] [--samplers 
        python benchmarks/ued_study.py --draw docs/results/ued.json   (the plot and the table alone)
 
 GRPO, through the trainer of ``scripts/train_agent.py``, on the nine cells of ``Study/ShiftRow-v0`` (see
-``ued_env.py``): a third easy, a third hard, a third impossible. All runs of a seed start from the same model
-(see ``ued_model.py``) and have the settings below; every sampler has its defaults. Every five steps 192
-held-out episodes are sampled, 32 of each length that can be solved; a run has reached 0.8 with the first of two
-such evaluations in a row of at least 0.8. Episodes count whether they are trained on or played for a score
-alone; the evaluation's are not counted.
+``ued_env.py``): a third easy, a third hard, a third impossible. All runs of a seed start from the same
+model (see ``ued_model.py``) and have the settings below; every sampler has its defaults. Every five steps
+192 held-out episodes are sampled, 32 of each length that can be solved; a run has reached 0.8 with the
+first of two such evaluations in a row of at least 0.8. Episodes count whether they are trained on or played
+for a score alone; the evaluation's are not counted.
 """
 
 from __future__ import annotations

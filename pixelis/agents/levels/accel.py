@@ -16,7 +16,6 @@ from pixelis.agents.levels.space import Cell, Level, LevelSpace
 from pixelis.errors import ConfigError
 
 
-@SAMPLERS.register("accel")
 class Accel(PrioritisedLevelReplay):
     """Adversarially compounding complexity by editing levels.
 
@@ -113,3 +112,6 @@ class Accel(PrioritisedLevelReplay):
         """Take over the buffer and the edited levels that wait."""
         super().restore(state)
         self._children = [self.level_of(values) for values in state["children"]]
+
+
+SAMPLERS.register("accel")(Accel)

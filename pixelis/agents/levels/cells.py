@@ -18,25 +18,26 @@ from pixelis.errors import StateError
 _COUNTS = ("successes", "members", "learnable", "groups")
 
 
-@SAMPLERS.register("learnability")
 class CellLearnability(LevelSampler):
     """Fresh seeds, in cells drawn by learnability; no level is kept.
 
-    A cell's groups share one estimate, as G members are few: with sums over its groups, multiplied by d
-    (``level_decay``) after every step,
+    A cell's groups share one estimate, as G members are few: with sums over its groups, which are multiplied
+    by d (``level_decay``) after every step, and scaled down to m groups (``level_memory``) where they are more,
 
     - success rate p = (1 + sum k) / (2 + sum G), see `beta_mean`;
     - learnability s = (1/6 + sum k (G - k) / (G (G - 1))) / (1 + groups), see `smoothed_learnability`.
 
-    A cell is drawn with probability (s b(p)) ** (1 / beta) / sum, where b is 1 in the target band of success
-    rates and falls to 0 outside, see `band_weight`, and beta is ``level_beta``: the proportional prioritisation
-    of level replay (arXiv 2010.03934, section 3.1). What was never seen has p = 1/2 and s = 1/6, so it is tried.
+    A cell is drawn with probability (s b(p)) ** (1 / beta) / sum, where b is 1 in the target band of
+    success rates and falls to 0 outside, see `band_weight`, and beta is ``level_beta``: the
+    proportional prioritisation of level replay (arXiv 2010.03934, section 3.1). What was never seen has
+    p = 1/2 and s = 1/6, so it is tried.
 
     Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
     longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
 
     Decay lets an estimate age with the policy it was made of (exponential forgetting, as in a discounted
-    bandit); the score is that of SFL (arXiv 2408.15099) taken over cells for levels.
+    bandit). The bound lets that of a cell that is played much follow the policy faster: it has data enough, and
+    would lag behind what it teaches. The score is that of SFL (arXiv 2408.15099) taken over cells for levels.
     """
 
     def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
@@ -83,6 +84,9 @@ class CellLearnability(LevelSampler):
             self._waited[place] = 0
             if outcome.score is not None:
                 self._add(place, outcome, outcome.score)
+        groups = np.maximum(self._sums["groups"], self.settings.level_memory)
+        for sums in self._sums.values():
+            sums *= self.settings.level_memory / groups
 
     def metrics(self) -> Row:
         """Return the share of draws whose cell has a success rate in the band, and their expected rate."""
@@ -123,3 +127,6 @@ class CellLearnability(LevelSampler):
             successes = float(np.clip(outcome.mean_return, 0.0, 1.0)) * outcome.members
         for name, value in zip(_COUNTS, (successes, outcome.members, score, 1.0), strict=True):
             self._sums[name][place] += value
+
+
+SAMPLERS.register("learnability")(CellLearnability)

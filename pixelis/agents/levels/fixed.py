@@ -8,7 +8,6 @@ from pixelis.agents.levels.sampler import SAMPLERS, Ask, Draw, LevelSampler
 from pixelis.agents.levels.space import Level
 
 
-@SAMPLERS.register("none")
 class OwnLevels(LevelSampler):
     """Fresh seeds; the dials stay where the environment and its reset options have them."""
 
@@ -19,7 +18,6 @@ class OwnLevels(LevelSampler):
         return [Draw(Level((), seed)) for seed in ask.seeds[: ask.count]]
 
 
-@SAMPLERS.register("uniform")
 class Uniform(LevelSampler):
     """Fresh levels; every cell that exists is equally likely."""
 
@@ -28,7 +26,6 @@ class Uniform(LevelSampler):
         return [Draw(Level(self.space.draw(ask.rng), seed)) for seed in ask.seeds[: ask.count]]
 
 
-@SAMPLERS.register("domain_random")
 class DomainRandom(LevelSampler):
     """Domain randomisation: fresh levels, every dial at random by itself (see `LevelSpace.draw_by_dial`).
 
@@ -38,3 +35,12 @@ class DomainRandom(LevelSampler):
     def draw(self, ask: Ask) -> list[Draw]:
         """Return new levels."""
         return [Draw(Level(self.space.draw_by_dial(ask.rng), seed)) for seed in ask.seeds[: ask.count]]
+
+
+SAMPLERS.register("none")(OwnLevels)
+
+
+SAMPLERS.register("uniform")(Uniform)
+
+
+SAMPLERS.register("domain_random")(DomainRandom)

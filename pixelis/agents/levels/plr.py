@@ -15,7 +15,6 @@ from pixelis.agents.levels.settings import LevelRunSettings
 from pixelis.agents.levels.space import Cell, Level, LevelSpace
 
 
-@SAMPLERS.register("plr")
 class PrioritisedLevelReplay(LevelSampler):
     """Replays levels by rank of score and by staleness; new ones come from all cells.
 
@@ -83,3 +82,6 @@ class PrioritisedLevelReplay(LevelSampler):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over the buffer."""
         self.buffer.restore(state, [self.level_of(row[0]) for row in state["entries"]])
+
+
+SAMPLERS.register("plr")(PrioritisedLevelReplay)

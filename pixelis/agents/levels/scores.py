@@ -92,7 +92,7 @@ def rank_weights(scores: Sequence[tuple[float, float]], beta: float) -> np.ndarr
 
 
 def proportional_weights(scores: np.ndarray, beta: float) -> np.ndarray:
-    """Return probabilities s_i ** (1 / beta) / sum s ** (1 / beta), float64 [n], of scores above 0, float [n].
+    """Return probabilities s_i ** (1 / beta) / sum s ** (1 / beta), float64 [n], of scores above 0.
 
     Beta is a temperature as in `rank_weights`. Source: arXiv 2010.03934, section 3.1, "proportional".
     """

@@ -32,6 +32,9 @@ class LevelRunSettings(RolloutRunSettings):
     level_decay: float = option(
         LEVELS, 0.95, "learnability: what is left of a cell's counts after a step", "[0, 1]"
     )
+    level_memory: int = option(
+        LEVELS, 16, "learnability: groups that a cell's estimate is made of, at most", "[1, inf)"
+    )
     level_rotation: float = option(
         LEVELS, 0.1, "learnability: share of groups for the cells not seen longest", "(0, 1]"
     )

@@ -14,7 +14,6 @@ from pixelis.agents.levels.settings import LevelRunSettings
 from pixelis.agents.levels.space import Level, LevelSpace
 
 
-@SAMPLERS.register("sfl")
 class SamplingForLearnability(LevelSampler):
     """Every ``level_every`` steps random levels are scored; the most learnable are trained on from then on.
 
@@ -78,3 +77,6 @@ def _priority(outcome: Outcome) -> tuple[float, float]:
     """Return learnability, and among equals the true regret (0 where no oracle played)."""
     regret = 0.0 if outcome.oracle_return is None else outcome.oracle_return - outcome.mean_return
     return outcome.score or 0.0, regret
+
+
+SAMPLERS.register("sfl")(SamplingForLearnability)

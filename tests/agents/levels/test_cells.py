@@ -36,6 +36,14 @@ def test_weights_by_hand(line, settings):
     np.testing.assert_allclose(sampler.rates(), [3 / 4, 2 / 4, 1 / 4, 1 / 2])
 
 
+def test_a_cell_that_is_played_much_remembers_the_last_groups_alone(line, settings):
+    sampler = CellLearnability(line, settings(level_decay=1.0, level_memory=2))
+    sampler.observe([group((0,), 4, 4)] * 6, RNG)  # 24 of 24 in six groups, scaled to 8 of 8 in two
+    assert sampler.rates()[0] == pytest.approx((1 + 8) / (2 + 8))
+    sampler.observe([group((0,), 0, 4)] * 2, RNG)  # 8 of 16 in four, scaled to 4 of 8
+    assert sampler.rates()[0] == pytest.approx((1 + 4) / (2 + 8))
+
+
 def test_what_is_solved_or_impossible_is_left_for_what_is_neither(line, settings, ask):
     sampler = CellLearnability(line, settings())
     for _ in range(20):
