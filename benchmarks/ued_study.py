@@ -1,7 +1,7 @@
 """Episodes until held-out success is 0.8, by how levels are chosen; writes JSON and a plot.
 
 Usage: python benchmarks/ued_study.py [--seeds 0 1 2] [--steps 600] [--samplers uniform plr ...]
-       [--json docs/results/ued.json] [--plot docs/results/ued.png]
+       [--jobs 3] [--json docs/results/ued.json] [--plot docs/results/ued.png]
        python benchmarks/ued_study.py --draw docs/results/ued.json   (the plot and the table alone)
 
 GRPO, through the trainer of ``scripts/train_agent.py``, on the nine cells of ``Study/ShiftRow-v0`` (see
@@ -21,6 +21,8 @@ import statistics
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import torch
 from ued_env import LONGEST
 from ued_model import build_start
 
@@ -103,21 +106,28 @@ def is_over(curve: Sequence[Sequence[float]]) -> bool:
     return reached(curve) is not None
 
 
-def study(samplers: Sequence[str], seeds: Sequence[int], steps: int) -> dict[str, list[Result]]:
-    """Train with every sampler and every seed; print a line for each run."""
-    results: dict[str, list[Result]] = {name: [] for name in samplers}
+def one_seed(seed: int, samplers: Sequence[str], steps: int) -> dict[str, Result]:
+    """Train with every sampler from the same start; print a line for each run."""
+    torch.set_num_threads(1)
+    results: dict[str, Result] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for seed in seeds:
-            model = build_start(Path(folder) / f"start{seed}", seed)
-            for name in samplers:
-                results[name].append(found := measure(model, name, seed, steps))
-                last = statistics.fmean(found["curve"][-1][1:])
-                print(
-                    f"seed {seed}  {name:14} reached {found['reached']}  last {last:.2f}  zero variance "
-                    f"{found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
-                    flush=True,
-                )
+        model = build_start(Path(folder), seed)
+        for name in samplers:
+            results[name] = found = measure(model, name, seed, steps)
+            last = statistics.fmean(found["curve"][-1][1:])
+            print(
+                f"seed {seed}  {name:14} reached {found['reached']}  last {last:.2f}  zero variance "
+                f"{found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
+                flush=True,
+            )
     return results
+
+
+def study(samplers: Sequence[str], seeds: Sequence[int], steps: int, jobs: int) -> dict[str, list[Result]]:
+    """Train with every sampler and every seed."""
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        found = list(pool.map(one_seed, seeds, [samplers] * len(seeds), [steps] * len(seeds)))
+    return {name: [results[name] for results in found] for name in samplers}
 
 
 def ratio(results: Mapping[str, Sequence[Result]], name: str) -> tuple[float, bool]:
@@ -181,6 +191,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--steps", type=int, default=600, help="most training steps of a run")
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), help="uniform among them")
+    parser.add_argument("--jobs", type=int, default=1, help="seeds at the same time")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--draw", type=Path, metavar="JSON", help="only show what this file holds")
@@ -188,7 +199,7 @@ def main() -> int:
     if options.draw is not None:
         results = json.loads(options.draw.read_text(encoding="utf-8"))["runs"]
     else:
-        results = study(options.samplers, options.seeds, options.steps)
+        results = study(options.samplers, options.seeds, options.steps, options.jobs)
     if options.json is not None:
         content = {"seeds": options.seeds, "steps": options.steps, "settings": SETTINGS, "runs": results}
         options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -21,8 +21,9 @@ _COUNTS = ("successes", "members", "learnable", "groups")
 class CellLearnability(LevelSampler):
     """Fresh seeds, in cells drawn by learnability; no level is kept.
 
-    A cell's groups share one estimate, as G members are few: with sums over its groups, which are multiplied
-    by d (``level_decay``) after every step, and scaled down to m groups (``level_memory``) where they are more,
+    A cell's groups share one estimate, as G members are few: with sums over its groups, which are
+    multiplied by d (``level_decay``) after every step, and scaled down to m groups (``level_memory``)
+    where they are more,
 
     - success rate p = (1 + sum k) / (2 + sum G), see `beta_mean`;
     - learnability s = (1/6 + sum k (G - k) / (G (G - 1))) / (1 + groups), see `smoothed_learnability`.
@@ -35,9 +36,10 @@ class CellLearnability(LevelSampler):
     Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
     longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
 
-    Decay lets an estimate age with the policy it was made of (exponential forgetting, as in a discounted
-    bandit). The bound lets that of a cell that is played much follow the policy faster: it has data enough, and
-    would lag behind what it teaches. The score is that of SFL (arXiv 2408.15099) taken over cells for levels.
+    Decay lets an estimate age with the policy it was made of (exponential forgetting, as in a
+    discounted bandit). The bound lets that of a cell that is played much follow the policy faster: it
+    has data enough, and would lag behind what it teaches. The score is that of SFL (arXiv 2408.15099)
+    taken over cells for levels.
     """
 
     def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
