@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import torch
 import yaml
+from rich.table import Table
 
 from pixelis.agents.episode import Episode
 from pixelis.agents.evaluate import Evaluation, play, summarise
@@ -171,6 +172,10 @@ class Run(ABC, Generic[C, T]):
 
     def notes(self) -> list[str]:
         """Return what else the log should say when training begins."""
+        return []
+
+    def tables(self) -> list[Table]:
+        """Return what a command shows when the run is over, besides evaluations; none by default."""
         return []
 
     @property

@@ -183,6 +183,8 @@ def _summarise(run: Run[Any, Any], console: Console) -> None:
     rows = [row for phase in ("before", "after", "baselines") for row in run.evaluations.get(phase, [])]
     if rows:
         console.print(evaluation_table(oracle_gaps(rows), title=f"{run.task_env.id}, held-out tasks"))
+    for table in run.tables():
+        console.print(table)
     trainer = run.trainer
     console.print(f"{trainer.finished_steps} steps in {trainer.elapsed_seconds / 60:.1f} minutes of training")
     console.print(f"everything is in {run.folder.path}", soft_wrap=True)

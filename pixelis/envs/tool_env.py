@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
@@ -220,6 +220,22 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         What must fail may reach it: the contract's floors are counted from here.
         """
         return 0.0
+
+    @property
+    def level_dials(self) -> Mapping[str, Sequence[Any]]:
+        """The reset options by which levels are chosen: name → its values, easiest first.
+
+        Numbers are values that can be turned by one; text (a family) has no order. See ``docs/levels.md``.
+        """
+        return {"difficulty": self.source.difficulties}
+
+    def level_exists(self, level: Mapping[str, Any]) -> bool:
+        """Return whether there are tasks where the dials stand so (name → value); everywhere by default."""
+        return True
+
+    def level_options(self, level: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reset options for dials that stand so; by default the names and values themselves."""
+        return dict(level)
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the scripted policies this environment ships, by name, each as ``(env) -> policy``.

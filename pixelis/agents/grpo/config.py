@@ -7,25 +7,27 @@ from typing import Any, Literal
 
 from pixelis.agents.grpo.algorithm_checks import check_algorithm, check_comparison
 from pixelis.agents.grpo.loss_checks import check_loss_options
+from pixelis.agents.levels.settings import LEVELS, LevelRunSettings, check_levels
 from pixelis.agents.options import option
-from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, RolloutRunSettings
+from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
 from pixelis.agents.settings import digest_of
 
 REWARDS, BATCH, LOSS, PPO = "Rewards", "Batch", "Loss", "PPO"
 
 
 @dataclass(frozen=True)
-class TrainConfig(RolloutRunSettings):
+class TrainConfig(LevelRunSettings):
     """Everything that decides a GRPO training run.
 
     Each field is explained by its own row, which ``--help`` shows; units are in the text, bounds are checked.
-    The rows that other kinds of run have too are in `pixelis.agents.run_settings`.
+    The rows that other kinds of run have too are in `pixelis.agents.run_settings`, those of the levels in
+    `pixelis.agents.levels.settings`.
 
     Raises:
         ConfigError: a value has the wrong type, lies outside its bounds, or does not go with another.
     """
 
-    headings = (TASK, MODEL, ROLLOUT, REWARDS, BATCH, UPDATE, LOSS, PPO, EVALUATION, RUN)
+    headings = (TASK, MODEL, ROLLOUT, LEVELS, REWARDS, BATCH, UPDATE, LOSS, PPO, EVALUATION, RUN)
 
     quantization: Literal["none", "8bit", "4bit"] = option(
         MODEL, "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only"
@@ -161,6 +163,7 @@ class TrainConfig(RolloutRunSettings):
         check_loss_options(self)
         check_algorithm(self)
         check_comparison(self)
+        check_levels(self)
 
     @property
     def digest(self) -> str:

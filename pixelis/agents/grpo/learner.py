@@ -6,6 +6,7 @@ A trainer plays, writes and resumes whatever the algorithm; what differs is behi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -115,9 +116,16 @@ class GrpoLearner:
             scale=config.advantage_scale,
             max_completion_length=self._longest,
             settings=self._settings,
-            left_out=played.left_out,
+            left_out=played.left_out | played.scored_only,
             penalties=penalties,
         )
+        if scored := len(played.scored_only):  # in the matrix they are rows without scores
+            fresh = replace(
+                fresh,
+                groups=fresh.groups - scored,
+                dropped=fresh.dropped - scored,
+                left_out=fresh.left_out - scored,
+            )
         if not config.replay_ratio:
             return fresh
         self.replay.forget(step)

@@ -19,11 +19,19 @@ class Played:
         groups: how many groups were played.
         left_out: groups without signal that have no place in the step, as many as were played beyond its
             places: those a later group took the place of, and later ones that brought no signal either.
+        scored_only: groups that were played for their level's score and are not trained on, see
+            `pixelis.agents.levels`.
     """
 
     episodes: list[Episode]
     groups: int
     left_out: frozenset[int] = frozenset()
+    scored_only: frozenset[int] = frozenset()
+
+    @property
+    def is_training(self) -> bool:
+        """Whether there are groups to train on."""
+        return len(self.scored_only) < self.groups
 
 
 PlayRound = Callable[[int, int, int], list[Episode]]

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.table import Table
+
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
 from pixelis.agents.grpo.term_rewards import build_rewards
 from pixelis.agents.grpo.trainer import Trainer, update_settings, watch_settings
+from pixelis.agents.levels.selection import LevelSelection
 from pixelis.agents.policy import Policy
 from pixelis.agents.run import Run, load_policy
 from pixelis.agents.task_env import TaskEnv
@@ -33,6 +36,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         Watch(watch_settings(config))
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
         batch_settings(config, env)
+        LevelSelection(config, env)
         return env
 
     @classmethod
@@ -48,6 +52,11 @@ class TrainingRun(Run[TrainConfig, Trainer]):
     def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """Return the mean of each score that nothing is paid by."""
         return self.trainer.watch.means(episodes)
+
+    def tables(self) -> list[Table]:
+        """Return what was played, by kind of level."""
+        table = self.trainer.levels.table()
+        return [] if table is None else [table]
 
     def notes(self) -> list[str]:
         """Say which off-policy correction there is, and why."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-_TASKS, _SAMPLING, _REPLAY = 1, 2, 3
+_TASKS, _SAMPLING, _REPLAY, _LEVELS = 1, 2, 3, 4
 
 
 def task_seeds(run_seed: int, step: int, groups: int, round: int = 0) -> list[int]:
@@ -25,6 +25,11 @@ def sampling_seed(run_seed: int, step: int, round: int = 0) -> int:
 def replay_generator(run_seed: int, step: int) -> np.random.Generator:
     """Return the generator that draws a step's stored episodes."""
     return np.random.default_rng(_sequence(run_seed, step, _REPLAY, 0))
+
+
+def level_generator(run_seed: int, step: int, round: int = 0) -> np.random.Generator:
+    """Return the generator by which a round's levels are chosen."""
+    return np.random.default_rng(_sequence(run_seed, step, _LEVELS, round))
 
 
 def _sequence(run_seed: int, step: int, purpose: int, round: int) -> np.random.SeedSequence:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pixelis.agents.answers import diversity_metrics
 from pixelis.agents.episode import Episode
@@ -20,9 +22,11 @@ from pixelis.agents.grpo.micro_batch import told_memory
 from pixelis.agents.grpo.no_signal import NoSignal
 from pixelis.agents.grpo.refill import Played, play_step
 from pixelis.agents.grpo.samples import sample_rows
-from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
+from pixelis.agents.grpo.seeds import sampling_seed
 from pixelis.agents.grpo.term_rewards import TermRewards
 from pixelis.agents.grpo.update import UpdateSettings
+from pixelis.agents.levels.sampler import Draw
+from pixelis.agents.levels.selection import LevelSelection
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.policy import Policy
 from pixelis.agents.ppo.learner import PpoLearner
@@ -62,6 +66,7 @@ class Trainer(Stepper[TrainConfig]):
         self.env = env
         self._success, self._no_signal = MovingMeans(), NoSignal()
         self.rewards, self.watch = TermRewards(config.rewards), Watch(watch_settings(config))
+        self.levels = LevelSelection(config, env)
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -93,9 +98,11 @@ class Trainer(Stepper[TrainConfig]):
         """Play, score and update."""
         played = self._play(number)
         batch = self._learner.batch(played, number)
-        self._no_signal.note(batch, played.episodes)
+        if played.is_training:
+            self._no_signal.note(batch, played.episodes)
         row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
         row |= diversity_metrics(played.episodes, self.config.diversity)
+        row |= self.levels.note(number, played.episodes)
         row |= self._learner.update(batch, played, number)
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
@@ -114,6 +121,7 @@ class Trainer(Stepper[TrainConfig]):
     def close(self) -> None:
         """Close the envs."""
         self._collector.close()
+        self.levels.close()
 
     # ------------------------------------------------------------------ checkpoints
 
@@ -155,33 +163,49 @@ class Trainer(Stepper[TrainConfig]):
         """Write what the algorithm keeps."""
         self._learner.write(folder)
         self.rewards.write(folder)
+        self.levels.write(folder)
 
     def read_more(self, folder: Path) -> None:
         """Take over what `write_more` wrote."""
         self._learner.restore(folder)
         self.rewards.restore(folder)
+        self.levels.restore(folder)
 
     # ------------------------------------------------------------------ phases
 
     def _play(self, number: int) -> Played:
         """Play the step's groups, and others for those without signal if the settings allow it."""
         self._stats = RolloutStats()
-        return play_step(
-            lambda round, first, groups: self._play_round(number, round, first, groups),
-            self._learner.flat_groups,
-            groups=self.config.groups,
-            group_size=self.config.group_size,
-            extra=self.config.refill_episodes,
-        )
+        draws = self.levels.begin(number)
 
-    def _play_round(self, number: int, round: int, first: int, groups: int) -> list[Episode]:
-        seeds = task_seeds(self.config.seed, number, groups, round)
-        requests = [
-            EpisodeRequest(seed, first + group, member, self.env.options("train"))
-            for group, seed in enumerate(seeds)
-            for member in range(self.config.group_size)
-        ]
-        rng_seed = sampling_seed(self.config.seed, number, round)
+        def play(round: int, first: int, groups: int) -> list[Episode]:
+            chosen = self.levels.more(number, round, groups) if round else draws
+            return self._play_draws(chosen, first, sampling_seed(self.config.seed, number, round))
+
+        def flat(episodes: Sequence[Episode], groups: int) -> np.ndarray:
+            found = self._learner.flat_groups(episodes, groups)
+            found[list(self.levels.scored_only)] = False  # nothing takes their place
+            return found
+
+        sizes = {"groups": len(draws), "group_size": self.config.group_size}
+        played = play_step(play, flat, **sizes, extra=self.config.refill_episodes)
+        return replace(played, scored_only=self.levels.scored_only)
+
+    def _play_draws(self, draws: Sequence[Draw], first: int, rng_seed: int) -> list[Episode]:
+        """Play a group on each level, numbered from ``first``, at most ``groups`` of them at once."""
+        episodes: list[Episode] = []
+        for start in range(0, len(draws), self.config.groups):
+            requests = [
+                EpisodeRequest(
+                    draw.level.seed, first + start + place, member, self.levels.options(draw.level)
+                )
+                for place, draw in enumerate(draws[start : start + self.config.groups])
+                for member in range(self.config.group_size)
+            ]
+            episodes += self._collect(requests, rng_seed)
+        return episodes
+
+    def _collect(self, requests: Sequence[EpisodeRequest], rng_seed: int) -> list[Episode]:
         advice = "start again with fewer --groups or --max-new-tokens"
         with told_memory(f"sampling {len(requests)} episodes at once", advice):
             episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)

@@ -75,7 +75,9 @@ class PpoLearner:
         pairs = [
             (episode, float(more))
             for episode, more in zip(played.episodes, extra, strict=True)
-            if np.isfinite(rewards[episode.group, episode.member]) and episode.completion_length > 0
+            if np.isfinite(rewards[episode.group, episode.member])
+            and episode.completion_length > 0
+            and episode.group not in played.scored_only
         ]
         kept = [pair for pair in pairs if not (self._settings.mask_truncated and pair[0].truncated)]
         kept.sort(key=lambda pair: len(pair[0]))
@@ -85,7 +87,7 @@ class PpoLearner:
             episodes,
             self._advantages(episodes, [more for _, more in kept]),
             StepCounts(tokens, len(episodes), self._longest) if kept else None,
-            groups=played.groups,
+            groups=played.groups - len(played.scored_only),
             dropped=0,
             masked=len(pairs) - len(kept),
             tokens=tokens,

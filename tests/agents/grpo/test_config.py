@@ -18,6 +18,7 @@ from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.ratio import RATIOS
 from pixelis.agents.grpo.surrogate import SURROGATES
 from pixelis.agents.grpo.trainer import update_settings
+from pixelis.agents.levels.selection import SAMPLERS
 from pixelis.agents.options import choices_of, option_of
 from pixelis.errors import ConfigError
 
@@ -51,6 +52,7 @@ REGISTRIES = {
     "aggregation": AGGREGATIONS,
     "kl": KL_ESTIMATORS,
     "correction": CORRECTIONS,
+    "levels": SAMPLERS,
 }
 
 

@@ -1,0 +1,134 @@
+"""The sampler ``learnability``: cells are drawn by what their groups have shown to be learnable now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pixelis.agents.behaviour import Row
+from pixelis.agents.levels.oracle import Oracle
+from pixelis.agents.levels.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
+from pixelis.agents.levels.scores import band_weight, beta_mean, proportional_weights, smoothed_learnability
+from pixelis.agents.levels.settings import LevelRunSettings
+from pixelis.agents.levels.space import Level, LevelSpace
+from pixelis.errors import StateError
+
+_COUNTS = ("successes", "members", "learnable", "groups")
+
+
+class CellLearnability(LevelSampler):
+    """Fresh seeds, in cells drawn by learnability; no level is kept.
+
+    A cell's groups share one estimate, as G members are few: with sums over its groups, which are
+    multiplied by d (``level_decay``) after every step, and scaled down to m groups (``level_memory``)
+    where they are more,
+
+    - success rate p = (1 + sum k) / (2 + sum G), see `beta_mean`;
+    - learnability s = (1/6 + sum k (G - k) / (G (G - 1))) / (1 + groups), see `smoothed_learnability`.
+
+    A cell is drawn with probability (s b(p)) ** (1 / beta) / sum, where b is 1 in the target band of
+    success rates and falls to 0 outside, see `band_weight`, and beta is ``level_beta``: the
+    proportional prioritisation of level replay (arXiv 2010.03934, section 3.1). What was never seen has
+    p = 1/2 and s = 1/6, so it is tried.
+
+    Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
+    longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
+
+    Decay lets an estimate age with the policy it was made of (exponential forgetting, as in a
+    discounted bandit). The bound lets that of a cell that is played much follow the policy faster: it
+    has data enough, and would lag behind what it teaches. The score is that of SFL (arXiv 2408.15099)
+    taken over cells for levels.
+    """
+
+    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
+        super().__init__(space, settings, oracle)
+        self.cells = space.cells
+        self._places = {cell: place for place, cell in enumerate(self.cells)}
+        self._sums = {name: np.zeros(len(self.cells)) for name in _COUNTS}
+        self._waited = np.zeros(len(self.cells), np.int64)  # steps since a cell was drawn
+        self._owed = 0.0  # groups of the rotation that are due, a fraction of one included
+
+    def rates(self) -> np.ndarray:
+        """Return the estimated success rate of each of ``cells``, float64."""
+        pairs = zip(self._sums["successes"], self._sums["members"], strict=True)
+        return np.array([beta_mean(successes, members) for successes, members in pairs])
+
+    def weights(self) -> np.ndarray:
+        """Return the probability of each of ``cells`` where it is not the rotation's turn, float64."""
+        low, high = self.settings.level_band_low, self.settings.level_band_high
+        pairs = zip(self._sums["learnable"], self._sums["groups"], strict=True)
+        scores = np.array([smoothed_learnability(total, groups) for total, groups in pairs])
+        suited = scores * np.array([band_weight(rate, low, high) for rate in self.rates()])
+        return proportional_weights(suited, self.settings.level_beta)
+
+    def draw(self, ask: Ask) -> list[Draw]:
+        """Return new levels: the rotation's cells first, then by learnability."""
+        turns = 0 if ask.refill else min(ask.count, len(self.cells), int(self._due(ask.count)))
+        order = ask.rng.permutation(len(self.cells))  # those that have waited equally long, in any order
+        longest = order[np.argsort(-self._waited[order], kind="stable")]
+        rest = ask.rng.choice(len(self.cells), size=ask.count - turns, p=self.weights())
+        places = [*longest[:turns].tolist(), *rest.tolist()]
+        return [
+            Draw(Level(self.cells[place], seed))
+            for place, seed in zip(places, ask.seeds[: ask.count], strict=True)
+        ]
+
+    def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
+        """Let what is known fade by one step, then add the groups of this one."""
+        self._owed = self._due(self.settings.groups) % 1.0
+        self._waited += 1
+        for sums in self._sums.values():
+            sums *= self.settings.level_decay
+        for outcome in outcomes:
+            place = self._places[outcome.draw.level.cell]
+            self._waited[place] = 0
+            if outcome.score is not None:
+                self._add(place, outcome, outcome.score)
+        groups = np.maximum(self._sums["groups"], self.settings.level_memory)
+        for sums in self._sums.values():
+            sums *= self.settings.level_memory / groups
+
+    def metrics(self) -> Row:
+        """Return the share of draws whose cell has a success rate in the band, and their expected rate."""
+        weights, rates = self.weights(), self.rates()
+        inside = (rates >= self.settings.level_band_low) & (rates <= self.settings.level_band_high)
+        return {"in_band": float(weights[inside].sum()), "expected_success": float(weights @ rates)}
+
+    def state(self) -> dict[str, Any]:
+        """Return the cells' sums."""
+        rows = np.stack([*self._sums.values(), self._waited.astype(float)], axis=1).tolist()
+        return {
+            "cells": [[list(cell), row] for cell, row in zip(self.cells, rows, strict=True)],
+            "owed": self._owed,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over the cells' sums."""
+        saved = {tuple(cell): row for cell, row in state["cells"]}
+        if set(saved) != set(self._places):
+            raise StateError(
+                "the saved cells are not those of this environment and these level_dials; "
+                "resume with the same"
+            )
+        for cell, place in self._places.items():
+            *sums, waited = saved[cell]
+            for name, value in zip(_COUNTS, sums, strict=True):
+                self._sums[name][place] = float(value)
+            self._waited[place] = int(waited)
+        self._owed = float(state["owed"])
+
+    def _due(self, groups: int) -> float:
+        """Return how many groups the rotation is owed in this step."""
+        return self._owed + self.settings.level_rotation * groups
+
+    def _add(self, place: int, outcome: Outcome, score: float) -> None:
+        successes = outcome.successes
+        if successes is None:  # where the environment does not say, the share of the return stands for it
+            successes = float(np.clip(outcome.mean_return, 0.0, 1.0)) * outcome.members
+        for name, value in zip(_COUNTS, (successes, outcome.members, score, 1.0), strict=True):
+            self._sums[name][place] += value
+
+
+SAMPLERS.register("learnability")(CellLearnability)

@@ -1,0 +1,164 @@
+"""Edited levels, and sampling for learnability."""
+
+from __future__ import annotations
+
+import json
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.levels.accel import Accel
+from pixelis.agents.levels.oracle import Oracle
+from pixelis.agents.levels.sfl import SamplingForLearnability
+from pixelis.agents.levels.space import Level, LevelSpace, level_space
+from pixelis.errors import ConfigError
+
+RNG = np.random.default_rng(0)
+
+
+def make():
+    return gym.make("dial_env:Toy/Dial-v0", disable_env_checker=True)
+
+
+@pytest.fixture
+def dials():
+    """The space of the toy, in which difficulty 2 and 3 cannot be solved, and its oracle."""
+    env = make()
+    space = level_space(env, {})
+    env.close()
+    oracle = Oracle(make, space, {})
+    yield space, oracle
+    oracle.close()
+
+
+def test_the_oracle_tells_what_can_be_solved(dials):
+    space, oracle = dials
+    results = [oracle.play(Level(cell, 5)) for cell in space.cells]
+    solvable = [space.values(cell)["difficulty"] < 2 for cell in space.cells]
+    assert [result.solved for result in results] == solvable
+    assert [result.value for result in results] == [float(each) for each in solvable]
+
+
+def test_an_oracle_whose_environment_fails_says_nothing():
+    class Broken(gym.Env):
+        observation_space = gym.spaces.Dict({})
+
+        def reset(self, *, seed=None, options=None):
+            raise RuntimeError("no browser")
+
+        def policies(self):
+            return {"oracle": lambda env: None}
+
+    assert Oracle(Broken, LevelSpace({}), {}).play(Level((), 0)) is None
+
+
+def test_an_edit_turns_one_dial_by_one_and_keeps_the_seed(dials, settings):
+    space, oracle = dials
+    sampler = Accel(space, settings(), oracle)
+    assert sampler.edit(Level((0, 0), 9), RNG) == Level((0, 1), 9)
+    assert sampler.edit(Level((1, 1), 9), RNG) == Level((1, 0), 9)  # kind short ends at difficulty 1
+
+
+def test_an_edit_that_the_oracle_cannot_solve_is_dropped(dials, settings, outcome):
+    space, oracle = dials
+    sampler = Accel(space, settings(), oracle)
+    assert sampler.edit(Level((0, 3), 9), RNG) is None  # to difficulty 2
+    edits = {sampler.edit(Level((0, 1), seed), RNG) for seed in range(20)}
+    assert None in edits and {edit.cell for edit in edits - {None}} == {(0, 0)}
+    sampler.observe([outcome((0, 3), 5, 2, origin="replay")], RNG)
+    assert (sampler.metrics()["edits"], sampler.metrics()["edits_dropped"]) == (1, 1)
+
+
+@given(st.integers(0, 3), st.integers(0, 2**31 - 1))
+def test_edits_stay_in_range(difficulty, seed):
+    space = LevelSpace({"difficulty": range(4)})
+
+    class Solves:
+        def play(self, level):
+            return type("Result", (), {"solved": True})
+
+    child = Accel(space, TrainConfig(), Solves()).edit(
+        Level((difficulty,), seed), np.random.default_rng(seed)
+    )
+    assert space.contains(child.cell) and abs(child.cell[0] - difficulty) == 1 and child.seed == seed
+
+
+def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outcome, ask):
+    space, oracle = dials
+    sampler = Accel(space, settings(level_buffer=4, level_edits=1, level_replay=1.0), oracle)
+    first = sampler.draw(ask(4))
+    assert {space.values(d.level.cell)["difficulty"] for d in first} == {0}  # begins at the easy end
+    assert not any(draw.trained for draw in first)
+    sampler.observe([outcome((0, 0), n, 2) for n in range(4)], RNG)
+    sampler.observe([outcome((0, 0), 0, 1, origin="replay"), outcome((0, 0), 1, 2, origin="replay")], RNG)
+    draws = sampler.draw(ask(4))
+    assert (draws[0].origin, draws[0].trained, draws[0].level) == ("edit", False, Level((0, 1), 1))
+    assert [draw.origin for draw in draws[1:]] == ["replay"] * 3
+    other = Accel(space, settings(level_buffer=4, level_edits=1, level_replay=1.0), oracle)
+    other.restore(json.loads(json.dumps(sampler.state())))
+    assert other.draw(ask(4, 3)) == sampler.draw(ask(4, 3)) and other.state() == sampler.state()
+    assert all(draw.trained for draw in sampler.draw(ask(4, refill=True)))
+
+
+def test_solved_and_impossible_levels_are_no_parents(dials, settings, outcome, ask):
+    sampler = Accel(*dials[:1], settings(level_buffer=4), dials[1])
+    sampler.observe([outcome((0, 0), n, 4 * (n % 2), origin="replay") for n in range(4)], RNG)
+    assert not sampler.state()["children"]
+
+
+def test_accel_says_what_it_cannot_do_without(line, settings, dials):
+    with pytest.raises(ConfigError, match=r"needs the environment's oracle .* ships none"):
+        Accel(line, settings())
+    for space in (LevelSpace({}), LevelSpace({"family": ("a", "b")}), LevelSpace({"d": (1,)})):
+        with pytest.raises(ConfigError, match="turns a dial of numbers by one, and none of the dials"):
+            Accel(space, settings(), dials[1])
+
+
+SFL = {"level_candidates": 6, "level_keep": 2, "level_every": 3, "level_fresh": 0.0}
+
+
+def test_candidates_come_every_few_steps_and_are_not_trained_on(line, settings, ask):
+    sampler = SamplingForLearnability(line, settings(**SFL))
+    assert sampler.most_extra == 6
+    for step in range(7):
+        draws = sampler.draw(ask(4, step, extra=6))
+        candidates = [draw for draw in draws if draw.origin == "candidate"]
+        assert len(candidates) == (6 if step % 3 == 0 else 0)
+        assert [draw.trained for draw in draws] == [True] * 4 + [False] * len(candidates)
+        assert len({draw.level.seed for draw in draws}) == len(draws)
+        sampler.observe([], RNG)
+
+
+def test_the_most_learnable_candidates_are_kept(line, settings, outcome, ask):
+    sampler = SamplingForLearnability(line, settings(**SFL))
+    successes = [0, 1, 2, 3, 4, 1]  # learnabilities 0, 3/12, 4/12, 3/12, 0, 3/12
+    regrets = [1, 0.25, 0.5, 1.0, 0, 0.5]
+    played = [
+        outcome((1,), seed, k, origin="candidate", oracle=regret + k / 4)
+        for seed, (k, regret) in enumerate(zip(successes, regrets, strict=True))
+    ]
+    sampler.observe([outcome(seed=99), *played], RNG)
+    assert [level.seed for level in sampler.kept] == [2, 3]  # of three with 3/12 that of the highest regret
+    draws = sampler.draw(ask(4, 1))
+    assert {draw.level.seed for draw in draws} == {2, 3} and all(draw.trained for draw in draws)
+    other = SamplingForLearnability(line, settings(**SFL))
+    other.restore(json.loads(json.dumps(sampler.state())))
+    assert other.state() == sampler.state() and other.draw(ask(4, 7)) == sampler.draw(ask(4, 7))
+
+
+def test_nothing_learnable_means_fresh_levels(line, settings, outcome, ask):
+    sampler = SamplingForLearnability(line, settings(**SFL))
+    sampler.observe([outcome((1,), n, 0, origin="candidate") for n in range(6)], RNG)
+    assert sampler.kept == [] and [draw.origin for draw in sampler.draw(ask(4))] == ["fresh"] * 4
+
+
+def test_the_share_of_fresh_levels(line, settings, outcome, ask):
+    sampler = SamplingForLearnability(line, settings(**{**SFL, "level_fresh": 0.25}))
+    sampler.observe([outcome((1,), n, 2, origin="candidate") for n in range(6)], RNG)
+    origins = [draw.origin for step in range(300) for draw in sampler.draw(ask(4, step))]
+    assert 0.2 < origins.count("fresh") / len(origins) < 0.3
+    assert "fresh" not in [draw.origin for draw in sampler.draw(ask(4, refill=True))]

@@ -1,0 +1,120 @@
+"""The sampler ``learnability``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.levels.cells import CellLearnability
+from pixelis.agents.levels.sampler import Ask, Draw, Outcome
+from pixelis.agents.levels.space import Level, LevelSpace
+from pixelis.errors import StateError
+
+RNG = np.random.default_rng(0)
+
+
+def group(cell, successes, members):
+    returns = (1.0,) * successes + (0.0,) * (members - successes)
+    return Outcome(Draw(Level(cell, 0)), returns, returns, successes)
+
+
+def test_weights_by_hand(line, settings):
+    sampler = CellLearnability(line, settings(level_decay=0.5, level_beta=0.5))
+    np.testing.assert_allclose(sampler.weights(), 1 / 4)  # nothing is known
+    sampler.observe([group((0,), 4, 4), group((1,), 2, 4), group((2,), 0, 4)], RNG)
+    np.testing.assert_allclose(sampler.rates(), [5 / 6, 3 / 6, 1 / 6, 1 / 2])
+    # learnabilities 0, 2*2/12 = 1/3, 0, and 1/6 for what was never seen; the prior counts as one group
+    scores = np.array([1 / 6 / 2, (1 / 6 + 1 / 3) / 2, 1 / 6 / 2, 1 / 6])
+    band = np.array([(1 / 6) / 0.5, 1, (1 / 6) / 0.3, 1])
+    np.testing.assert_allclose(sampler.weights(), (scores * band) ** 2 / ((scores * band) ** 2).sum())
+    sampler.observe([], RNG)  # all sums are halved
+    np.testing.assert_allclose(sampler.rates(), [3 / 4, 2 / 4, 1 / 4, 1 / 2])
+
+
+def test_a_cell_that_is_played_much_remembers_the_last_groups_alone(line, settings):
+    sampler = CellLearnability(line, settings(level_decay=1.0, level_memory=2))
+    sampler.observe([group((0,), 4, 4)] * 6, RNG)  # 24 of 24 in six groups, scaled to 8 of 8 in two
+    assert sampler.rates()[0] == pytest.approx((1 + 8) / (2 + 8))
+    sampler.observe([group((0,), 0, 4)] * 2, RNG)  # 8 of 16 in four, scaled to 4 of 8
+    assert sampler.rates()[0] == pytest.approx((1 + 4) / (2 + 8))
+
+
+def test_what_is_solved_or_impossible_is_left_for_what_is_neither(line, settings, ask):
+    sampler = CellLearnability(line, settings())
+    for _ in range(20):
+        sampler.observe([group((n,), k, 4) for n, k in enumerate((4, 2, 0, 0))], RNG)
+    assert sampler.weights()[1] > 0.9
+    metrics = sampler.metrics()
+    assert metrics["in_band"] > 0.9 and 0.3 <= metrics["expected_success"] <= 0.6
+
+
+@pytest.mark.parametrize("rates", [(0.9, 0.4, 0.05, 0.0), (0.95, 0.8, 0.45, 0.2), (0.6, 0.35, 0.1, 0.0)])
+def test_the_mean_success_of_what_is_played_comes_into_the_band(line, rates, settings, ask):
+    sampler, rng = CellLearnability(line, settings(groups=8, group_size=8)), np.random.default_rng(1)
+    shares = []
+    for step in range(150):
+        draws = sampler.draw(ask(8, step))
+        counts = [int(rng.binomial(8, rates[draw.level.cell[0]])) for draw in draws]
+        pairs = zip(draws, counts, strict=True)
+        sampler.observe([group(draw.level.cell, k, 8) for draw, k in pairs], rng)
+        shares.append(sum(counts) / 64)
+    assert 0.3 <= np.mean(shares[50:]) <= 0.5
+
+
+def test_a_group_without_scores_changes_nothing_but_the_wait(line, settings):
+    sampler = CellLearnability(line, settings())
+    sampler.observe([Outcome(Draw(Level((1,), 0)), (), (), None)], RNG)
+    np.testing.assert_allclose(sampler.weights(), 1 / 4)
+    assert [row[1][4] for row in sampler.state()["cells"]] == [1, 0, 1, 1]
+
+
+def test_where_no_success_is_told_the_return_stands_for_it(line, settings):
+    sampler = CellLearnability(line, settings(level_decay=1.0, level_beta=1.0))
+    sampler.observe([Outcome(Draw(Level((0,), 0)), (0.0, 1.0), (0.0, 1.0))], RNG)
+    assert sampler.rates()[0] == pytest.approx((1 + 1) / (2 + 2))
+    assert sampler.weights()[0] == pytest.approx(((1 / 6 + 1 / 4) / 2) / ((1 / 6 + 1 / 4) / 2 + 3 / 6))
+
+
+@given(st.integers(1, 30), st.integers(1, 8), st.floats(0.05, 1.0), st.randoms(use_true_random=False))
+def test_no_cell_starves(cells, groups, rotation, chance):
+    space = LevelSpace({"d": range(cells)})
+    sampler = CellLearnability(space, TrainConfig(groups=groups, level_rotation=rotation))
+    last, bound = dict.fromkeys(space.cells, 0), int(np.ceil(cells / (rotation * groups))) + 2
+    for step in range(1, 2 * bound + 2):
+        draws = sampler.draw(Ask(groups, range(groups), np.random.default_rng(step)))
+        outcomes = [group(draw.level.cell, chance.choice((0, 1, 2)), 2) for draw in draws]
+        sampler.observe(outcomes, RNG)
+        last |= {draw.level.cell: step for draw in draws}
+        assert step - min(last.values()) <= bound
+        assert sampler.weights().sum() == pytest.approx(1.0)
+
+
+def test_new_levels_have_the_seeds_that_were_given(line, settings, ask):
+    draws = CellLearnability(line, settings()).draw(ask(4, step=3))
+    assert [draw.level.seed for draw in draws] == [3000, 3001, 3002, 3003]
+    assert all(draw.trained and draw.origin == "fresh" for draw in draws)
+
+
+def test_drawing_changes_nothing(line, settings, ask):
+    sampler = CellLearnability(line, settings())
+    assert sampler.draw(ask(4, 1)) == sampler.draw(ask(4, 1)) != sampler.draw(ask(4, 2))
+
+
+def test_state_comes_back_bit_for_bit(families, settings, ask):
+    one, two = CellLearnability(families, settings()), CellLearnability(families, settings())
+    for step in range(5):
+        draws = one.draw(ask(4, step))
+        one.observe([group(d.level.cell, step % 4, 3) for d in draws], RNG)
+    two.restore(json.loads(json.dumps(one.state())))
+    assert two.state() == one.state() and (two.weights() == one.weights()).all()
+    assert two.draw(ask(4, 9)) == one.draw(ask(4, 9))
+
+
+def test_cells_of_another_environment_are_refused(line, families, settings):
+    with pytest.raises(StateError, match="not those of this environment"):
+        CellLearnability(line, settings()).restore(CellLearnability(families, settings()).state())

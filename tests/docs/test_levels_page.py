@@ -1,0 +1,57 @@
+"""The page on levels: its samplers, settings and examples are those that there are."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import fields
+
+import gymnasium as gym
+import numpy as np
+from doc_pages import Page
+
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.levels.sampler import Ask
+from pixelis.agents.levels.selection import SAMPLERS
+from pixelis.agents.levels.space import Level, LevelSpace, level_space
+from pixelis.cli.train import read_settings
+
+PAGE = Page("levels.md")
+
+
+def test_the_table_names_every_sampler():
+    named = re.findall(r"^\| `(\w+)` \|", PAGE.text, re.MULTILINE)
+    ours = {name for name, kind in SAMPLERS.items() if kind.__module__.startswith("pixelis.")}
+    assert set(named) == ours
+
+
+def test_every_setting_that_is_named_exists():
+    known = {item.name for item in fields(TrainConfig)}
+    named = set(re.findall(r"`(level_\w+?)(?:: \w+)?`", PAGE.text)) - {"level_exists", "level_options"}
+    assert named and named <= known
+
+
+def test_the_commands_are_understood():
+    (words,) = PAGE.commands()
+    config, _ = read_settings(words[2:])
+    assert config.levels == "learnability"
+    narrowed = re.search(r"`(--level-dials\S+) '(.+)'`", PAGE.text)
+    config, _ = read_settings(["--levels", "plr", *narrowed.groups()])
+    assert config.level_dials == {"difficulty": [0, 1, 2]}
+
+
+def test_the_environment_says_what_the_page_says():
+    names = {"gym": gym}
+    exec(PAGE.blocks("python")[0], names)  # the page's own code
+    space = level_space(names["MyEnv"](), {})
+    assert len(space.cells) == 4 and space.options((0, 2)) == {"task_kind": "shop", "difficulty": 3}
+
+
+def test_the_sampler_of_the_page(tmp_path, monkeypatch):
+    (tmp_path / "my_levels.py").write_text(PAGE.blocks("python")[1], encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    kind = SAMPLERS.find("my_levels:hardest")
+    sampler = kind(LevelSpace({"difficulty": range(3)}), TrainConfig(levels="my_levels:hardest"))
+    draws = sampler.draw(Ask(2, [5, 6], np.random.default_rng(0)))
+    assert [draw.level for draw in draws] == [Level((2,), 5), Level((2,), 6)]
