@@ -1,12 +1,12 @@
 """The environment of ``benchmarks/ued_study.py``: easy, hard and impossible levels; registered on import.
 
-``Study/ShiftRow-v0`` shows a row of eight letters a-h. What is asked for is the row with its first letter
-moved one place on in the alphabet, the second two places, and so on (h is followed by a). The episode is one
-turn; it succeeds (reward 1, else 0) if what is said begins with the first ``length`` letters of that. Two
-dials:
+``Study/ShiftRow-v0`` shows a row of eight letters a-h and then a mark for each place: ``?`` where a letter
+is asked for, ``.`` where none is. To be said is the row with its first letter moved one place on in the
+alphabet, the second two places, and so on (h is followed by a), as far as it is asked for and no further.
+The episode is one turn; it succeeds (reward 1, else 0) if just that is said. Two dials:
 
-- ``family``: ``shown``; or ``hidden``, with question marks in the row's place: what is asked for cannot be
-  derived from what is seen, so the best policy succeeds with probability 8 ** -length.
+- ``family``: ``shown``; or ``hidden``, with dots in the row's place: what is asked for cannot be derived from
+  what is seen, so the best policy succeeds with probability 8 ** -length.
 - ``length``: 1 to 6 where the row is shown, 1 to 3 where it is hidden.
 
 That is a third of the nine cells each: easy (shown, 1-3), hard (shown, 4-6) and impossible. A longer level
@@ -30,8 +30,13 @@ from pixelis.errors import DifficultyError
 
 LETTERS = "abcdefgh"
 ROW = 8
-HIDDEN = "?"
+ASKED, HIDDEN = "?", "."
 LONGEST = {"shown": 6, "hidden": 3}
+
+
+def marks(length: int) -> str:
+    """Return the marks of a level that asks for so many letters."""
+    return ASKED * length + HIDDEN * (max(LONGEST.values()) - length)
 
 
 def shifted(row: str) -> str:
@@ -88,11 +93,11 @@ class ShiftRowEnv(gym.Env[dict[str, Any], str]):
         row = "".join(LETTERS[number] for number in numbers)
         self._asked_for = shifted(row)[: asked["length"]]
         shown = row if asked["family"] == "shown" else HIDDEN * ROW
-        return {"text": shown}, {"task": {"family": asked["family"]}}
+        return {"text": shown + marks(asked["length"])}, {"task": {"family": asked["family"]}}
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """End the episode."""
-        success = action.startswith(self._asked_for)
+        success = action == self._asked_for
         info = {"task": {"family": self._cell["family"]}, "success": success}
         return {"text": ""}, float(success), True, False, info
 
@@ -100,7 +105,8 @@ class ShiftRowEnv(gym.Env[dict[str, Any], str]):
 class _Oracle:
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return the shifted row, if there is one."""
-        return shifted(observation["text"])
+        text = observation["text"]
+        return shifted(text[:ROW])[: text.count(ASKED)]
 
 
 if "Study/ShiftRow-v0" not in gym.registry:

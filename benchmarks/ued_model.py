@@ -2,7 +2,7 @@
 
 A random transformer would need most of a study to find out which letter to look at. So all weights are
 trained first, without reinforcement, on demonstrations of ``Study/ShiftRow-v0`` in which the letter of place
-i is right with probability 0.75 ** i and any letter otherwise. The longer the level, the worse the start.
+i is right with probability 0.8 ** i and any letter otherwise. The longer the level, the worse the start.
 """
 
 from __future__ import annotations
@@ -12,31 +12,35 @@ from pathlib import Path
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from ued_env import HIDDEN, LETTERS, LONGEST, ROW
+from ued_env import ASKED, HIDDEN, LETTERS, LONGEST, ROW
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "agents" / "grpo"))
 
 from letter_model import build_letter_model  # pyright: ignore[reportMissingImports]
 
 SAID = LONGEST["shown"]
-RIGHT = 0.75
+RIGHT = 0.8
 
 
 def build_start(folder: Path, seed: int, steps: int = 1500, batch: int = 128, lr: float = 3e-3) -> Path:
     """Write the model of a seed into a folder; 30 CPU seconds."""
-    build_letter_model(folder, seed, letters=LETTERS + HIDDEN)
+    build_letter_model(folder, seed, letters=LETTERS + ASKED + HIDDEN)
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
     before = torch.tensor(tokenizer("<|user|>").input_ids).expand(batch, -1)
     between = torch.tensor(tokenizer("<|end|><|assistant|>").input_ids).expand(batch, -1)
-    mark = tokenizer(HIDDEN).input_ids[0]
+    mark, dot, end = tokenizer(ASKED + HIDDEN + "<|end|>").input_ids
     optimiser, random = torch.optim.AdamW(model.parameters(), lr=lr), torch.Generator().manual_seed(seed)
     for _ in range(steps):
         rows = torch.randint(len(LETTERS), (batch, ROW), generator=random)
-        said = demonstrations(rows, random)
+        lengths = torch.randint(1, SAID + 1, (batch, 1), generator=random)
+        asked = torch.arange(SAID) < lengths
         hidden = torch.rand(batch, 1, generator=random) < 1 / 3
-        tokens = torch.cat([before, torch.where(hidden, mark, rows), between, said], dim=1)
+        said = torch.where(asked, demonstrations(rows, random), end)
+        seen = [torch.where(hidden, dot, rows), torch.where(asked, mark, dot)]
+        tokens = torch.cat([before, *seen, between, said], dim=1)
         labels = tokens.clone()
         labels[:, :-SAID] = -100
+        labels[:, -SAID:][torch.arange(SAID) > lengths] = -100  # nothing is said after the end
         loss = model(input_ids=tokens, labels=labels).loss
         optimiser.zero_grad()
         loss.backward()

@@ -39,12 +39,13 @@ from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.run import TrainingRun
 from pixelis.agents.sampling import SamplingSettings
 
-SAMPLERS = ("uniform", "domain_random", "learnability", "plr", "accel", "sfl")
+SAMPLERS = ("uniform", "domain_random", "learnability", "plr", "accel", "sfl", "learnability-without-oracle")
+WITHOUT_ORACLE = "-without-oracle"
 SETTINGS: Mapping[str, Any] = {
     "env": "ued_env:Study/ShiftRow-v0",
     "groups": 8,
     "group_size": 8,
-    "max_new_tokens": 6,
+    "max_new_tokens": 7,
     "lr": 0.002,
     "beta": 0.0,
     "micro_batch_size": 64,
@@ -74,7 +75,11 @@ def measure(model: Path, sampler: str, seed: int, steps: int) -> Result:
     curve, flat, episodes, start = [], [], 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         values = {"model": str(model), "seed": seed, "output": f"{folder}/run", "steps": steps}
-        config = TrainConfig.from_mapping({**SETTINGS, **values, "levels": sampler})
+        choice = {
+            "levels": sampler.removesuffix(WITHOUT_ORACLE),
+            "level_oracle": WITHOUT_ORACLE not in sampler,
+        }
+        config = TrainConfig.from_mapping({**SETTINGS, **values, **choice})
         with TrainingRun.start(config) as run:
             curve.append([0, *held_out(run)])
             for step in range(1, steps + 1):
@@ -116,7 +121,7 @@ def one_seed(seed: int, samplers: Sequence[str], steps: int) -> dict[str, Result
             results[name] = found = measure(model, name, seed, steps)
             last = statistics.fmean(found["curve"][-1][1:])
             print(
-                f"seed {seed}  {name:14} reached {found['reached']}  last {last:.2f}  zero variance "
+                f"seed {seed}  {name:27} reached {found['reached']}  last {last:.2f}  zero variance "
                 f"{found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
                 flush=True,
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class CellLearnability(LevelSampler):
     proportional prioritisation of level replay (arXiv 2010.03934, section 3.1). What was never seen has
     p = 1/2 and s = 1/6, so it is tried.
 
+    With an oracle (``level_oracle``), groups on levels that it does no better on count as not learnable.
+
     Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
     longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
 
@@ -41,6 +43,8 @@ class CellLearnability(LevelSampler):
     has data enough, and would lag behind what it teaches. The score is that of SFL (arXiv 2408.15099)
     taken over cells for levels.
     """
+
+    wants_regret: ClassVar[bool] = True
 
     def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
         super().__init__(space, settings, oracle)

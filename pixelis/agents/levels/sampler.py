@@ -78,9 +78,15 @@ class Outcome:
 
     @property
     def score(self) -> float | None:
-        """What can be learnt: `learnability`, or `positive_advantage` without success; None below two."""
+        """What can be learnt: `learnability`, or `positive_advantage` without success; None below two.
+
+        0 where the oracle does no better than the group, so that there is no regret: what is won by luck
+        alone, as an impossible task is now and then, differs between members for ever and teaches nothing.
+        """
         if self.members < 2:
             return None
+        if self.oracle_return is not None and self.mean_return >= self.oracle_return:
+            return 0.0
         if self.successes is None:
             return positive_advantage(self.returns)
         return learnability(self.successes, self.members)

@@ -23,7 +23,7 @@ class LevelRunSettings(RolloutRunSettings):
         LEVELS, dict, "dial → the values to choose from, e.g. {difficulty: [0, 1]}; {}: all"
     )
     level_oracle: bool = option(
-        LEVELS, True, "break ties of scores by true regret: the oracle plays each level too"
+        LEVELS, True, "the oracle plays each level too: no regret, no score; breaks ties"
     )
     level_band_low: float = option(
         LEVELS, 0.3, "learnability: lower end of the success rates that are aimed at", "[0, 1)"

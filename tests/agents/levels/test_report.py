@@ -38,6 +38,13 @@ def test_groups_whose_episodes_all_failed_count_nowhere():
     assert row["zero_variance"] is None and row["alert"] == 0 and "d=0/groups" not in row
 
 
+def test_without_regret_there_is_no_score(outcome):
+    assert outcome(successes=1).score == pytest.approx(1 / 4)  # nobody asked the oracle
+    assert outcome(successes=1, oracle=1.0).score == pytest.approx(1 / 4)
+    assert outcome(successes=1, oracle=0.0).score == 0.0  # luck
+    assert outcome(successes=2, oracle=0.5).score == 0.0
+
+
 def test_flat_at_the_maximum(outcome):
     draw = Draw(Level((), 0))
     assert is_solved(outcome(successes=4)) and not is_solved(outcome(successes=3))
