@@ -12,6 +12,7 @@ import numpy as np
 from pixelis.envs.policies import Policy
 from pixelis.envs.web.oracle import Call, Oracle
 from pixelis.envs.web.snapshot import Control
+from pixelis.envs.web.theme import OFFER_PATH
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -96,6 +97,8 @@ class NaiveFollowerPolicy(OraclePolicy):
         closing = self.oracle.closing_call(self.env.workspace)
         if closing is not None:
             return write(closing)
+        if self.env.workspace.snapshot.url.startswith(OFFER_PATH):
+            return write(("BACK", {}))
         page = text[text.rfind("Page: ") :]
         by_name = {control.name: shown for shown, control in self.shown()}
         for name in _PRESS.findall(page):
