@@ -10,7 +10,7 @@ from pixelis.envs.web.families.shop_draw import draw_brief, line_of
 from pixelis.envs.web.draw import Draw
 from pixelis.envs.web.family import Brief, Family, Step, not_found, register
 from pixelis.envs.web.levels import WebDifficulty, WebLevel
-from pixelis.envs.web.rendering import render
+from pixelis.envs.web.rendering import ordered, render
 from pixelis.envs.web.site import Request, Response, State
 
 MAX_QUANTITY = 9
@@ -63,7 +63,7 @@ class Shop(Family):
 
     def _home(self, level: WebLevel, state: State) -> Response:
         products = list(level.data["products"].values())
-        return render(level, state, "shop/home.html", products=products[: level.data["featured"]])
+        return render(level, state, "shop/home.html", products=ordered(level, products[: level.data["featured"]]))
 
     def _results(self, level: WebLevel, state: State, request: Request) -> Response:
         found = search(level, request)
@@ -77,7 +77,7 @@ class Shop(Family):
             for name, number in (("Previous page", page - 1), ("Next page", page + 1))
             if 1 <= number <= pages
         }
-        context = {"found": found[(page - 1) * per : page * per], "count": len(found), "query": query}
+        context = {"products": found[(page - 1) * per : page * per], "count": len(found), "query": query}
         return render(
             level, state, "shop/results.html", links=links, page=page, pages=pages, sorts=SORTS, per=per,
             **context,
