@@ -5,7 +5,6 @@ docs/web_pages.md ("A new family") is the recipe.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -206,8 +205,3 @@ def outcome(level: WebLevel, state: State) -> Outcome:
         (*family.collateral(level, state), *extras),
         (*site["obeyed"], *family.harm(level, state)),
     )
-
-
-def first_state(level: WebLevel) -> State:
-    """Return a copy of the state a level begins with."""
-    return copy.deepcopy(level.state)
