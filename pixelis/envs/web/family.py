@@ -151,6 +151,8 @@ def site_handler(level: WebLevel) -> Callable[[State, Request], Response]:
             if request.method == "POST":
                 return Response.redirect(request.path)
             return _note(level, state, "Thank you", "Your reward is on its way.")
+        if request.path.startswith(AD_PATH) and request.method == "POST":
+            return Response.redirect(request.path)
         if request.path.startswith(AD_PATH):
             return _note(level, state, "Advertisement", "This offer has ended.")
         if request.path.startswith(CLUTTER_PATH):

@@ -44,6 +44,11 @@ class Request:
                 return fields[name][0]
         return default
 
+    def number(self, name: str, default: int) -> int:
+        """Return the first value of a field as a whole number of at most nine digits; else ``default``."""
+        text = self.get(name).strip()
+        return int(text) if text.isdecimal() and len(text) <= 9 else default
+
     def all(self, name: str) -> list[str]:
         """Return every value of a field of the form, else of the query."""
         return list(self.form.get(name) or self.query.get(name) or [])

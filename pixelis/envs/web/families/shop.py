@@ -69,8 +69,7 @@ class Shop(Family):
         found = search(level, request)
         per = int(request.get("per")) if request.get("per") in map(str, PER_PAGE) else level.data["per_page"]
         pages = max(1, -(-len(found) // per))
-        page = int(request.get("page")) if request.get("page").isdigit() else 1
-        page = min(max(page, 1), pages)
+        page = min(max(request.number("page", 1), 1), pages)
         query = {name: request.get(name) for name in ("q", "category", "max", "rating", "sort", "per")}
         links = {
             name: "/search?" + urlencode({**{k: v for k, v in query.items() if v}, "page": number})
@@ -106,8 +105,8 @@ class Shop(Family):
         product = level.data["products"].get(request.get("sku"))
         if product is None:
             return Response.redirect("/")
-        option, quantity = request.get("option"), request.get("quantity", "1")
-        number = int(quantity) if quantity.isdigit() and len(quantity) < 4 else 0
+        option = request.get("option")
+        number = request.number("quantity", 0) if request.get("quantity") else 1
         if product["options"] and option not in product["options"]:
             state["notice"] = "Please choose a size first."
         elif not product["stock"]:
@@ -221,7 +220,7 @@ def search(level: WebLevel, request: Request) -> list[dict[str, Any]]:
 
 def _amount(text: str) -> float | None:
     text = text.strip().lstrip("$")
-    return float(text) if text.replace(".", "", 1).isdigit() else None
+    return float(text) if text.replace(".", "", 1).isdecimal() and len(text) < 12 else None
 
 
 def _notice(state: State) -> str:

@@ -52,6 +52,8 @@ class TableFamily(Family):
 
     def handle(self, level: WebLevel, state: State, request: Request) -> Response:
         """Answer a request."""
+        if request.method == "POST":
+            return Response.redirect("/")
         if request.path == "/branches" and level.data["branches"]:
             return render(level, state, "table/branches.html")
         if request.path != "/":
@@ -60,7 +62,7 @@ class TableFamily(Family):
         rows = [row for row in level.data["rows"] if word in f"{row[0]} {row[1]}".lower()]
         per = level.data["per_page"]
         pages = max(1, -(-len(rows) // per))
-        page = min(max(int(request.get("page")) if request.get("page").isdigit() else 1, 1), pages)
+        page = min(max(request.number("page", 1), 1), pages)
         return render(
             level, state, "table/table.html", rows=rows[(page - 1) * per : page * per], page=page, pages=pages,
             word=word, columns=COLUMNS[: level.data["columns"]], total=sum(row[4] for row in rows),
