@@ -63,7 +63,9 @@ class Shop(Family):
 
     def _home(self, level: WebLevel, state: State) -> Response:
         products = list(level.data["products"].values())
-        return render(level, state, "shop/home.html", products=ordered(level, products[: level.data["featured"]]))
+        return render(
+            level, state, "shop/home.html", products=ordered(level, products[: level.data["featured"]])
+        )
 
     def _results(self, level: WebLevel, state: State, request: Request) -> Response:
         found = search(level, request)
