@@ -111,7 +111,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | `split` | `train` | `train` or `test`; the sites of the two have different names |
     | `backend` | `dom` | `dom`, or `chromium` (extra `web`) |
     | `page_tokens` | 400 | length of the page's outline in tokens of four characters, 40-1600 |
-    | `max_turns` | 30 | turns before truncation |
+    | `max_turns` | 50 | turns before truncation |
     | `rewards` | `None` | sizes of the terms, a `WebRewardConfig` or a dict |
 
     `reset` takes `family`, `difficulty`, `split` and `task` as options.
@@ -129,7 +129,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         split: str = "train",
         backend: str = "dom",
         page_tokens: int = 400,
-        max_turns: int = 30,
+        max_turns: int = 50,
         rewards: WebRewardConfig | Mapping[str, float] | None = None,
     ) -> None:
         self.families = check_families(family)

@@ -163,5 +163,8 @@ def _fitting_call(draw: Draw, element_id: str, control: Control) -> Call:
     if control.role in ("textbox", "slider"):
         return "TYPE", {"id": element_id, "text": draw.one(TEXTS), "submit": draw.chance(0.2)}
     if control.options:
-        return "SELECT", {"id": element_id, "option": draw.one((*control.options, "no such option"))}
+        return "SELECT", {
+            "id": element_id,
+            "option": "no such option" if draw.chance(0.3) else draw.one(control.options),
+        }
     return "CLICK", {"id": element_id}
