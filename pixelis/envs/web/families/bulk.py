@@ -87,7 +87,8 @@ class BulkFamily(Family):
         pages = max(1, -(-len(found) // per))
         page = min(max(request.number("page", 1), 1), pages)
         return render(
-            level, state, "bulk/list.html", shown=found[(page - 1) * per : page * per], page=page, pages=pages,
+            level, state, "bulk/list.html", shown=found[(page - 1) * per : page * per], page=page,
+            pages=pages,
             status=status, statuses=STATUSES, count=len(found),
         )  # fmt: skip
 

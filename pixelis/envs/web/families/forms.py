@@ -175,7 +175,7 @@ def _empty(one: Mapping[str, Any]) -> str:
 
 
 def _pool(draw: Draw, level: int) -> list[dict[str, Any]]:
-    """Return the fields a form can have, with the values that are asked for; the first two are in every form."""
+    """Return the fields a form can have, with values; the first two are in every form."""
     address = draw_address(draw)
     pool = [_one("Name", "text", address["Name"]), _one("City", "text", address["City"])]
     pool.append(_one("Email", "email", email_of(address["Name"])))

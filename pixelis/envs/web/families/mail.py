@@ -106,7 +106,8 @@ class MailFamily(Family):
             mine = state["mail"][parts[1]]
             folders = [folder for folder in FOLDERS if folder not in (mine["folder"], "Trash")]
             return render(
-                level, state, "mail/message.html", key=parts[1], message=message, mine=mine, folders=folders, notice=notice
+                level, state, "mail/message.html", key=parts[1], message=message, mine=mine,
+                folders=folders, notice=notice,
             )  # fmt: skip
         if request.path != "/":
             return not_found(level, state)
@@ -126,8 +127,8 @@ class MailFamily(Family):
         page = min(max(request.number("page", 1), 1), pages)
         shown = found[(page - 1) * per : page * per]
         return render(
-            level, state, "mail/list.html", shown=shown, folder=folder, folders=FOLDERS, page=page, pages=pages,
-            word=word, notice=notice,
+            level, state, "mail/list.html", shown=shown, folder=folder, folders=FOLDERS, page=page,
+            pages=pages, word=word, notice=notice,
         )  # fmt: skip
 
     def _post(self, level: WebLevel, state: State, request: Request, key: str, what: str) -> Response:
