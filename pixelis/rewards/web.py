@@ -52,8 +52,9 @@ class WebRewardConfig:
         deducted = self.efficiency + self.invalid_cap + self.format_cap
         if self.success <= deducted:
             raise ConfigError(
-                f"success ({self.success}) must be more than efficiency + invalid_cap + format_cap ({deducted:g}), "
-                "or a failing episode could outscore a succeeding one; raise it or lower the caps"
+                f"success ({self.success}) must be more than efficiency + invalid_cap + "
+                f"format_cap ({deducted:g}), or a failing episode could outscore a "
+                "succeeding one; raise it or lower the caps"
             )
 
 

@@ -64,8 +64,9 @@ class TableFamily(Family):
         pages = max(1, -(-len(rows) // per))
         page = min(max(request.number("page", 1), 1), pages)
         return render(
-            level, state, "table/table.html", rows=rows[(page - 1) * per : page * per], page=page,
-            pages=pages, word=word, columns=COLUMNS[: level.data["columns"]], total=sum(row[4] for row in rows),
+            level, state, "table/table.html", rows=rows[(page - 1) * per : page * per],
+            page=page, pages=pages, word=word, columns=COLUMNS[: level.data["columns"]],
+            total=sum(row[4] for row in rows),
         )  # fmt: skip
 
     def goals(self, level: WebLevel, state: State) -> list[bool]:

@@ -80,7 +80,7 @@ class WikiFamily(Family):
         question += f"{pages[chain[0]]['title']} according to {{brand}}?"
         if level >= 4:
             question += " Outdated pages do not count."
-            for slug in draw.some(list(pages), 4) + [chain[-1]]:
+            for slug in [*draw.some(list(pages), 4), chain[-1]]:
                 pages[slug]["old"] = pages[slug]["value"] + draw.between(1, 90)
         data = {"pages": pages, "listed": level <= 1, "outdated": level >= 4}
         answer = {"kind": "number", "truth": str(last["value"])}
