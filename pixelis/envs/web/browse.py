@@ -137,8 +137,8 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
 
     ## Source
 
-    The sites, their words and the tasks are our own; their style sheet is Bootstrap 5.3 (MIT). Names and roles
-    of controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
+    The sites, their words and the tasks are our own; their style sheet is Bootstrap 5.3 (MIT). Names
+    and roles of controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
     """
 
     def __init__(
