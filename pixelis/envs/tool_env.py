@@ -173,6 +173,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         info = self._info(results)
         info["view_changed"] = self._view_key() != view_before
         reward = self._end(info) if terminated or truncated else 0.0
+        if failure := self.failure:
+            reward, info["valid_for_training"], info["failure_reason"] = 0.0, False, failure
         if self.render_mode == "human":
             self.render()
         text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
@@ -192,8 +194,16 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     @property
     def is_over(self) -> bool:
-        """Whether a call has ended the episode, as an answer does."""
+        """Whether the episode has ended without an answer: by a call, by a goal reached, or by a failure."""
         return False
+
+    @property
+    def failure(self) -> str:
+        """Why the infrastructure failed in this episode (a crashed browser); empty when it has not.
+
+        Such an episode must end (``is_over``); trainers leave it out.
+        """
+        return ""
 
     def parse(self, action: str) -> ParsedAction:
         """Return the calls and the answer in a turn."""

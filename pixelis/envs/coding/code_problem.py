@@ -212,6 +212,11 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         return _NO_CALL
 
     @property
+    def failure(self) -> str:
+        """Why the sandbox failed; empty when it has not."""
+        return self.workspace.failure
+
+    @property
     def is_over(self) -> bool:
         """Whether SUBMIT has ended the episode."""
         return self.workspace.is_over
@@ -274,7 +279,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
 
     def _judge(self, task: Task, answer: str | None, workspace: Attempt) -> Verdict:
         verification = workspace.verification
-        if verification is None or workspace.failure:
+        if verification is None or self.failure:
             return Verdict(False, {"task": 0.0, "tests_passed": 0.0, "tests_corrected": 0.0})
         earned = 1.0 if verification.passed else self.partial_credit * verification.corrected
         return Verdict(
@@ -300,8 +305,6 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         if attempt.verification is not None:
             one = attempt.verification
             info["verification"] = {"status": one.status, "detail": one.detail, "passed": one.passed}
-        if attempt.failure:
-            info.update(valid_for_training=False, failure_reason=attempt.failure)
         return info
 
 
