@@ -153,9 +153,6 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     Families, correction by a constant, sandbox and code are our own.
     """
 
-    level_dials: Mapping[str, Sequence[Any]] = MappingProxyType(
-        {"family": tuple(FAMILIES), "difficulty": tuple(range(1, 11))}
-    )
     family_difficulties: ClassVar[Mapping[str, range]] = MappingProxyType(
         {name: family.difficulties for name, family in FAMILIES.items()}
     )
@@ -185,9 +182,9 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         self.lease = SandboxLease(_settings(sandbox))
         if problems is None:
             source: FamilyTasks | FileTasks = FamilyTasks(family_names(family))
-            self.level_dials = {"family": source.names, "difficulty": source.covered}
         else:
-            source, self.level_dials = FileTasks(load_problems(problems)), {}
+            source = FileTasks(load_problems(problems))
+        self.source: FamilyTasks | FileTasks
         super().__init__(
             source=source,
             toolset=Toolset(TOOLS if mode == "multi" else (), self._open),
@@ -225,10 +222,16 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         """Return the families that the reset options ask for."""
         return self.source if "family" not in options else FamilyTasks(family_names(options["family"]))
 
-    @classmethod
-    def level_exists(cls, level: Mapping[str, Any]) -> bool:
+    @property
+    def level_dials(self) -> Mapping[str, Sequence[Any]]:
+        """Families and the difficulties they cover; none where a file's rows are played."""
+        if isinstance(self.source, FileTasks):
+            return {}
+        return {"family": self.source.names, "difficulty": self.source.covered}
+
+    def level_exists(self, level: Mapping[str, Any]) -> bool:
         """Return whether a family, given beside a ``difficulty`` by name, covers it."""
-        return level["difficulty"] in cls.family_difficulties[level["family"]]
+        return level["difficulty"] in self.family_difficulties[level["family"]]
 
     def parse(self, action: str) -> ParsedAction:
         """Return calls and answer; without tools, a turn that holds code is an answer as it stands."""

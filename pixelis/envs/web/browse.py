@@ -141,6 +141,8 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     and roles of controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
     """
 
+    option_names = (*ToolEnv.option_names, "family")
+
     def __init__(
         self,
         *,
@@ -176,9 +178,14 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         )
 
     @property
-    def level_dials(self) -> Mapping[str, range]:
-        """What may be turned to make a level harder, and how far; ``difficulty`` takes a dict of these."""
-        return level_dials()
+    def level_dials(self) -> Mapping[str, Sequence[Any]]:
+        """The families, and what may be turned to make a level harder; ``difficulty`` takes a dict of these."""
+        return {"family": self.families, **level_dials()}
+
+    def level_options(self, level: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reset options ``family`` and ``difficulty`` for dials that stand so."""
+        dials = dict(level)
+        return {"family": dials.pop("family"), "difficulty": dials}
 
     @property
     def instructions(self) -> str:

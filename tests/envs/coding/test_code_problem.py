@@ -290,11 +290,12 @@ def test_prompts_are_short_where_small_models_begin(env):
 # ---------------------------------------------------------------------- dials
 
 
-def test_the_dials_of_the_class_and_of_an_environment():
-    assert set(CodeProblemEnv.level_dials["family"]) == set(FAMILIES)
-    assert tuple(CodeProblemEnv.level_dials["difficulty"]) == tuple(range(1, 11))
-    assert CodeProblemEnv.level_exists({"family": "fizzbuzz", "difficulty": 3})
-    assert not CodeProblemEnv.level_exists({"family": "fizzbuzz", "difficulty": 9})
+def test_the_dials_of_an_environment():
+    whole = CodeProblemEnv()
+    assert set(whole.level_dials["family"]) == set(FAMILIES)
+    assert tuple(whole.level_dials["difficulty"]) == tuple(range(1, 11))
+    assert whole.level_exists({"family": "fizzbuzz", "difficulty": 3})
+    assert not whole.level_exists({"family": "fizzbuzz", "difficulty": 9})
     env = CodeProblemEnv(family=["letters", "brackets"])
     assert {name: tuple(values) for name, values in env.level_dials.items()} == {
         "family": ("letters", "brackets"),

@@ -97,7 +97,10 @@ def test_a_dict_of_dials_overrides_its_level():
     assert env.workspace.level.difficulty.popups == 3
     env.reset(seed=0, options={"difficulty": {"level": 2, "clutter": 3}})
     assert (env.workspace.level.difficulty.clutter, env.workspace.level.difficulty.popups) == (3, 0)
-    assert env.level_dials == level_dials()
+    assert env.level_dials == {"family": ("shop",), **level_dials()}
+    stand = {"family": "shop", **dict.fromkeys(level_dials(), 1)}
+    env.reset(seed=0, options=env.level_options(stand))
+    assert env.workspace.level.difficulty.to_json() == dict.fromkeys(level_dials(), 1)
 
 
 def test_the_first_page_is_in_the_first_observation_and_the_next_in_the_next():
