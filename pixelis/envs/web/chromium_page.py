@@ -88,6 +88,21 @@ class ChromiumPage:
         await self._load(url)
         return await self._look()
 
+    async def follow(self, url: str) -> Raw:
+        """Load an address as an agent asks for it.
+
+        Raises:
+            PageActionError: ``off_site``: not of the hosts that may be reached; ``timeout``.
+        """
+        if urlsplit(url).scheme not in ("http", "https", "file") or not self._is_allowed(url):
+            raise PageActionError("off_site")
+        return await self.load(url)
+
+    @property
+    def url(self) -> str:
+        """The address of what was shown last."""
+        return self._shown_url
+
     async def back(self) -> Raw | None:
         """Go back in the page's history; ``None`` where there is nothing to go back to."""
         self._expect()
@@ -488,8 +503,6 @@ def _is_unloading(error: Exception) -> bool:
 def _raise_refusal(done: Raw) -> None:
     if done.get("error"):
         code, message = done["error"]
-        if "options" in done:
-            message = f"There is no such option. Options: {', '.join(done['options'])[:400]}."
         raise PageActionError(code, message)
 
 

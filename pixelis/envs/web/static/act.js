@@ -132,7 +132,7 @@
     if (place.error) return place;
     if (page.isDisabled(element)) return refused("disabled");
     const how = editable(element);
-    if (!how) return refused("not_editable", element.readOnly ? "The field is read-only." : "");
+    if (!how) return refused("not_editable");
     return { element, how };
   };
   page.focusForTyping = (key, token) => {
@@ -152,7 +152,7 @@
   };
   const setter = element => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(element), "value").set;
   const fill = (element, text) => {
-    const limit = element.maxLength;
+    const limit = element.type === "number" || element.type === "range" ? -1 : element.maxLength;
     const wanted = limit >= 0 ? Array.from(text).slice(0, limit).join("") : text;
     if (element.isContentEditable) element.textContent = wanted;
     else setter(element).call(element, wanted);
@@ -175,10 +175,10 @@
     if (tagOf(element) !== "select") return refused("not_editable");
     const shown = Array.from(element.options).filter(one => !one.hasAttribute("hidden"));
     const plain = text => page.collapse(text).toLowerCase();
-    const option = shown.find(one => page.optionLabel(one) === wanted) || shown.find(one => plain(page.optionLabel(one)) === plain(wanted));
-    if (!option) return { ...refused("no_such_option"), options: shown.map(page.optionLabel) };
-    if (option.matches(":disabled")) return refused("disabled");
-    element.focus();
+    const option = shown.find(one => page.optionLabel(one) === page.collapse(wanted)) || shown.find(one => plain(page.optionLabel(one)) === plain(wanted));
+    if (!option) return refused("no_such_option", `There is no such option. There are: ${shown.slice(0, 8).map(page.optionLabel).join(", ")}.`);
+    if (option.matches(":disabled")) return refused("disabled", "This option is disabled.");
+    if (page.settings.foreign) element.focus();
     if (element.multiple) option.selected = !option.selected;
     else option.selected = true;
     element.dispatchEvent(new Event("input", { bubbles: true }));
@@ -200,6 +200,52 @@
     };
     page.later(look, 10);
   });
+  page.focus = (key, token) => {
+    const element = find(key, token);
+    if (!element) return refused("stale");
+    const place = aim(element);
+    if (place.error) return place;
+    if (page.isDisabled(element)) return refused("disabled");
+    element.focus();
+    return {};
+  };
+  page.point = (key, token, at) => {  // where a drag ends: also where something else lies over it
+    const element = find(key, token);
+    if (!element) return refused("stale");
+    const box = boxes(element)[0], [left, top] = shift(element);
+    if (!box) return refused("hidden");
+    const [across, down] = at || [.5, .5];
+    return { x: left + box.left + across * box.width, y: top + box.top + down * box.height };
+  };
+  page.selectText = (key, token, text) => {
+    const element = find(key, token);
+    if (!element) return refused("stale");
+    const owner = element.ownerDocument, range = owner.createRange();
+    if (element.select && element.value !== undefined) {
+      const start = text ? element.value.indexOf(text) : 0;
+      if (start < 0) return refused("no_such_option", "There is no such text in it.");
+      element.focus();
+      element.setSelectionRange(start, text ? start + text.length : element.value.length);
+      return {};
+    }
+    const nodes = [], walker = owner.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) nodes.push(walker.currentNode);
+    const whole = nodes.map(node => node.data).join("");
+    const start = text ? whole.indexOf(text) : 0;
+    if (start < 0) return refused("no_such_option", "There is no such text in it.");
+    const place = offset => {
+      for (const node of nodes) { if (offset <= node.data.length) return [node, offset]; offset -= node.data.length; }
+      return [element, element.childNodes.length];
+    };
+    range.setStart(...place(start));
+    range.setEnd(...place(start + (text || whole).length));
+    const selection = owner.defaultView.getSelection();
+    if (element.isContentEditable) element.focus();
+    selection.removeAllRanges();
+    selection.addRange(range);
+    element.dispatchEvent(new MouseEvent("mouseup", { bubbles: true }));
+    return {};
+  };
   page.finish = milliseconds => {
     if (page.advance) page.advance(milliseconds);
     const leaving = page.leaving;
@@ -218,9 +264,9 @@
     const form = field.form;
     if (!form) return;
     const button = Array.prototype.find.call(form.querySelectorAll("button, input"), one => one.form === form && ["submit", "image"].includes(one.type));
-    if (button) { if (!page.isDisabled(button)) button.click(); return; }
+    if (button) { if (!aim(button).error && !page.isDisabled(button)) button.click(); return; }
     const fields = Array.prototype.filter.call(form.elements, one => tagOf(one) === "input" && (TEXT_TYPES.has(one.type) || (SET_TYPES[one.type] && !["color", "range"].includes(one.type))));
-    if (fields.length <= 1 && form.checkValidity()) { page.leaving = true; form.requestSubmit(); }
+    if (fields.length <= 1) form.requestSubmit();
   };
   const doing = {
     click: ({ key, token, origin }) => {
@@ -234,7 +280,7 @@
       const { element, error } = typable(key, token);
       if (error) return { error };
       const notice = fill(element, text) ? "" : "The field did not take that text.";
-      if (submit) send(element);
+      if (submit && tagOf(element) === "input") send(element);
       return { notice };
     },
     select: ({ key, token, option }) => page.select(key, token, option),

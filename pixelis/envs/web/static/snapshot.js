@@ -52,12 +52,13 @@
   const isSvg = element => element.namespaceURI === "http://www.w3.org/2000/svg";
   const isShown = element => {
     if (SKIPPED.has(tagOf(element)) && !(options.foreign && tagOf(element) === "iframe")) return false;
-    if (element.hasAttribute("hidden") && attribute(element, "hidden") !== "until-found") return false;
+    if (element.hasAttribute("hidden")) return false;
     if (tagOf(element) === "input" && element.type === "hidden") return false;
     const parent = element.parentElement;
-    if (parent && tagOf(parent) === "details" && !parent.open && element !== summaryOf(parent)) return false;
+    if (parent && isClosed(parent) && element !== summaryOf(parent)) return false;
     return styleOf(element).display !== "none";
   };
+  const isClosed = element => tagOf(element) === "details" && !element.open;
   const summaryOf = details => Array.prototype.find.call(details.children, child => tagOf(child) === "summary") || null;
   const isVisible = element => {  // visibility and opacity: a child may differ from its parent
     const style = styleOf(element);
@@ -169,7 +170,7 @@
     const title = Array.prototype.find.call(element.children, child => tagOf(child) === "title");
     return attribute(element, "aria-label") || (title ? title.textContent : "");
   };
-  const textOf = (element, inLabel = false, evenHidden = false) => {
+  const textOf = (element, evenHidden = false) => {
     let text = "", left = 4000;  // a name keeps 100 code points
     const visit = node => {
       if (left <= 0) return;
@@ -178,15 +179,16 @@
       const tag = tagOf(node);
       if (!isShown(node) || attribute(node, "aria-hidden") === "true") return;
       if (options.foreign && !evenHidden && !isVisible(node) && !holdsVisible(node)) return;
-      if (inLabel && (FIELDS.has(tag) || tag === "button")) return;
+      if (FIELDS.has(tag) || tag === "button") return;
       inside(node);
     };
     const inside = node => {
       const alternative = imageText(node);
-      if (alternative !== null && !(options.foreign && tagOf(node) === "svg" && !alternative)) { text += ` ${alternative} `; return; }
+      if (alternative !== null && !(options.foreign && tagOf(node) === "svg" && !alternative)) { text += ` ${cut(collapse(alternative))} `; return; }
       const block = BLOCKS.has(tagOf(node));
       if (block) text += " ";
-      for (const child of below(node)) visit(child);
+      const closed = isClosed(node);
+      for (const child of below(node)) if (!closed || child.nodeType === 1) visit(child);
       if (block) text += " ";
     };
     inside(element);
@@ -213,14 +215,14 @@
   };
   const ways = {
     labelledby: element => (attribute(element, "aria-labelledby") || "").split(/\s+/).filter(Boolean)
-      .map(id => element.ownerDocument.getElementById(id)).filter(Boolean).map(one => textOf(one, false, true)).join(" "),
+      .map(id => element.ownerDocument.getElementById(id)).filter(Boolean).map(one => textOf(one, true)).join(" "),
     value: element => {
       if (tagOf(element) !== "input" || !["submit", "reset", "button", "image"].includes(element.type)) return "";
       if (element.type === "image") return attribute(element, "alt") || "Submit";
       const value = attribute(element, "value");
       return value !== null && value !== "" ? value : { submit: "Submit", reset: "Reset", button: "" }[element.type];
     },
-    labels: element => FIELDS.has(tagOf(element)) ? labelsOf(element).map(one => textOf(one, true)).join(" ") : "",
+    labels: element => FIELDS.has(tagOf(element)) ? labelsOf(element).map(one => textOf(one)).join(" ") : "",
     text: (element, kind) => NAMED_BY_TEXT.has(kind) && !FIELDS.has(tagOf(element)) ? textOf(element) : "",
     classes: (element, kind) => NAMED_BY_CLASS.has(kind) ? classWords(element) : "",
   };
@@ -236,7 +238,7 @@
   };
 
   // ---- values, states, options
-  const optionLabel = option => collapse(attribute(option, "label") || option.textContent);
+  const optionLabel = option => cut(collapse(attribute(option, "label") || option.textContent));
   const valueOf = (element, kind) => {
     const tag = tagOf(element);
     if (tag === "select") return cut(Array.from(element.selectedOptions, optionLabel).join(", ")) || null;
@@ -257,7 +259,7 @@
   const statesOf = (element, kind) => {
     const tag = tagOf(element), states = [], says = (name, value) => attribute(element, name) === value;
     const native = tag === "input" && ["checkbox", "radio"].includes(element.type);
-    if (native ? element.checked : says("aria-checked", "true")) states.push("checked");
+    if (["checkbox", "radio", "switch"].includes(kind) && (native ? element.checked : says("aria-checked", "true"))) states.push("checked");
     if (says("aria-selected", "true")) states.push("selected");
     if (isDisabled(element)) states.push("disabled");
     if ((tag === "input" || tag === "textarea") && element.hasAttribute("readonly")) states.push("readonly");
@@ -270,7 +272,7 @@
   };
   const optionsOf = element => {
     if (tagOf(element) !== "select") return [];
-    const labels = Array.from(element.options).filter(one => !one.hasAttribute("hidden")).map(one => cut(optionLabel(one)));
+    const labels = Array.from(element.options).filter(one => !one.hasAttribute("hidden")).map(optionLabel);
     return labels.length <= MAX_OPTIONS ? labels : [...labels.slice(0, MAX_OPTIONS), `… ${labels.length - MAX_OPTIONS} more`];
   };
   const describe = element => {
@@ -327,7 +329,7 @@
       if (nodes > MAX_NODES) full = true;
       if (full) return;
       if (node.nodeType === 3) {
-        if (!place.mute && (!options.foreign || !node.parentElement || isVisible(node.parentElement))) pending += node.data;
+        if (!place.mute && !(node.parentElement && isClosed(node.parentElement)) && (!options.foreign || !node.parentElement || isVisible(node.parentElement))) pending += node.data;
         return;
       }
       if (node.nodeType !== 1 || !isShown(node)) return;
@@ -339,6 +341,8 @@
       const boundary = () => { if (ends) { if (place.row) pending += " "; else endLine(place); } };
       boundary();
       if ((tag === "td" || tag === "th") && place.row && node.parentElement === place.rowElement && previousCell(node)) pending += " | ";
+      const image = options.foreign ? null : imageText(node);
+      if (image && !(attribute(node, "aria-hidden") === "true" || place.mute) && isControl(node)) pending += ` image "${cut(collapse(image))}" `;
       let inner = placeOf(node, place);
       if (inner.row && !place.row) inner = { ...inner, rowElement: node };
       if (attribute(node, "aria-hidden") === "true") inner = { ...inner, mute: true };
