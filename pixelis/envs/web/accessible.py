@@ -16,15 +16,77 @@ from pixelis.envs.web.form_state import (
 from pixelis.envs.web.snapshot import Control, collapse, cut, listed_options
 
 LEFT_OUT = frozenset(
-    "head script style template noscript datalist option optgroup iframe object embed canvas video audio map math".split()
+    (
+        *(
+            "head",
+            "script",
+            "style",
+            "template",
+            "noscript",
+            "datalist",
+            "option",
+            "optgroup",
+            "iframe",
+            "object",
+        ),
+        *("embed", "canvas", "video", "audio", "map", "math"),
+    )
 )
 BLOCKS = frozenset(
-    "address article aside blockquote body br caption center dd details dialog dir div dl dt fieldset figcaption "
-    "figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section "
-    "summary table tbody td tfoot th thead tr ul".split()
+    (
+        *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details"),
+        *(
+            "dialog",
+            "dir",
+            "div",
+            "dl",
+            "dt",
+            "fieldset",
+            "figcaption",
+            "figure",
+            "footer",
+            "form",
+            "h1",
+            "h2",
+        ),
+        *(
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "header",
+            "hgroup",
+            "hr",
+            "html",
+            "legend",
+            "li",
+            "main",
+            "menu",
+            "nav",
+            "ol",
+        ),
+        *(
+            "p",
+            "pre",
+            "search",
+            "section",
+            "summary",
+            "table",
+            "tbody",
+            "td",
+            "tfoot",
+            "th",
+            "thead",
+            "tr",
+            "ul",
+        ),
+    )
 )
 
-_ARIA_ROLES = {role: role for role in "link button textbox checkbox radio combobox slider switch tab".split()}
+_ARIA_ROLES = {
+    role: role
+    for role in ["link", "button", "textbox", "checkbox", "radio", "combobox", "slider", "switch", "tab"]
+}
 _ARIA_ROLES |= {role: role for role in ("option", "menuitem", "treeitem")}
 _ARIA_ROLES |= {
     "searchbox": "textbox",
@@ -40,9 +102,9 @@ _INPUT_ROLES = {
     "file": "file",
 }
 _NAMED_BY_CONTENT = frozenset(
-    "link button checkbox radio switch tab option menuitem treeitem clickable".split()
+    ["link", "button", "checkbox", "radio", "switch", "tab", "option", "menuitem", "treeitem", "clickable"]
 )
-_NAMED_BY_CLASS = frozenset("link button clickable option menuitem tab".split())
+_NAMED_BY_CLASS = frozenset(["link", "button", "clickable", "option", "menuitem", "tab"])
 _FIELDS = frozenset({"input", "select", "textarea"})
 _DISABLEABLE = frozenset({"input", "select", "textarea", "button", "fieldset"})
 

@@ -1,5 +1,6 @@
-"""Forms without a browser: what is valid, and what is sent. HTML standard, "Constraint validation" and
-"Form submission"; the parts that pages of ours use.
+"""Forms without a browser: what is valid, and what is sent.
+
+HTML standard, "Constraint validation" and "Form submission"; the parts that pages of ours use.
 """
 
 from __future__ import annotations
@@ -25,7 +26,22 @@ _EMAIL = re.compile(
 )
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:\S+\Z")
 _SUBMITTABLE = frozenset({"input", "select", "textarea", "button"})
-_ONE_LINE = frozenset("text search tel url email password number date month week time datetime-local".split())
+_ONE_LINE = frozenset(
+    [
+        "text",
+        "search",
+        "tel",
+        "url",
+        "email",
+        "password",
+        "number",
+        "date",
+        "month",
+        "week",
+        "time",
+        "datetime-local",
+    ]
+)
 
 Pairs = list[tuple[str, str]]
 

@@ -6,12 +6,28 @@ import re
 from dataclasses import dataclass, field
 
 from pixelis.envs.web.dom_tree import Element
-from pixelis.envs.web.snapshot import cut, collapse
+from pixelis.envs.web.snapshot import collapse, cut
 
 TEXT_TYPES = frozenset(
-    "text search tel url email password number date month week time datetime-local color".split()
+    [
+        "text",
+        "search",
+        "tel",
+        "url",
+        "email",
+        "password",
+        "number",
+        "date",
+        "month",
+        "week",
+        "time",
+        "datetime-local",
+        "color",
+    ]
 )
-OTHER_TYPES = frozenset("checkbox radio range file hidden submit reset button image".split())
+OTHER_TYPES = frozenset(
+    ["checkbox", "radio", "range", "file", "hidden", "submit", "reset", "button", "image"]
+)
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d+)?\Z")
 _DATED = {
