@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,7 @@ from pixelis.envs.web.backend import (
 from pixelis.envs.web.browser import Browser, shared_browser
 from pixelis.envs.web.chromium_page import ChromiumPage, Raw
 from pixelis.envs.web.page_scripts import PageSettings, snapshot_of
+from pixelis.envs.web.server import COOKIE, SiteServer
 from pixelis.envs.web.snapshot import NO_PREVIOUS_PAGE, Snapshot
 
 if TYPE_CHECKING:
@@ -194,29 +196,25 @@ class ChromiumBackend:
         return self._snapshot(self._run(page.begin(url), _START_SECONDS))
 
     def _open_site(self, session: SiteSession) -> Snapshot:
-        from pixelis.envs.web.server import COOKIE, shared_server
-
         server = shared_server()
-        if self._base != server.url:
+        if self._base != server.origin:
             self.close()
-            self._base = server.url
+            self._base = server.origin
         self._end_session()
         server.add(session)
         self._session = session
-        own = PageSettings(hosts=(server.url.removeprefix("http://"),), own=True)
+        own = PageSettings(hosts=(server.origin.removeprefix("http://"),), own=True)
         page = self._page or self._make(own)
-        raw = self._run(self._begin_session(page, COOKIE, session), _START_SECONDS)
+        raw = self._run(self._begin_session(page, session), _START_SECONDS)
         self._history = [_path(raw["url"], self._base)]
         return self._snapshot(raw)
 
-    async def _begin_session(self, page: ChromiumPage, cookie: str, session: SiteSession) -> Raw:
-        await page.set_cookie(self._base, cookie, session.token)
+    async def _begin_session(self, page: ChromiumPage, session: SiteSession) -> Raw:
+        await page.set_cookie(self._base, COOKIE, session.token)
         return await page.begin(self._base + session.start)
 
     def _end_session(self) -> None:
         if self._session is not None:
-            from pixelis.envs.web.server import shared_server
-
             shared_server().remove(self._session)
             self._session = None
 
@@ -302,9 +300,7 @@ class ChromiumBackend:
 
     @property
     def _the_browser(self) -> Browser:
-        if self._browser is None:
-            self._browser = shared_browser()
-        return self._browser
+        return self._browser if self._browser is not None else shared_browser()
 
     def _run(self, work: Coroutine[Any, Any, T], seconds: float = _STEP_SECONDS) -> T:
         return self._the_browser.run(work, seconds)
@@ -316,6 +312,16 @@ class ChromiumBackend:
     def _forget(self) -> None:
         """Leave a page behind that cannot be trusted any more; its context is closed if that is still possible."""
         self.close()
+
+
+_SERVERS: dict[int, SiteServer] = {}
+
+
+def shared_server() -> SiteServer:
+    """Return the server of this process, which is started on first use; a forked process gets one of its own."""
+    if os.getpid() not in _SERVERS:
+        _SERVERS[os.getpid()] = SiteServer()
+    return _SERVERS[os.getpid()]
 
 
 def _path(url: str, base: str) -> str:

@@ -254,12 +254,7 @@
   };
 
   // ---- one call a step, for pages of our own: act, let one step go by, look
-  let clock = 0;
-  const tick = () => {
-    clock += 1;
-    for (const element of document.querySelectorAll("[data-after]")) if (clock >= Number(element.dataset.after)) element.removeAttribute("hidden");
-    for (const element of document.querySelectorAll("[data-until]")) if (clock >= Number(element.dataset.until)) element.setAttribute("hidden", "");
-  };
+  const tick = () => { if (window.pixelisTick) window.pixelisTick(); };
   const send = field => {  // what Enter does in a field
     const form = field.form;
     if (!form) return;
