@@ -98,6 +98,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         static = static_files().get(self.path.partition("?")[0])
+        if self.path == "/favicon.ico":  # asked for by browsers, no page of the session
+            self._send(404, "text/plain", b"")
+            return
         if static is not None:
             self._send(200, *static, headers={"Cache-Control": "max-age=86400"})
         else:
