@@ -306,7 +306,7 @@ class ChromiumBackend:
         return self._the_browser.run(work, seconds)
 
     def _snapshot(self, raw: Raw) -> Snapshot:
-        url = _path(raw["url"], self._base) if self._base else raw["url"]
+        url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)
         return snapshot_of(raw, url, self._current.generation, raw["notice"])
 
     def _forget(self) -> None:

@@ -23,6 +23,7 @@ class PageSettings:
 
     Attributes:
         hosts: what it may reach: ``host``, ``host:port`` or ``*.host``; ``*`` for everything.
+        base: what is left out at the beginning of addresses that are shown; empty: nothing is.
         own: one of our pages: driven by one call a step, hit tests included, without the mouse, and only what
             is declared is a control.
         leaves: every visible element without children gets an id, also when nothing shows that it can be used.
@@ -35,6 +36,7 @@ class PageSettings:
     """
 
     hosts: tuple[str, ...] = ()
+    base: str = ""
     own: bool = False
     leaves: bool = False
     step_milliseconds: int | None = None

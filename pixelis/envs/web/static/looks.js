@@ -37,19 +37,27 @@
       default: return element.localName;
     }
   };
-  page.looks = (element, classes, styleOf) => {
-    const style = styleOf(element);
+  const isDrawn = element => element.namespaceURI === "http://www.w3.org/2000/svg" && !["svg", "g"].includes(element.localName);
+  const drawn = (element, style) => {
     const box = element.getBoundingClientRect(), round = Math.round;
-    const size = `${round(box.width)}x${round(box.height)}`;
-    if (element.namespaceURI === "http://www.w3.org/2000/svg") {
-      if (["svg", "g"].includes(element.localName)) return classes || "drawing";
-      const colour = colourName(style.fill === "none" ? style.stroke : style.fill);
-      return [colour, shapeOf(element, box), size, `at ${round(box.x + box.width / 2)},${round(box.y + box.height / 2)}`].filter(Boolean).join(" ");
-    }
-    const colour = colourName(style.backgroundColor);
-    const image = /url\(["']?[^"')]*?([^/"')]+?)\.\w+["']?\)/.exec(`${style.content} ${style.backgroundImage}`);
-    const words = [classes, !classes && element.id ? element.id : "", image && !classes ? image[1] : ""].filter(Boolean).join(" ");
-    const plain = !["button", "a", "input"].includes(element.localName) && box.width * box.height > 0;
-    return [colour && plain ? colour : "", words || (plain ? `box ${size}` : "")].filter(Boolean).join(" ");
+    const colour = colourName(style.fill === "none" ? style.stroke : style.fill);
+    return [colour, shapeOf(element, box), `${round(box.width)}x${round(box.height)}`,
+      `at ${round(box.x + box.width / 2)},${round(box.y + box.height / 2)}`].filter(Boolean).join(" ");
+  };
+  const FORMS = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM", color: "#rrggbb" };
+  const form = element => element.localName === "input" && FORMS[element.type] || "";
+  page.looks = {
+    // what is added to a name that an element has
+    added: (name, element, styleOf) => isDrawn(element) ? `${name} ${drawn(element, styleOf(element))}` : form(element) ? `${name} ${form(element)}` : name,
+    // a name for an element that has none but the words of its class
+    name: (element, classes, styleOf) => {
+      if (isDrawn(element)) return drawn(element, styleOf(element));
+      const style = styleOf(element), box = element.getBoundingClientRect();
+      const image = /url\(["']?[^"')]*?([^/"')]+?)\.\w+["']?\)/.exec(`${style.content} ${style.backgroundImage}`);
+      const words = classes || [element.id, image ? image[1] : ""].filter(Boolean).join(" ");
+      const plain = !["button", "a", "input", "svg", "g", "textarea", "select"].includes(element.localName) && box.width * box.height > 0;
+      const colour = plain ? colourName(style.backgroundColor) : "";
+      return [colour, words || (plain ? `box ${Math.round(box.width)}x${Math.round(box.height)}` : ""), form(element)].filter(Boolean).join(" ");
+    },
   };
 })();

@@ -12,7 +12,7 @@
   const NAMED_BY_CLASS = words("link button clickable option menuitem tab");
   const FIELDS = words("input select textarea");
   const SINGLE = { submit: "button", reset: "button", button: "button", image: "button", checkbox: "checkbox", radio: "radio", range: "slider", file: "file" };
-  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000;
+  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 40;
 
   const tagOf = element => element.localName;
   const attribute = (element, name) => element.getAttribute(name);
@@ -231,10 +231,10 @@
     for (const way of [ways.labelledby, one => attribute(one, "aria-label") || "", ways.value, ways.labels, ways.text,
       one => attribute(one, "title") || "", one => attribute(one, "placeholder") || ""]) {
       const name = collapse(way(element, kind));
-      if (name) return cut(name);
+      if (name) return cut(options.foreign ? page.looks.added(name, element, styleOf) : name);
     }
     const classes = collapse(ways.classes(element, kind));
-    return cut(options.foreign && page.looks ? page.looks(element, classes, styleOf) : classes);
+    return cut(options.foreign ? page.looks.name(element, classes.slice(0, MAX_CLASSES), styleOf) : classes);
   };
 
   // ---- values, states, options
