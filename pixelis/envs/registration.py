@@ -35,6 +35,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/WireTrace-v0", "pixelis.envs.pixel.wire_trace:WireTraceEnv"),
     EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read:TrackReadEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
+    EnvEntry("Pixelis/WebBrowse-v0", "pixelis.envs.web.browse:WebBrowseEnv"),
     EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply:TweetReplyEnv"),
 )
 

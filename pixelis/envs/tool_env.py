@@ -161,11 +161,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         self.turn += 1
         self.answer = parsed.answer
         said_back = None if parsed.answer is None else self.hear(parsed.answer)
-        terminated = parsed.answer is not None and said_back is None
+        terminated = (parsed.answer is not None and said_back is None) or self.is_over()
         truncated = not terminated and self.turn >= self.max_turns
         info = self._info(results)
         info["view_changed"] = self._view_key() != view_before
         reward = self._end(info) if terminated or truncated else 0.0
+        if failure := self.failure():
+            reward, info["valid_for_training"], info["failure_reason"] = 0.0, False, failure
         if self.render_mode == "human":
             self.render()
         text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
@@ -188,6 +190,17 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         Environments in which one answer is not the end (a conversation) override it.
         """
         return None
+
+    def is_over(self) -> bool:
+        """Return whether the episode has ended without an answer: a goal was reached, or there was a failure."""
+        return False
+
+    def failure(self) -> str:
+        """Return why the infrastructure failed in this episode (a crashed browser), empty when it has not.
+
+        Such an episode must end (``is_over``); it is worth 0, and trainers leave it out.
+        """
+        return ""
 
     def chance(self, difficulty: int) -> float:
         """Return the success rate, 0-1, of the best answer that looks at nothing; 0 where there is none.

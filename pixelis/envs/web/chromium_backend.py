@@ -55,6 +55,14 @@ class ClickAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Hover:
+    """Move the mouse over a control, or to a point of it (pages of others)."""
+
+    key: int
+    at: Point | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Press:
     """Press a key, or keys together, as Playwright names them: ``Enter``, ``Control+c`` (pages of others)."""
 
@@ -65,19 +73,20 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Press a control, move to another one or another point, let go (pages of others)."""
+    """Press a control, move to another one or another point, ``by`` so many pixels further, let go."""
 
     key: int
     to_key: int
     start: Point | None = None
     end: Point | None = None
+    by: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Select a text in a control as with the mouse; all of it if ``text`` is empty (pages of others)."""
+    """Select a text as with the mouse: in a control, or (``None``) the first on the page; empty: all of it."""
 
-    key: int
+    key: int | None
     text: str = ""
 
 
@@ -96,7 +105,7 @@ class Pause:
     milliseconds: int
 
 
-ForeignAction = PageAction | ClickAt | Press | Drag | Mark | Wheel | Pause
+ForeignAction = PageAction | ClickAt | Hover | Press | Drag | Mark | Wheel | Pause
 
 
 class ChromiumBackend:
@@ -174,7 +183,7 @@ class ChromiumBackend:
 
     def look(self) -> Snapshot:
         """Return what is on the page now, without acting."""
-        return self._snapshot(self._run(self._current.after()))
+        return self._snapshot(self._run(self._current.after(step=0)))
 
     def close(self) -> None:
         """Close the page; the browser stays for others."""
@@ -274,8 +283,10 @@ class ChromiumBackend:
                 return await page.select(key, option)
             case Press(keys, key, times):
                 return await page.press_keys(key, keys, times)
-            case Drag(key, to_key, start, end):
-                return await page.drag(key, to_key, _pair(start), _pair(end))
+            case Drag(key, to_key, start, end, by):
+                return await page.drag(key, to_key, _pair(start), _pair(end), by)
+            case Hover(key, at):
+                return await page.hover(key, _pair(at))
             case Mark(key, text):
                 return await page.select_text(key, text)
             case Wheel(key, down):

@@ -204,13 +204,14 @@ class ChromiumPage:
         to_key: int,
         start: tuple[float, float] | None,
         end: tuple[float, float] | None,
+        by: tuple[int, int] | None,
     ) -> Raw:
         """Press one element, move to another (or elsewhere on the same one), let go."""
         self._expect()
         place = await self._hover(key, await self._aim(key, start), start)
         await self._page.mouse.down()
         try:
-            goal = await self._evaluate("__pixelis.point(...given)", [to_key, self._token, end])
+            goal = await self._evaluate("__pixelis.point(...given)", [to_key, self._token, end, by])
             _raise_refusal(goal)
             x, y = goal["x"], goal["y"]
             if abs(x - place["x"]) + abs(y - place["y"]) > 1:
@@ -219,6 +220,12 @@ class ChromiumPage:
             await self._page.mouse.move(x, y, steps=6)
         finally:
             await self._page.mouse.up()
+        return await self.after()
+
+    async def hover(self, key: int, at: tuple[float, float] | None) -> Raw:
+        """Move the mouse over an element."""
+        self._expect()
+        await self._hover(key, await self._aim(key, at, only_move=True), at)
         return await self.after()
 
     async def type(self, key: int, text: str, submit: bool) -> Raw:
@@ -256,26 +263,27 @@ class ChromiumPage:
     async def scroll(self, key: int, down: int) -> Raw:
         """Turn the mouse wheel over an element, ``down`` pixels."""
         self._expect()
-        await self._hover(key, await self._aim(key, None), None)
+        await self._hover(key, await self._aim(key, None, only_move=True), None)
         await self._in_time(self._page.mouse.wheel(0, down))
         return await self.after()
 
-    async def select_text(self, key: int, text: str) -> Raw:
+    async def select_text(self, key: int | None, text: str) -> Raw:
         """Mark a text inside an element, as a reader does with the mouse; the whole if ``text`` is empty."""
         self._expect()
         _raise_refusal(await self._evaluate("__pixelis.selectText(...given)", [key, self._token, text]))
         return await self.after()
 
-    async def after(self, notice: str = "") -> Raw:
+    async def after(self, notice: str = "", step: int | None = None) -> Raw:
         """Wait until the last action has had its effect and return what is on the page."""
         from playwright.async_api import Error
 
         said = [notice] if notice else []
-        step = self.settings.step_milliseconds
+        if step is None:
+            step = self.settings.step_milliseconds or 0
         try:
-            if step is None:
+            if self.settings.step_milliseconds is None:
                 await self._quiet()
-            done = await self._evaluate("__pixelis.finish(given)", step or 0)
+            done = await self._evaluate("__pixelis.finish(given)", step)
         except Error as error:
             if self._page.is_closed() or self._crashed or not _is_unloading(error):
                 raise
@@ -295,7 +303,7 @@ class ChromiumPage:
             await asyncio.sleep(milliseconds / 1000)
         else:
             await self._evaluate("__pixelis.advance(given)", milliseconds)
-        return await self.after()
+        return await self.after(step=0)
 
     async def screenshot(self) -> bytes:
         """Return the visible part of the page as PNG."""
@@ -307,8 +315,8 @@ class ChromiumPage:
 
     # ------------------------------------------------------------------ parts of actions
 
-    async def _aim(self, key: int, at: tuple[float, float] | None) -> Raw:
-        place = await self._evaluate("__pixelis.aim(...given)", [key, self._token, at])
+    async def _aim(self, key: int, at: tuple[float, float] | None, only_move: bool = False) -> Raw:
+        place = await self._evaluate("__pixelis.aim(...given)", [key, self._token, at, only_move])
         _raise_refusal(place)
         return place
 

@@ -13,8 +13,8 @@ _ID = re.compile(r"\s*\[?\s*e(\d{1,9})@v(\d{1,9})\s*\]?\s*\Z")
 class IdBook:
     """Numbers the controls of a version of the page, in document order, when they are first seen.
 
-    A version ends when another document is loaded or ``renew`` is called (the id-churn dial). Within a version a
-    control keeps its number.
+    A version ends when another document is loaded, or by the id-churn dial. Within a version a control keeps its
+    number; with churn, numbers begin elsewhere in each version.
 
     Args:
         churn: renumber after every so many actions that load no document; 0: never.
@@ -22,7 +22,7 @@ class IdBook:
 
     def __init__(self, churn: int = 0) -> None:
         self.version = 0
-        self._churn, self._since = churn, 0
+        self._churn, self._since, self._offset = churn, 0, 0
         self._generation = -1
         self._numbers: dict[int, int] = {}
         self._keys: dict[int, int] = {}
@@ -35,10 +35,11 @@ class IdBook:
             self.version += 1
             self._generation, self._since = snapshot.generation, 0
             self._numbers, self._keys, self._shown = {}, {}, set()
+            self._offset = self.version * 37 % 90 if self._churn else 0
         numbers = self._numbers
         for control in snapshot.controls():
             if control.key not in numbers:
-                number = len(numbers) + 1
+                number = len(numbers) + 1 + self._offset
                 numbers[control.key] = number
                 self._keys[number] = control.key
 

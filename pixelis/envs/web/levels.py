@@ -144,9 +144,17 @@ class WebLevel:
         Raises:
             TaskError: a part is missing or of the wrong type.
         """
-        for name, kind in {"family": str, "data": Mapping, "state": Mapping, "goal": Mapping, "theme": Mapping}.items():
+        for name, kind in {
+            "family": str,
+            "data": Mapping,
+            "state": Mapping,
+            "goal": Mapping,
+            "theme": Mapping,
+        }.items():
             if not isinstance(value.get(name), kind):
-                raise TaskError(f"a web task's data need {name!r} ({kind.__name__}), got {value.get(name)!r:.60}")
+                raise TaskError(
+                    f"a web task's data need {name!r} ({kind.__name__}), got {value.get(name)!r:.60}"
+                )
         if not isinstance(value["theme"].get("words"), Mapping):
             raise TaskError("a web task's theme needs 'words'; take the task from env.task.to_json()")
         return cls(

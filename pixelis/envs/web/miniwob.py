@@ -34,7 +34,8 @@ _PREPARE = """(([seed, style]) => {
   Math.seedrandom(seed);
   core.startEpisodeReal();
   __pixelis.advance(1);
-  return core.getUtterance();
+  const said = core.getUtterance();
+  return typeof said === "string" ? said : said.utterance;
 })(given)"""
 _STATE = "({ over: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON })"
 
@@ -109,7 +110,7 @@ class MiniWoBEnv(PageEnv):
             raise ConfigError(f"difficulty must be 0, the only one, got {difficulty!r}")
         host = miniwob_server().host
         settings = PageSettings(
-            (host,), base=f"http://{host}", leaves=all_elements, step_milliseconds=STEP_MILLISECONDS, width=500, height=420
+            (host,), base=f"http://{host}", leaves=all_elements, drawings=True, step_milliseconds=STEP_MILLISECONDS, width=500, height=420
         )
         self._utterance = ""
         self._state: dict[str, Any] = {"over": False, "reward": 0.0, "reason": None}

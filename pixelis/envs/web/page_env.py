@@ -12,7 +12,7 @@ from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.chromium_backend import ChromiumBackend
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
-from pixelis.envs.web.page_tools import HAND_TOOLS, PAGE_TOOLS
+from pixelis.envs.web.foreign_tools import HAND_TOOLS, PAGE_TOOLS
 from pixelis.errors import ConfigError
 
 MAX_PAGE_TOKENS = 1_600

@@ -27,6 +27,7 @@ class PageSettings:
         own: one of our pages: driven by one call a step, hit tests included, without the mouse, and only what
             is declared is a control.
         leaves: every visible element without children gets an id, also when nothing shows that it can be used.
+        drawings: shapes of drawings, and painted boxes without text, get an id too.
         step_milliseconds: how far an action moves the page's clock, which else stands still; ``None``: the page
             keeps the real clock, and an action has settled when the page no longer changes.
         width: of the window in pixels.
@@ -39,6 +40,7 @@ class PageSettings:
     base: str = ""
     own: bool = False
     leaves: bool = False
+    drawings: bool = False
     step_milliseconds: int | None = None
     width: int = 1024
     height: int = 720
@@ -56,6 +58,7 @@ def init_script(settings: PageSettings) -> str:
     for_page = {
         "foreign": not settings.own,
         "leaves": settings.leaves,
+        "drawings": settings.drawings,
         "clock": _EPOCH if settings.own or settings.step_milliseconds is not None else 0,
     }
     return _source().replace("__SETTINGS__", json.dumps(for_page))

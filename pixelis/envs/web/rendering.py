@@ -46,15 +46,19 @@ def render(level: WebLevel, state: State, template: str, **context: Any) -> Resp
     theme = level.theme
     words = theme["words"]
     every = theme["delay"]["every"]
-    html = templates().get_template(template).render(
-        level=level,
-        state=state,
-        theme=theme,
-        w=lambda phrase: words.get(phrase, phrase),
-        order=lambda names: ordered(level, names),
-        popup=theme["popups"].get(str(number)),
-        delay=theme["delay"]["after"] if every and number % every == every - 1 else 0,
-        **context,
+    html = (
+        templates()
+        .get_template(template)
+        .render(
+            level=level,
+            state=state,
+            theme=theme,
+            w=lambda phrase: words.get(phrase, phrase),
+            order=lambda names: ordered(level, names),
+            popup=theme["popups"].get(str(number)),
+            delay=theme["delay"]["after"] if every and number % every == every - 1 else 0,
+            **context,
+        )
     )
     return Response.page(html)
 

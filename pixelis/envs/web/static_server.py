@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = path.read_bytes() if found else b"no such file"
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         self.send_response(200 if found else 404)
-        self.send_header("Content-Type", kind if found else "text/plain")
+        self.send_header("Content-Type", _with_charset(kind) if found else "text/plain")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "max-age=3600")
         self.end_headers()
@@ -60,3 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Write nothing."""
+
+
+def _with_charset(kind: str) -> str:
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") or kind.endswith("javascript") else kind

@@ -10,10 +10,59 @@ from pixelis.envs.web.levels import WebDifficulty
 from pixelis.envs.web.wording import PHRASES, draw_words
 
 BRANDS = (
-    *("Lumo", "Varda", "Kestrel", "Ombra", "Quillon", "Tarn", "Bexley", "Nimbus", "Solva", "Fennick", "Marlow"),
-    *("Orrin", "Pelham", "Riva", "Sable", "Thistle", "Umber", "Vantis", "Wexford", "Yarrow", "Zephyr", "Alder"),
-    *("Birch", "Corvo", "Dunmore", "Elgin", "Farrow", "Garnet", "Hollis", "Ivo", "Juno", "Kelso", "Lorne", "Mistral"),
-    *("Norrow", "Oakley", "Penrose", "Quarry", "Rowan", "Sorrel", "Tamsin", "Ulver", "Verity", "Wren", "Zinnia"),
+    *(
+        "Lumo",
+        "Varda",
+        "Kestrel",
+        "Ombra",
+        "Quillon",
+        "Tarn",
+        "Bexley",
+        "Nimbus",
+        "Solva",
+        "Fennick",
+        "Marlow",
+    ),
+    *(
+        "Orrin",
+        "Pelham",
+        "Riva",
+        "Sable",
+        "Thistle",
+        "Umber",
+        "Vantis",
+        "Wexford",
+        "Yarrow",
+        "Zephyr",
+        "Alder",
+    ),
+    *(
+        "Birch",
+        "Corvo",
+        "Dunmore",
+        "Elgin",
+        "Farrow",
+        "Garnet",
+        "Hollis",
+        "Ivo",
+        "Juno",
+        "Kelso",
+        "Lorne",
+        "Mistral",
+    ),
+    *(
+        "Norrow",
+        "Oakley",
+        "Penrose",
+        "Quarry",
+        "Rowan",
+        "Sorrel",
+        "Tamsin",
+        "Ulver",
+        "Verity",
+        "Wren",
+        "Zinnia",
+    ),
 )
 CHURN_EVERY = (0, 4, 2, 1)
 OFFER_PATH = "/_offer/"
@@ -45,7 +94,19 @@ _POPUPS = (
     ("Download our app", "Everything at hand."),
 )
 _CLUTTER = (
-    *("Help", "Contact", "Careers", "Press", "Imprint", "Terms", "Privacy", "Cookies", "Blog", "Status", "Partners"),
+    *(
+        "Help",
+        "Contact",
+        "Careers",
+        "Press",
+        "Imprint",
+        "Terms",
+        "Privacy",
+        "Cookies",
+        "Blog",
+        "Status",
+        "Partners",
+    ),
     *("Gift cards", "Affiliates", "Sitemap", "Accessibility", "Newsletter archive", "Community", "Investors"),
 )
 _POPUP_PAGES = ((), (0,), (0, 2, 5), (0, 1, 3, 4, 6, 8))
@@ -92,7 +153,13 @@ def draw_theme(
 
 def _ad(draw: Draw, index: int) -> dict[str, Any]:
     title, text, button = draw.one(_ADS)
-    return {"title": title, "text": text, "button": button, "path": f"{AD_PATH}{index}", "place": draw.below(3)}
+    return {
+        "title": title,
+        "text": text,
+        "button": button,
+        "path": f"{AD_PATH}{index}",
+        "place": draw.below(3),
+    }
 
 
 def _injections(draw: Draw, dial: int, offers: list[str]) -> list[dict[str, Any]]:

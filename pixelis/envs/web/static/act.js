@@ -83,11 +83,11 @@
   };
   const find = (key, token) => token === page.document ? page.element(key) : null;
 
-  page.aim = (key, token, at = null) => {
+  page.aim = (key, token, at = null, onlyMove = false) => {
     const element = find(key, token);
     if (!element) return refused("stale");
     const place = aim(element, at);
-    if (place.error) return place;
+    if (place.error || onlyMove) return place;
     if (page.isDisabled(element)) return refused("disabled");
     const tag = tagOf(element);
     if (tag === "select") return { ...place, kind: "select" };
@@ -209,16 +209,16 @@
     element.focus();
     return {};
   };
-  page.point = (key, token, at) => {  // where a drag ends: also where something else lies over it
+  page.point = (key, token, at, by) => {  // where a drag ends: also where something else lies over it
     const element = find(key, token);
     if (!element) return refused("stale");
     const box = boxes(element)[0], [left, top] = shift(element);
     if (!box) return refused("hidden");
-    const [across, down] = at || [.5, .5];
-    return { x: left + box.left + across * box.width, y: top + box.top + down * box.height };
+    const [across, down] = at || [.5, .5], [right, lower] = by || [0, 0];
+    return { x: left + box.left + across * box.width + right, y: top + box.top + down * box.height + lower };
   };
   page.selectText = (key, token, text) => {
-    const element = find(key, token);
+    const element = key === null ? document.body : find(key, token);
     if (!element) return refused("stale");
     const owner = element.ownerDocument, range = owner.createRange();
     if (element.select && element.value !== undefined) {

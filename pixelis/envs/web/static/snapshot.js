@@ -12,7 +12,7 @@
   const NAMED_BY_CLASS = words("link button clickable option menuitem tab");
   const FIELDS = words("input select textarea");
   const SINGLE = { submit: "button", reset: "button", button: "button", image: "button", checkbox: "checkbox", radio: "radio", range: "slider", file: "file" };
-  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 40;
+  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 40, MAX_TEXT = 2000;
 
   const tagOf = element => element.localName;
   const attribute = (element, name) => element.getAttribute(name);
@@ -102,6 +102,7 @@
     if (hears(element, "press") || element.onclick || element.onmousedown || element.onmouseup) return true;
     if (element.hasAttribute("tabindex") && element.tabIndex >= 0) return true;
     if (delegated.some(([host, selector]) => host !== element && host.contains(element) && matches(element, selector))) return true;
+    if (isPart(element)) return false;
     const parent = element.parentElement;
     return styleOf(element).cursor === "pointer" && !(parent && styleOf(parent).cursor === "pointer");
   };
@@ -112,9 +113,16 @@
     if (element.firstElementChild || ["br", "hr", "defs", "body", "html"].includes(tagOf(element))) return false;
     if (isSvg(element) && ["svg", "g"].includes(tagOf(element))) return false;
     if (tagOf(element) === "label" && element.control) return false;
-    if (!options.leaves && !leaf_hosts.some(host => host !== element && host.contains(element))) return false;
+    const isAsked = options.leaves || (options.drawings && isPainted(element)) || leaf_hosts.some(host => host !== element && host.contains(element));
+    if (!isAsked || isPart(element)) return false;
     const box = element.getBoundingClientRect();
     return (box.width > 0 && box.height > 0) || (isSvg(element) && box.width + box.height > 0);
+  };
+  const isPart = element => element.parentElement && element.parentElement.closest("button, a[href], select, [role=button], [role=link], [role=menuitem], [role=tab]");
+  const isPainted = element => {
+    if (isSvg(element)) return true;
+    const style = styleOf(element);
+    return !element.textContent.trim() && !/^rgba?\(0, 0, 0(, 0)?\)$/.test(style.backgroundColor) && tagOf(element) !== "canvas";
   };
   const roleOf = element => {
     const tag = tagOf(element);
@@ -248,8 +256,9 @@
     }
     if (kind !== "textbox" && kind !== "combobox") return null;
     if (tag === "input" && element.type === "password") return cut("•".repeat(Array.from(element.value).length)) || null;
+    if (tag === "textarea" && options.foreign) return cut(collapse(element.value), MAX_TEXT) || null;
     if (tag === "input" || tag === "textarea") return cut(collapse(element.value)) || null;
-    return element.isContentEditable ? cut(collapse(element.innerText)) || null : null;
+    return element.isContentEditable ? cut(collapse(element.innerText), MAX_TEXT) || null : null;
   };
   const isDisabled = element => {
     if (attribute(element, "aria-disabled") === "true") return true;
