@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from pixelis.envs.web.snapshot import NO_PREVIOUS_PAGE, Snapshot
 if TYPE_CHECKING:
     from pixelis.envs.web.site import SiteSession
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _START_SECONDS = 40.0  # a browser may have to be started
@@ -145,12 +147,11 @@ class ChromiumBackend:
             PageActionError: ``timeout``: the page cannot be loaded.
         """
         try:
-            if isinstance(source, str):
-                return self._open_page(source)
-            return self._open_site(source)
-        except BackendFailure:
-            self._forget()
-            raise
+            return self._open(source)
+        except BackendFailure as failure:  # what is left of an earlier episode may be dead: once more, afresh
+            _LOG.warning("opening a page again: %s", failure)
+            self.close()
+            return self._open(source)
 
     def act(self, action: ForeignAction) -> Snapshot:
         """Carry out one action.
@@ -162,7 +163,7 @@ class ChromiumBackend:
         try:
             raw = self._run(self._act_on_site(action) if self._base else self._act_on_page(action))
         except BackendFailure:
-            self._forget()
+            self.close()
             raise
         return self._snapshot(raw)
 
@@ -178,7 +179,7 @@ class ChromiumBackend:
         try:
             return self._run(self._current.evaluate(expression, given))
         except BackendFailure:
-            self._forget()
+            self.close()
             raise
 
     def look(self) -> Snapshot:
@@ -196,6 +197,9 @@ class ChromiumBackend:
                 pass
 
     # ------------------------------------------------------------------ opening
+
+    def _open(self, source: SiteSession | str) -> Snapshot:
+        return self._open_page(source) if isinstance(source, str) else self._open_site(source)
 
     def _open_page(self, url: str) -> Snapshot:
         if self._base or self._fresh:
@@ -319,10 +323,6 @@ class ChromiumBackend:
     def _snapshot(self, raw: Raw) -> Snapshot:
         url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)
         return snapshot_of(raw, url, self._current.generation, raw["notice"])
-
-    def _forget(self) -> None:
-        """Leave a page behind that cannot be trusted any more; its context is closed if that is still possible."""
-        self.close()
 
 
 _SERVERS: dict[int, SiteServer] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 from pixelis.envs.web.backend import Back, Click, Goto, Select, Type, Wait
-from pixelis.envs.web.chromium_backend import ClickAt, Drag, Mark, Pause, Point, Press, Wheel
+from pixelis.envs.web.chromium_backend import ClickAt, Drag, Hover, Mark, Pause, Point, Press, Wheel
 from pixelis.envs.web.page_session import PageSession
 
 MAX_TYPED = 2_000
@@ -20,6 +20,12 @@ _ID = {"type": "string", "description": "as it is written on the page, e.g. e12@
 _POINT = {
     "type": "array",
     "items": {"type": "number", "minimum": 0, "maximum": 1},
+    "minItems": 2,
+    "maxItems": 2,
+}
+_PIXELS = {
+    "type": "array",
+    "items": {"type": "integer", "minimum": -5000, "maximum": 5000},
     "minItems": 2,
     "maxItems": 2,
 }
@@ -85,11 +91,18 @@ def _drag(session: PageSession, arguments: Arguments) -> ToolOutput:
     key = session.key(arguments["id"])
     to_key = session.key(arguments["to"]) if "to" in arguments else key
     start, end = (Point(*arguments[name]) if name in arguments else None for name in ("from_point", "to_point"))
-    return session.do(Drag(key, to_key, start, end), "Dragged.")
+    right, down = arguments.get("by", (0, 0))
+    return session.do(Drag(key, to_key, start, end, (right, down)), "Dragged.")
+
+
+def _hover(session: PageSession, arguments: Arguments) -> ToolOutput:
+    at = arguments.get("at")
+    return session.do(Hover(session.key(arguments["id"]), Point(*at) if at else None), "Moved there.")
 
 
 def _mark(session: PageSession, arguments: Arguments) -> ToolOutput:
-    return session.do(Mark(session.key(arguments["id"]), arguments.get("text", "")), "Selected the text.")
+    key = session.key(arguments["id"]) if "id" in arguments else None
+    return session.do(Mark(key, arguments.get("text", "")), "Selected the text.")
 
 
 def _tool(name: str, description: str, run: Any, properties: dict[str, Any], *needed: str) -> Tool[PageSession]:
@@ -127,10 +140,11 @@ HAND_TOOLS: tuple[Tool[PageSession], ...] = (
         {"keys": {"type": "string", "maxLength": 40}, "id": _ID, "times": _TIMES}, "keys",
     ),
     _tool(
-        "DRAG", "Drag an element onto another one, or from one point of it to another.", _drag,
-        {"id": _ID, "to": _ID, "from_point": _POINT, "to_point": _POINT}, "id",
+        "DRAG", "Drag an element onto another one, to a point of it, or by [right, down] pixels.", _drag,
+        {"id": _ID, "to": _ID, "from_point": _POINT, "to_point": _POINT, "by": _PIXELS}, "id",
     ),
-    _tool("MARK", "Select a text in an element, as with the mouse; without text all of it.", _mark,
-          {"id": _ID, "text": _TEXT}, "id"),
+    _tool("MARK", "Select a text with the mouse: in an element or on the page; without text all of it.", _mark,
+          {"id": _ID, "text": _TEXT}),
+    _tool("HOVER", "Move the mouse over an element.", _hover, {"id": _ID, "at": _POINT}, "id"),
 )  # fmt: skip
 """What pages of others may need besides."""

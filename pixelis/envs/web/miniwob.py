@@ -145,7 +145,7 @@ class MiniWoBEnv(PageEnv):
         session = PageSession(self.backend, self.page_tokens)
         self._utterance, self._state = "", {"over": False, "reward": 0.0, "reason": None}
         session.open(f"http://{miniwob_server().host}/miniwob/{name}.html")
-        if session.failure is None:
+        if not session.failure:
             try:
                 self._utterance = self.backend.evaluate(_PREPARE, [seed, _HIDDEN])
                 session.begin(self.backend.look())
@@ -153,7 +153,7 @@ class MiniWoBEnv(PageEnv):
                 session.failure = str(failure)
         return session
 
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the page has judged the episode."""
         try:
             self._state = self.backend.evaluate(_STATE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from pixelis.envs.spaces import truncate_text
@@ -22,8 +21,8 @@ MAX_PAGE_TOKENS = 1_600
 class PageEnv(ToolEnv[PageSession]):
     """A task on a page in a real browser.
 
-    After each turn the page as it is then is shown. The task ends when ``is_over`` says so, with an answer, or at
-    ``max_turns``. If the browser fails (it was killed, a page hangs for good) the episode is truncated, its
+    After each turn the page as it is then is shown. The task ends when ``has_ended`` says so, with an answer, or at
+    ``max_turns``. If the browser fails (it was killed, a page hangs for good) the episode ends, its
     ``info`` has ``valid_for_training=False`` and a ``failure_reason``, and the next ``reset`` starts another browser.
 
     Args:
@@ -69,39 +68,28 @@ class PageEnv(ToolEnv[PageSession]):
         """Return the verdict on a finished episode."""
         raise NotImplementedError
 
-    def is_over(self) -> bool:
-        """Return whether the task has ended by what was done on the page."""
+    def has_ended(self) -> bool:
+        """Return whether the task has ended by what was done on the page; asked after each call."""
         return False
 
     # ------------------------------------------------------------------ ToolEnv
 
-    def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Play one assistant turn.
+    def is_over(self) -> bool:
+        """Return whether the task has ended, or the browser has failed."""
+        return self.workspace.over or bool(self.workspace.failure)
 
-        Raises:
-            ActionTypeError: ``action`` is not a string.
-            gymnasium.error.ResetNeeded: there is no episode, or it has ended.
-        """
-        observation, reward, terminated, truncated, info = super().step(action)
-        failed, over = self.workspace.failure is not None, self.workspace.over
-        if terminated or not (failed or over):
-            return observation, reward, terminated, truncated, info
-        if not truncated:
-            reward = self._end(info)
-        return observation, 0.0 if failed else reward, over and not failed, failed, info
+    def failure(self) -> str:
+        """Return why the browser failed; empty when it has not."""
+        return self.workspace.failure
 
     def close(self) -> None:
         """Close the page; the browser stays for other environments of the process."""
         self.backend.close()
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Any]]:
-        """Return the floors; what solves a page of others is not known here."""
-        return super().policies()
-
     def _run(self, call: Any) -> ToolResult:
         result = super()._run(call)
-        if not self.workspace.over and self.workspace.failure is None:
-            self.workspace.over = self.is_over()
+        if not self.is_over():
+            self.workspace.over = self.has_ended()
         return result
 
     def _observation(self, text: str) -> dict[str, Any]:

@@ -28,22 +28,18 @@ class PageSession:
     def __init__(self, backend: ChromiumBackend, page_tokens: int) -> None:
         self.backend, self.page_tokens = backend, page_tokens
         self.snapshot = EMPTY
-        self.failure: str | None = None
+        self.failure = ""
         self.over = False
         self._ids = IdBook()
         self._firsts = [0]
         self._window = Window("", 0, 0, 0)
 
     def open(self, url: str) -> None:
-        """Load the first page; a browser that fails is tried once more, then it is the episode's failure."""
-        for attempt in (1, 2):
-            try:
-                self.see(self.backend.open(url), acted=False)
-                return
-            except (BackendFailure, PageActionError) as error:
-                self.failure = f"the page could not be opened: {error}"
-                if attempt == 1 and isinstance(error, BackendFailure):
-                    self.failure = None
+        """Load the first page; if that is not possible, it is the episode's failure."""
+        try:
+            self.see(self.backend.open(url), acted=False)
+        except (BackendFailure, PageActionError) as error:
+            self.failure = f"the page could not be opened: {error}"
 
     def begin(self, snapshot: Snapshot) -> None:
         """Take a page as the first of the episode: ids count from here."""
