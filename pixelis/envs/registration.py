@@ -37,6 +37,8 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
     EnvEntry("Pixelis/WebBrowse-v0", "pixelis.envs.web.browse:WebBrowseEnv"),
     EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply:TweetReplyEnv"),
+    EnvEntry("Pixelis/WebPage-v0", "pixelis.envs.web.web_page:WebPageEnv"),
+    EnvEntry("Pixelis/MiniWoB-v0", "pixelis.envs.web.miniwob:MiniWoBEnv"),
 )
 
 

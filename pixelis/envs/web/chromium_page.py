@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -37,7 +38,7 @@ class ChromiumPage:
         self._token = ""  # of the document that was shown last
         self._shown_url = "about:blank"
         self._ready = asyncio.Event()
-        self._navigating = False
+        self._navigating = self._blocked = self._failed = False
         self._requests: set[Request] = set()
         self._idle = asyncio.Event()
         self._happened: list[str] = []
@@ -366,6 +367,10 @@ class ChromiumPage:
 
     async def _check_place(self) -> None:
         """Leave a place that must not be reached, however it was reached."""
+        for _ in range(20):  # the browser's own error page comes a moment after the failure
+            if not self._failed or self._page.url.startswith("chrome-error:"):
+                break
+            await asyncio.sleep(0.05)
         url = self._page.url
         if url.startswith("chrome-error:") or not self._is_allowed(url):
             blocked = not url.startswith("chrome-error:") or self._blocked
@@ -396,8 +401,9 @@ class ChromiumPage:
             self._token = raw["document"]
             self.generation += 1
         self._shown_url = raw["url"]
-        notices = [*said, *dialog_notices(raw["said"]), *self._happened]
+        counts = Counter([*said, *dialog_notices(raw["said"]), *self._happened])
         self._happened.clear()
+        notices = [what if count == 1 else f"{what} ({count} times)" for what, count in counts.items()]
         return {**raw, "notice": " ".join(notices)}
 
     # ------------------------------------------------------------------ waiting
@@ -406,7 +412,7 @@ class ChromiumPage:
         if self._crashed:
             raise BackendFailure("the page crashed")
         self._ready.clear()
-        self._navigating = self._blocked = False
+        self._navigating = self._blocked = self._failed = False
 
     async def _loaded(self) -> None:
         try:
@@ -428,9 +434,10 @@ class ChromiumPage:
         try:
             return await asyncio.wait_for(work, self.settings.action_seconds)
         except asyncio.TimeoutError:
+            what = "next page did not load" if self._navigating else "page hung"
             await self._replace()
             raise PageActionError(
-                "timeout", "The page hung and was closed. What was entered on it is lost."
+                "timeout", f"The {what}; this one was loaded anew. What was entered on it is lost."
             ) from None
 
     async def _replace(self) -> None:
@@ -500,7 +507,8 @@ class ChromiumPage:
     def _on_failed(self, request: Request) -> None:
         self._on_finished(request)
         if self._navigating and request.is_navigation_request() and request.frame == self._page.main_frame:
-            self._blocked = "PROXY_CONNECTION" in (request.failure or "")
+            why = request.failure or ""
+            self._blocked, self._failed = "PROXY_CONNECTION" in why, "ABORTED" not in why
             self._ready.set()
 
 

@@ -19,7 +19,7 @@ def mail(play: Player) -> None:
     play.call("CLICK", id=next(one for one in play.all("clickable", esc(sender)) if one.line == row).id)
     if "forward" in play.asked:
         play.click("clickable|button", ".*[Ff]orward.*", n=-1)
-        play.type(play.find(r"to (\w+)\.$").group(1), ".*forward.*|.*to.*")
+        play.type(play.find(r"to (\w+)\.$").group(1))
     else:
         play.click("clickable|button", ".*[Rr]eply.*", n=-1)
         play.type(play.quoted()[0], ".*", n=-1)
@@ -31,7 +31,7 @@ def posts(play: Player) -> None:
     user = play.find(r"(@\w+)").group(1)
     action = {"Share": "share"}.get(play.quoted()[0], play.quoted()[0].lower())
     rows = [number for number, line in enumerate(play.page) if re.search(rf"{esc(user)}(\s|$)", line)]
-    limit = int(limited.group(1)) if (limited := re.search(r"on (\d+) posts", play.asked)) else len(rows)
+    limit = int(limited.group(1)) if (limited := re.search(r"on (\d+) posts?", play.asked)) else len(rows)
     for row in rows[1 if rows[0] == 0 else 0 :][:limit] if limit < len(rows) else [r for r in rows if r]:
         if not _press_in_post(play, row, action):
             return
@@ -45,7 +45,7 @@ def _press_in_post(play: Player, row: int, action: str) -> bool:
     if named is not None:
         return play.call("CLICK", id=named.id)
     play.call("CLICK", id=next(one.id for one in controls if one.name == "more"))
-    return play.click("clickable", f"(?i){esc(action)}.*")
+    return play.click("clickable", rf"(?i){esc(action)}( @\w+)?")
 
 
 def book_flight(play: Player) -> None:
@@ -95,7 +95,7 @@ def scroll_area(play: Player) -> None:
 def sign(play: Player) -> None:
     """Scroll to the end of the agreement, sign, press what is asked for."""
     play.call("SCROLL", id=play.one("textbox", "text-area").id, direction="down", times=100)
-    names = play.quoted()
+    names = play.quoted() or ["Cancel"]
     if len(names) > 1:
         play.type(names[0], "Name")
     play.click("button", esc(names[-1]))
@@ -156,7 +156,8 @@ def add_blocks(play: Player) -> None:
 
 def buy_stock(play: Player) -> None:
     """Wait for a price, buy."""
-    limit = float(play.find(r"less than \$([\d.]+)").group(1))
+    play.call("WAIT", milliseconds=100)
+    limit = float(play.find(r"less than \$(\d+\.\d+)").group(1))
     for _ in range(50):
         price = next(re.findall(r"\$([\d.]+)", line)[0] for line in play.page if line.startswith("Stock price"))
         if float(price) < limit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pixelis.envs.web.miniwob import STEP_MILLISECONDS
 from pixelis.envs.web.miniwob_player import NotThere, Player, Seen
 
 Solver = Callable[[Player], object]
@@ -26,7 +27,7 @@ def press_sequence(play: Player) -> None:
     """Press ONE, wait if asked to, press TWO."""
     play.click("button", "ONE")
     if seconds := re.search(r"wait (\d+) sec", play.asked):
-        play.call("WAIT", milliseconds=1000 * int(seconds.group(1)))
+        play.call("WAIT", milliseconds=1000 * int(seconds.group(1)) - STEP_MILLISECONDS)
     play.click("button", "TWO")
 
 
@@ -72,8 +73,10 @@ def press_in_dialog(play: Player) -> None:
 
 def walk_menu(play: Player) -> None:
     """Open menu after menu along a path."""
-    for name in play.asked.removeprefix("Select ").split(">"):
-        play.click("menuitem", esc(name))
+    *path, last = play.asked.removeprefix("Select ").split(">")
+    for name in path:
+        play.call("HOVER", id=play.one("menuitem", esc(name)).id)
+    play.click("menuitem", esc(last))
 
 
 def press_colour(play: Player) -> None:
@@ -90,8 +93,8 @@ def press_shades(play: Player) -> None:
 
 
 _KINDS = {
-    "text": ("textbox", ".*"),
-    "textarea": ("textbox", ".*"),
+    "text": ("textbox", ""),
+    "textarea": ("textbox", "text area"),
     "radio": ("radio", ".*"),
     "checkbox": ("checkbox", ".*"),
     "button": ("button", ".*"),
@@ -104,9 +107,11 @@ def press_widget(play: Player) -> None:
 
 
 def press_ascending(play: Player) -> None:
-    """Press numbers in order."""
-    for number in range(1, len(play.all("clickable", r"\d .*")) + 1):
-        play.click("clickable", rf"{number} .*")
+    """Press numbers in order; after the first they are hidden, so their places are remembered."""
+    places = [centre(one) for one in sorted(play.all("clickable", r"\d+ .*"), key=lambda one: int(one.name.split()[0]))]
+    for x, y in places:
+        nearest = min(_drawn(play), key=lambda one: abs(centre(one)[0] - x) + abs(centre(one)[1] - y))
+        play.call("CLICK", id=nearest.id)
 
 
 def press_cheapest(play: Player) -> None:
@@ -137,6 +142,7 @@ def mark_parity(play: Player) -> None:
 def press_pie(play: Player) -> None:
     """Open the pie menu, press a slice."""
     play.click("clickable", r"\+ .*")
+    play.call("WAIT", milliseconds=1000)
     play.click("clickable", esc(play.quoted()[0]) + " .*")
 
 
@@ -204,7 +210,9 @@ def copy_area(play: Player) -> None:
     """Put the text of an area into the field."""
     number = re.search(r"the (\d)\w\w text area", play.asked)
     areas = [field for field in play.all("textbox") if field.value]
-    play.type(areas[int(number.group(1)) - 1 if number else 0].value, "answer-input")
+    play.call("MARK", id=areas[int(number.group(1)) - 1 if number else 0].id)
+    play.call("PRESS", keys="Control+c")
+    play.call("PRESS", keys="Control+v", id=play.one("textbox", "answer-input").id)
     play.submit()
 
 
@@ -225,11 +233,13 @@ def log_in(play: Player) -> None:
     user, password = play.quoted()
     for text, name in ((user, "username"), (password, "password")):
         if not play.type(text, name):
-            play.click("button", "Cancel|Close|.*popup.*", n=-1)
+            play.click("button", "Cancel")
+            play.type(user, "username")
             play.type(text, name)
-    if not play.click("button", "Login|OK"):
+    if play.all("button", "Cancel"):
         play.click("button", "Cancel")
-        play.click("button", "Login")
+        play.type(password, "password")
+    play.click("button", "Login|OK", n=-1)
 
 
 def search(play: Player) -> None:
@@ -436,7 +446,7 @@ def press_shape(play: Player) -> None:
 
 
 def _drawn(play: Player) -> list[Seen]:
-    return [one for one in play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")]
+    return play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")
 
 
 def count_shapes(play: Player) -> None:

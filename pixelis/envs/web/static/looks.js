@@ -55,7 +55,8 @@
       const style = styleOf(element), box = element.getBoundingClientRect();
       const image = /url\(["']?[^"')]*?([^/"')]+?)\.\w+["']?\)/.exec(`${style.content} ${style.backgroundImage}`);
       const id = element.id && element.id.length <= 20 && !element.id.startsWith("ui-") ? element.id : "";
-      const words = [id, classes || (id ? "" : image ? image[1] : "")].filter(Boolean).join(" ");
+      const kind = element.localName === "textarea" && !id ? "text area" : "";
+      const words = [kind, id, classes || (id ? "" : image ? image[1] : "")].filter(Boolean).join(" ");
       const plain = !["button", "a", "input", "svg", "g", "textarea", "select"].includes(element.localName) && box.width * box.height > 0;
       const colour = plain ? colourName(style.backgroundColor) : "";
       return [colour, words || (plain ? `box ${Math.round(box.width)}x${Math.round(box.height)}` : ""), form(element)].filter(Boolean).join(" ");
