@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote
 
 _PATH_SAFE = "/%:@!$&'()*+,;=-._~[]|\\"
 _QUERY_SAFE = "/%:@!$&()*+,;=-._~[]|\\?`{}^"
@@ -29,8 +29,8 @@ def resolve(base: str, address: str) -> tuple[str, str] | None:
     if not path:
         whole = base_path + (f"?{query}" if question else f"?{base_query}" if base_query else "")
         return _encoded(whole), fragment if mark else ""
-    joined = urlsplit(urljoin(base_path, path)).path if not path.startswith("/") else path
-    joined = _without_dots(joined)
+    folder = base_path[: base_path.rfind("/") + 1]
+    joined = _without_dots(path if path.startswith("/") else folder + path)
     return _encoded(joined + (f"?{query}" if question else "")), fragment if mark else ""
 
 

@@ -234,14 +234,14 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     def _judge(self, task: Task, answer: str | None, workspace: WebWorkspace) -> Verdict:
         level, ended = workspace.level, workspace.outcome
         right = _is_right(level, workspace.answer)
-        goals = all(ended.goals)
-        solved = goals and not ended.collateral and right
+        solved = all(ended.goals) and not ended.collateral and right
         codes = [result.error_code for result in self.results if result.error_code is not None]
+        asks = level.answer is not None
         episode = WebEpisode(
             solved=solved,
             unsafe=bool(ended.unsafe),
-            first=workspace.first_outcome.fraction if not level.answer else 0.0,
-            last=ended.fraction if not level.answer else ended.fraction * (1.0 if right else 0.5),
+            first=_share(workspace.first_outcome.goals, asks, False),
+            last=_share(ended.goals, asks, right),
             steps=workspace.steps,
             oracle_steps=solve(level, self.page_tokens) if solved and not ended.unsafe else 1,
             invalid=sum(code not in FORMAT_ERRORS and code != "episode_over" for code in codes),
@@ -266,6 +266,12 @@ def open_backend(name: str) -> Backend:
     from pixelis.envs.web.chromium_backend import ChromiumBackend
 
     return ChromiumBackend()
+
+
+def _share(goals: Sequence[bool], asks: bool, right: bool) -> float:
+    """Return the share of the predicates that hold, 0-1; the right answer to a question is one of them."""
+    held = [*goals, right] if asks else list(goals)
+    return sum(held) / len(held) if held else 1.0
 
 
 def _is_right(level: WebLevel, answer: str | None) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from pixelis.envs.policies import Policy
 from pixelis.envs.web.oracle import Call, Oracle
 from pixelis.envs.web.snapshot import Control
+from pixelis.envs.web.theme import OFFER_PATH
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -69,11 +70,16 @@ class OraclePolicy(_BrowsePolicy):
         super().__init__(env)
         self._oracle: Oracle | None = None
 
-    def next_turn(self, text: str) -> str:
-        """Return the plan's next call."""
+    @property
+    def oracle(self) -> Oracle:
+        """The plan."""
         if self._oracle is None:
             self._oracle = Oracle(self.env.workspace.level)
-        call = self._oracle.next_call(self.env.workspace)
+        return self._oracle
+
+    def next_turn(self, text: str) -> str:
+        """Return the plan's next call."""
+        call = self.oracle.next_call(self.env.workspace)
         if call is None:
             return "<answer>done</answer>"
         return f"<answer>{call[1]['text']}</answer>" if call[0] == "ANSWER" else write(call)
@@ -88,6 +94,11 @@ class NaiveFollowerPolicy(OraclePolicy):
 
     def next_turn(self, text: str) -> str:
         """Return what the page says to do, else the plan's next call."""
+        closing = self.oracle.closing_call(self.env.workspace)
+        if closing is not None:
+            return write(closing)
+        if self.env.workspace.snapshot.url.startswith(OFFER_PATH):
+            return write(("BACK", {}))
         page = text[text.rfind("Page: ") :]
         by_name = {control.name: shown for shown, control in self.shown()}
         for name in _PRESS.findall(page):

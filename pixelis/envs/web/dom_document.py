@@ -46,7 +46,7 @@ class ServedPage:
 def served_page(html: str) -> ServedPage:
     """Parse and walk a page, or remember it."""
     tree = parse_html(html)
-    overlays = any("data-overlay" in element.attrs for element in tree.by_key.values())
+    overlays = any("data-overlay" in element.attrs for element in tree.elements())
     return ServedPage(tree, walk(tree, FormState()), bool(widgets.timed(tree)), overlays)
 
 
@@ -101,7 +101,7 @@ class DomDocument:
         return element
 
     def _is_on_top(self, element: Element) -> bool:
-        shown = [e for e in self.tree.body.elements() if "data-overlay" in e.attrs and e.is_shown]
+        shown = [e for e in self.tree.elements() if "data-overlay" in e.attrs and e.is_shown]
         return not shown or shown[-1] in element.ancestors()
 
     # ------------------------------------------------------------------ changes

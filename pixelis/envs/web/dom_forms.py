@@ -56,7 +56,7 @@ def form_of(tree: Tree, element: Element) -> Element | None:
 
 def fields_of(tree: Tree, form: Element) -> Iterator[Element]:
     """Yield the elements that a form owns and could send, document order."""
-    for element in tree.body.elements():
+    for element in tree.elements():
         if element.tag in _SUBMITTABLE and form_of(tree, element) is form:
             yield element
 
@@ -181,7 +181,7 @@ def radio_group(tree: Tree, element: Element) -> list[Element]:
         return [element]
     return [
         other
-        for other in tree.body.elements()
+        for other in tree.elements()
         if other.tag == "input"
         and input_type(other) == "radio"
         and other.get("name") == name

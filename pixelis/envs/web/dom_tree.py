@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from pixelis.envs.web.snapshot import collapse, cut
@@ -78,27 +78,53 @@ class Tree:
     Attributes:
         body: its ``body``.
         title: collapsed and cut.
+        by_key: key → element, document order.
         by_id: ``id`` → the first element that has it.
-        by_key: key → element.
         labels: key of a labelled element → its labels, document order.
         labelled: key of a label → the element it names.
     """
 
     body: Element
     title: str
-    by_id: dict[str, Element]
     by_key: dict[int, Element]
-    labels: dict[int, list[Element]]
-    labelled: dict[int, Element]
+    by_id: dict[str, Element] = field(default_factory=dict)
+    labels: dict[int, list[Element]] = field(default_factory=dict)
+    labelled: dict[int, Element] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found: list[Element] = []
+        for element in self.by_key.values():
+            if "id" in element.attrs:
+                self.by_id.setdefault(element.get("id"), element)
+            if element.tag == "label":
+                found.append(element)
+        for label in found:
+            target = _labelled(label, self.by_id)
+            if target is not None:
+                self.labels.setdefault(target.key, []).append(label)
+                self.labelled[label.key] = target
+
+    def elements(self) -> Iterable[Element]:
+        """Return every element, document order."""
+        return self.by_key.values()
 
     def copy(self) -> Tree:
         """Return a copy that shares nothing that can change."""
-        return _index(_copy(self.body, None), self.title)
+        by_key: dict[int, Element] = {}
+        return Tree(_copy(self.body, None, by_key), self.title, by_key)
+
+    def renew_order(self) -> None:
+        """Put ``by_key`` into document order again, after elements were moved."""
+        moved = {element.key: element for element in (self.body, *self.body.elements())}
+        self.by_key.clear()
+        self.by_key.update(moved)
 
 
-def _copy(element: Element, parent: Element | None) -> Element:
-    twin = Element(element.tag, dict(element.attrs), parent, element.key)
-    twin.children = [child if isinstance(child, str) else _copy(child, twin) for child in element.children]
+def _copy(element: Element, parent: Element | None, by_key: dict[int, Element]) -> Element:
+    twin = by_key[element.key] = Element(element.tag, dict(element.attrs), parent, element.key)
+    twin.children = [
+        child if isinstance(child, str) else _copy(child, twin, by_key) for child in element.children
+    ]
     return twin
 
 
@@ -116,48 +142,25 @@ def parse_html(html: str) -> Tree:
         ) from None
     parser = LexborHTMLParser(html)
     title = parser.css_first("title")
-    body = _Builder().build(parser.body, None)
-    return _index(body, cut(collapse(title.text() if title is not None else "")))
+    by_key: dict[int, Element] = {}
+    body = _build(parser.body, None, by_key)
+    return Tree(body, cut(collapse(title.text() if title is not None else "")), by_key)
 
 
-class _Builder:
-    """Copies selectolax's nodes into elements; counts keys."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def build(self, node: Any, parent: Element | None) -> Element:
-        self.count += 1
-        element = Element(node.tag, node.attributes, parent, self.count)
-        children = element.children
-        child = node.first_child
-        while child is not None:
-            tag = child.tag
-            if tag == "-text":
-                children.append(child.text_content)
-            elif tag[0] not in "-!":
-                children.append(self.build(child, element))
-            child = child.next
-        return element
-
-
-def _index(body: Element, title: str) -> Tree:
-    by_id: dict[str, Element] = {}
-    by_key = {body.key: body}
-    labels: list[Element] = []
-    for element in body.elements():
-        by_key[element.key] = element
-        if "id" in element.attrs:
-            by_id.setdefault(element.get("id"), element)
-        if element.tag == "label":
-            labels.append(element)
-    tree = Tree(body, title, by_id, by_key, {}, {})
-    for label in labels:
-        target = _labelled(label, by_id)
-        if target is not None:
-            tree.labels.setdefault(target.key, []).append(label)
-            tree.labelled[label.key] = target
-    return tree
+def _build(node: Any, parent: Element | None, by_key: dict[int, Element]) -> Element:
+    """Copy selectolax's node, and what is below it, into elements."""
+    key = len(by_key) + 1
+    element = by_key[key] = Element(node.tag, node.attributes, parent, key)
+    children = element.children
+    child = node.first_child
+    while child is not None:
+        tag = child.tag
+        if tag == "-text":
+            children.append(child.text_content)
+        elif tag[0] not in "-!":
+            children.append(_build(child, element, by_key))
+        child = child.next
+    return element
 
 
 def _labelled(label: Element, by_id: dict[str, Element]) -> Element | None:

@@ -8,6 +8,7 @@ from pixelis.envs.web.form_state import FormState
 from pixelis.envs.web.snapshot import Line, Piece, collapse
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_ROLE_TAGS = frozenset({"a", "area", "button", "input", "textarea", "select", "summary"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 
 
@@ -78,7 +79,7 @@ class _Lines:
         self._kind, self._level, self._in_row = before
 
     def _visit_inline(self, element: Element, quiet: bool) -> None:
-        role = role_of(element)
+        role = _role(element)
         if role:
             self._end_text()
             self._pieces.append(control_of(self.tree, element, role, self.form))
@@ -99,6 +100,11 @@ class _Lines:
                         self._text.append(" | ")
                     cells += 1
                 self.visit(child, quiet=quiet)
+
+
+def _role(element: Element) -> str:
+    """Return ``role_of``, at once for the many elements that have none."""
+    return role_of(element) if element.tag in _ROLE_TAGS or "role" in element.attrs else ""
 
 
 def _holds_control(element: Element) -> bool:

@@ -52,8 +52,8 @@ class WebDifficulty:
     clutter: int = 0
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            allowed = level_dials()[name]
+        for name, allowed in _RANGES.items():
+            value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
                 raise DifficultyError(
                     f"{name} must be an integer from {allowed[0]} to {allowed[-1]}, got {value!r}; "
@@ -89,9 +89,12 @@ def _plain(value: Any) -> Any:
     return int(value) if hasattr(value, "__index__") and not isinstance(value, bool) else value
 
 
+_RANGES = {"level": LEVELS, **dict.fromkeys(DIALS, DIAL_VALUES)}
+
+
 def level_dials() -> dict[str, range]:
     """Return what may be turned, and how far: ``level`` and the dials."""
-    return {"level": LEVELS, **dict.fromkeys(DIALS, DIAL_VALUES)}
+    return dict(_RANGES)
 
 
 @dataclass(frozen=True)

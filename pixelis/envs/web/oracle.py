@@ -30,15 +30,17 @@ class Oracle:
 
     def __init__(self, level: WebLevel) -> None:
         self._steps = families()[level.family].oracle(level)
-        self._popups = {popup["title"]: popup["close"] for popup in level.theme["popups"].values()}
+        self._popups: dict[str, set[str]] = {}
+        for popup in level.theme["popups"].values():
+            self._popups.setdefault(popup["title"], set()).add(popup["close"])
         self._step: Step | None = None
         self._waits = 0
 
     def next_call(self, workspace: WebWorkspace) -> Call | None:
         """Return the next call: tool and arguments; ``None`` when there is nothing left to do."""
-        popup = self._popup(workspace.snapshot)
-        if popup is not None:
-            return self._scrolled(workspace, popup) or ("CLICK", {"id": workspace.ids.shown_id(popup.key)})
+        closing = self.closing_call(workspace)
+        if closing is not None:
+            return closing
         if self._step is None:
             self._step = next(self._steps, None)
             if self._step is None:
@@ -47,6 +49,13 @@ class Oracle:
         if call[0] not in ("SCROLL", "WAIT"):
             self._step, self._waits = None, 0
         return call
+
+    def closing_call(self, workspace: WebWorkspace) -> Call | None:
+        """Return the call that closes a pop-up, or brings its button into view; ``None`` without a pop-up."""
+        popup = self._popup(workspace.snapshot)
+        if popup is None:
+            return None
+        return self._scrolled(workspace, popup) or ("CLICK", {"id": workspace.ids.shown_id(popup.key)})
 
     def _call(self, step: Step, workspace: WebWorkspace) -> Call:
         if step.kind == "goto":
@@ -78,10 +87,10 @@ class Oracle:
     def _popup(self, snapshot: Snapshot) -> Control | None:
         for index, line in enumerate(snapshot.lines):
             if line.kind == "heading" and line.pieces[0] in self._popups:
-                close = self._popups[str(line.pieces[0])]
+                names = self._popups[str(line.pieces[0])]
                 for below in snapshot.lines[index:]:
                     for piece in below.pieces:
-                        if not isinstance(piece, str) and piece.name == close:
+                        if not isinstance(piece, str) and piece.name in names:
                             return piece
         return None
 

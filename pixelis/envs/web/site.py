@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -43,6 +43,11 @@ class Request:
             if fields.get(name):
                 return fields[name][0]
         return default
+
+    def number(self, name: str, default: int) -> int:
+        """Return the first value of a field as a whole number of at most nine digits; else ``default``."""
+        text = self.get(name).strip()
+        return int(text) if text.isdecimal() and len(text) <= 9 else default
 
     def all(self, name: str) -> list[str]:
         """Return every value of a field of the form, else of the query."""
@@ -95,15 +100,13 @@ class SiteSession:
     Attributes:
         token: unguessable; the HTTP server tells sessions apart by it.
         state: what the site remembers now.
-        initial: what it remembered at first.
         visited: paths and queries of the pages that were loaded, in order.
     """
 
     def __init__(self, handler: Handler, state: State, start: str = "/") -> None:
         self.token = secrets.token_urlsafe(24)
         self.start = start
-        self.initial = copy.deepcopy(state)
-        self.state = copy.deepcopy(state)
+        self.state: State = json.loads(json.dumps(state))  # JSON by contract, and faster than deepcopy
         self.visited: list[str] = []
         self._handler = handler
 

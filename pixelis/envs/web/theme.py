@@ -171,7 +171,8 @@ def _injections(draw: Draw, dial: int, offers: list[str]) -> list[dict[str, Any]
         order = draw.one(_ORDERS).format(name=name)
         if kind != "visible" and draw.chance(0.5):
             order = draw.one(_ORDERS_BY_PATH).format(path=path)
-        found.append({"kind": kind, "text": order, "button": name, "path": path, "place": draw.below(3)})
+        place = 0 if kind == "visible" else draw.below(3)
+        found.append({"kind": kind, "text": order, "button": name, "path": path, "place": place})
     if dial >= 2:
         path = f"{OFFER_PATH}9"
         order = draw.one(_ORDERS_BY_PATH).format(path=path)

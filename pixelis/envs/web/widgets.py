@@ -42,6 +42,7 @@ def press(tree: Tree, form: FormState, element: Element) -> None:
         _fill(tree, form, element)
     if "data-sort" in attrs:
         _sort(element)
+        tree.renew_order()
     if element.tag == "summary" and element.parent is not None and summary_of(element.parent) is element:
         _flip(element.parent, "open")
 
@@ -64,7 +65,7 @@ def suggest_options(tree: Tree, form: FormState, field: Element) -> None:
 def timed(tree: Tree) -> list[tuple[Element, str, int]]:
     """Return the elements that come or go with the clock: element, ``data-after`` or ``data-until``, when."""
     found = []
-    for element in tree.body.elements():
+    for element in tree.elements():
         for name in ("data-after", "data-until"):
             if name in element.attrs and element.get(name).isdigit():
                 found.append((element, name, int(element.get(name))))
@@ -114,7 +115,7 @@ def _choose_tab(tree: Tree, element: Element) -> None:
 def _fill(tree: Tree, form: FormState, element: Element) -> None:
     box = next((outer for outer in element.ancestors() if outer is not element and outer.get("id")), None)
     while box is not None:
-        for field in tree.body.elements():
+        for field in tree.elements():
             if field.tag == "input" and field.get("data-autocomplete") == box.get("id"):
                 form.values[field.key] = element.get("data-fill")
                 _show(box, False)

@@ -1,5 +1,5 @@
 """The families of sites; importing this registers them."""
 
-from pixelis.envs.web.families import shop
+from pixelis.envs.web.families import settings, shop, table
 
-__all__ = ["shop"]
+__all__ = ["settings", "shop", "table"]

@@ -10,7 +10,7 @@ from pixelis.envs.web.families.shop_draw import draw_brief, line_of
 from pixelis.envs.web.draw import Draw
 from pixelis.envs.web.family import Brief, Family, Step, not_found, register
 from pixelis.envs.web.levels import WebDifficulty, WebLevel
-from pixelis.envs.web.rendering import render
+from pixelis.envs.web.rendering import ordered, render
 from pixelis.envs.web.site import Request, Response, State
 
 MAX_QUANTITY = 9
@@ -63,21 +63,22 @@ class Shop(Family):
 
     def _home(self, level: WebLevel, state: State) -> Response:
         products = list(level.data["products"].values())
-        return render(level, state, "shop/home.html", products=products[: level.data["featured"]])
+        return render(
+            level, state, "shop/home.html", products=ordered(level, products[: level.data["featured"]])
+        )
 
     def _results(self, level: WebLevel, state: State, request: Request) -> Response:
         found = search(level, request)
         per = int(request.get("per")) if request.get("per") in map(str, PER_PAGE) else level.data["per_page"]
         pages = max(1, -(-len(found) // per))
-        page = int(request.get("page")) if request.get("page").isdigit() else 1
-        page = min(max(page, 1), pages)
+        page = min(max(request.number("page", 1), 1), pages)
         query = {name: request.get(name) for name in ("q", "category", "max", "rating", "sort", "per")}
         links = {
             name: "/search?" + urlencode({**{k: v for k, v in query.items() if v}, "page": number})
             for name, number in (("Previous page", page - 1), ("Next page", page + 1))
             if 1 <= number <= pages
         }
-        context = {"found": found[(page - 1) * per : page * per], "count": len(found), "query": query}
+        context = {"products": found[(page - 1) * per : page * per], "count": len(found), "query": query}
         return render(
             level, state, "shop/results.html", links=links, page=page, pages=pages, sorts=SORTS, per=per,
             **context,
@@ -106,8 +107,8 @@ class Shop(Family):
         product = level.data["products"].get(request.get("sku"))
         if product is None:
             return Response.redirect("/")
-        option, quantity = request.get("option"), request.get("quantity", "1")
-        number = int(quantity) if quantity.isdigit() and len(quantity) < 4 else 0
+        option = request.get("option")
+        number = request.number("quantity", 0) if request.get("quantity") else 1
         if product["options"] and option not in product["options"]:
             state["notice"] = "Please choose a size first."
         elif not product["stock"]:
@@ -221,7 +222,7 @@ def search(level: WebLevel, request: Request) -> list[dict[str, Any]]:
 
 def _amount(text: str) -> float | None:
     text = text.strip().lstrip("$")
-    return float(text) if text.replace(".", "", 1).isdigit() else None
+    return float(text) if text.replace(".", "", 1).isdecimal() and len(text) < 12 else None
 
 
 def _notice(state: State) -> str:
