@@ -13,10 +13,11 @@ LOCK := pyproject.toml constraints.txt
 USE_READY := $(VENV)/.ready-to-use
 REAL_READY := $(VENV)/.ready-real-model
 DEV_READY := $(VENV)/.ready-to-develop
+BROWSER_READY := $(VENV)/.ready-browser
 SOURCES := $(wildcard pixelis scripts tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo real-model setup setup-dev test lint types format wheel-check check clean
+.PHONY: help demo real-model setup setup-dev browser test lint types format wheel-check check clean
 
 help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -39,7 +40,13 @@ $(REAL_READY): $(USE_READY)
 	@touch $@
 
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,sb3,text,dev]'
+	$(PIP) -e '.[ocr,render,sb3,text,web,dev]'
+	$(PIP) --no-deps miniwob
+	@touch $@
+
+# MiniWoB++ is its html files: without --no-deps it would bring Selenium.
+$(BROWSER_READY): $(DEV_READY) scripts/install_browser.sh
+	scripts/install_browser.sh $(BIN)/python
 	@touch $@
 
 setup: $(USE_READY)  ## Create .venv with the package and what the demo needs
@@ -51,7 +58,9 @@ demo: setup  ## Install, train the shipped model on ZoomRead, print before and a
 
 real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments then train by default
 
-test: setup-dev  ## Install, then run the whole test suite
+browser: $(BROWSER_READY)  ## Find a Chromium for the web environments, or install one
+
+test: setup-dev browser  ## Install, then run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TEST_ARGS)
 
 lint: setup-dev  ## Lint rules and formatting

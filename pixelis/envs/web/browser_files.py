@@ -59,3 +59,12 @@ def find_chromium(playwright_path: str | None = None) -> Path:
     if playwright_path and os.access(playwright_path, os.X_OK):
         return Path(playwright_path)
     raise BrowserUnavailableError(f"a Chromium is needed and none was found; {INSTALL_HINT}")
+
+
+def playwrights_own() -> str:
+    """Return where Playwright's own browser would be, whether it is there or not."""
+    check_playwright()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        return playwright.chromium.executable_path

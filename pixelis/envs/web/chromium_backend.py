@@ -341,4 +341,3 @@ def _path(url: str, base: str) -> str:
 
 def _pair(point: Point | None) -> tuple[float, float] | None:
     return None if point is None else (point.across, point.down)
-

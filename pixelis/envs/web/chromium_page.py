@@ -184,7 +184,7 @@ class ChromiumPage:
             looked = await self._look()
             return {**looked, "notice": done["notice"]}
         said = _refusal_notice(done["invalid"])
-        return self._seen(done["snapshot"], [one for one in (done["notice"], said) if one])
+        return self._seen(done["snapshot"], [said or done["notice"]])
 
     async def click(self, key: int, at: tuple[float, float] | None = None) -> Raw:
         """Press an element with the mouse: move there, wait until it stays under the pointer, press."""
@@ -401,7 +401,7 @@ class ChromiumPage:
             self._token = raw["document"]
             self.generation += 1
         self._shown_url = raw["url"]
-        counts = Counter([*said, *dialog_notices(raw["said"]), *self._happened])
+        counts = Counter([*filter(None, said), *dialog_notices(raw["said"]), *self._happened])
         self._happened.clear()
         notices = [what if count == 1 else f"{what} ({count} times)" for what, count in counts.items()]
         return {**raw, "notice": " ".join(notices)}

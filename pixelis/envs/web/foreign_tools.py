@@ -80,8 +80,9 @@ def _press(session: PageSession, arguments: Arguments) -> ToolOutput:
     keys = arguments["keys"]
     if not _KEYS.fullmatch(keys):
         raise CallRefused(
-            "bad_key", f"There is no key {keys[:30]!r}. Write a character, or one of {', '.join(_NAMED_KEYS)}, "
-            "with Control+, Shift+ or Alt+ before it if wanted."
+            "bad_key",
+            f"There is no key {keys[:30]!r}. Write a character, or one of {', '.join(_NAMED_KEYS)}, "
+            "with Control+, Shift+ or Alt+ before it if wanted.",
         )
     key = session.key(arguments["id"]) if "id" in arguments else None
     return session.do(Press(keys, key, arguments.get("times", 1)), "Pressed.")
@@ -90,7 +91,9 @@ def _press(session: PageSession, arguments: Arguments) -> ToolOutput:
 def _drag(session: PageSession, arguments: Arguments) -> ToolOutput:
     key = session.key(arguments["id"])
     to_key = session.key(arguments["to"]) if "to" in arguments else key
-    start, end = (Point(*arguments[name]) if name in arguments else None for name in ("from_point", "to_point"))
+    start, end = (
+        Point(*arguments[name]) if name in arguments else None for name in ("from_point", "to_point")
+    )
     right, down = arguments.get("by", (0, 0))
     return session.do(Drag(key, to_key, start, end, (right, down)), "Dragged.")
 
@@ -105,7 +108,9 @@ def _mark(session: PageSession, arguments: Arguments) -> ToolOutput:
     return session.do(Mark(key, arguments.get("text", "")), "Selected the text.")
 
 
-def _tool(name: str, description: str, run: Any, properties: dict[str, Any], *needed: str) -> Tool[PageSession]:
+def _tool(
+    name: str, description: str, run: Any, properties: dict[str, Any], *needed: str
+) -> Tool[PageSession]:
     return Tool(name, description, {"properties": properties, "required": list(needed)}, run)
 
 

@@ -110,7 +110,13 @@ class MiniWoBEnv(PageEnv):
             raise ConfigError(f"difficulty must be 0, the only one, got {difficulty!r}")
         host = miniwob_server().host
         settings = PageSettings(
-            (host,), base=f"http://{host}", leaves=all_elements, drawings=True, step_milliseconds=STEP_MILLISECONDS, width=500, height=420
+            (host,),
+            base=f"http://{host}",
+            leaves=all_elements,
+            drawings=True,
+            step_milliseconds=STEP_MILLISECONDS,
+            width=500,
+            height=420,
         )
         self._utterance = ""
         self._state: dict[str, Any] = {"over": False, "reward": 0.0, "reason": None}
@@ -141,7 +147,9 @@ class MiniWoBEnv(PageEnv):
         """
         name, seed = task.data.get("task"), task.data.get("seed")
         if name not in miniwob_tasks() or not isinstance(seed, int):
-            raise TaskError(f"data must have a task of MiniWoB++ and an integer seed, got {dict(task.data)!r:.200}")
+            raise TaskError(
+                f"data must have a task of MiniWoB++ and an integer seed, got {dict(task.data)!r:.200}"
+            )
         session = PageSession(self.backend, self.page_tokens)
         self._utterance, self._state = "", {"over": False, "reward": 0.0, "reason": None}
         session.open(f"http://{miniwob_server().host}/miniwob/{name}.html")

@@ -159,7 +159,9 @@ def buy_stock(play: Player) -> None:
     play.call("WAIT", milliseconds=100)
     limit = float(play.find(r"less than \$(\d+\.\d+)").group(1))
     for _ in range(50):
-        price = next(re.findall(r"\$([\d.]+)", line)[0] for line in play.page if line.startswith("Stock price"))
+        price = next(
+            re.findall(r"\$([\d.]+)", line)[0] for line in play.page if line.startswith("Stock price")
+        )
         if float(price) < limit:
             break
         play.call("WAIT", milliseconds=100)

@@ -108,7 +108,10 @@ def press_widget(play: Player) -> None:
 
 def press_ascending(play: Player) -> None:
     """Press numbers in order; after the first they are hidden, so their places are remembered."""
-    places = [centre(one) for one in sorted(play.all("clickable", r"\d+ .*"), key=lambda one: int(one.name.split()[0]))]
+    places = [
+        centre(one)
+        for one in sorted(play.all("clickable", r"\d+ .*"), key=lambda one: int(one.name.split()[0]))
+    ]
     for x, y in places:
         nearest = min(_drawn(play), key=lambda one: abs(centre(one)[0] - x) + abs(centre(one)[1] - y))
         play.call("CLICK", id=nearest.id)
@@ -152,7 +155,9 @@ def press_pie(play: Player) -> None:
 def type_quoted(play: Player) -> None:
     """Type what is quoted into every field, in the letters asked for."""
     text = play.quoted()[0]
-    text = text.lower() if "lower case" in play.asked else text.upper() if "upper case" in play.asked else text
+    text = (
+        text.lower() if "lower case" in play.asked else text.upper() if "upper case" in play.asked else text
+    )
     for field in play.all("textbox"):
         play.call("TYPE", id=field.id, text=text)
     play.submit()
@@ -256,7 +261,9 @@ def read_table(play: Player) -> None:
     """Type the values that stand beside labels in a table."""
     table = dict(line.split(" | ") for line in play.page if line.count(" | ") == 1)
     fields = play.all("textbox")
-    labels = re.findall(r"value of (.+?) into", play.asked) or re.findall(r"^(.+?): \[", "\n".join(play.page), re.M)
+    labels = re.findall(r"value of (.+?) into", play.asked) or re.findall(
+        r"^(.+?): \[", "\n".join(play.page), re.M
+    )
     for label, field in zip(labels, fields, strict=True):
         play.call("TYPE", id=field.id, text=table[label])
     play.submit()
@@ -388,7 +395,9 @@ def open_tree(play: Player) -> None:
     """Open folders until the name is there, press it."""
     name, opened = esc(play.quoted()[0]), set()
     while not play.over and not play.all("clickable", name):
-        folder = next((one for one in play.all("clickable", "hitarea expandable.*") if one.id not in opened), None)
+        folder = next(
+            (one for one in play.all("clickable", "hitarea expandable.*") if one.id not in opened), None
+        )
         if folder is None:
             raise NotThere(name)
         opened.add(folder.id)
@@ -478,7 +487,9 @@ def win_at_noughts(play: Player) -> None:
         if not free:
             break
         wanted = [_third(line, marks, mark) for mark in "xo" for line in lines]
-        choice = next((w for w in wanted if w is not None), next(c for c in (4, 0, 2, 6, 8, 1, 3, 5, 7) if c in free))
+        choice = next(
+            (w for w in wanted if w is not None), next(c for c in (4, 0, 2, 6, 8, 1, 3, 5, 7) if c in free)
+        )
         play.call("CLICK", id=cells[choice].id)
 
 

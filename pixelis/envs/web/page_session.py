@@ -82,7 +82,12 @@ class PageSession:
         try:
             if self.failure:
                 raise BackendFailure(self.failure)
-            self.see(self.backend.act(action))
+            try:
+                self.see(self.backend.act(action))
+            except PageActionError as error:
+                if error.code in ("off_site", "timeout"):  # the page may have been loaded anew
+                    self.see(self.backend.look())
+                raise
         except PageActionError as error:
             raise CallRefused(error.code, error.message) from None
         except BackendFailure as failure:
@@ -111,6 +116,4 @@ class PageSession:
         return outline(self.snapshot, self._ids, first=0, page_tokens=1_000_000).text
 
     def _draw(self) -> None:
-        self._window = outline(
-            self.snapshot, self._ids, first=self._firsts[-1], page_tokens=self.page_tokens
-        )
+        self._window = outline(self.snapshot, self._ids, first=self._firsts[-1], page_tokens=self.page_tokens)

@@ -135,7 +135,9 @@ class WebPageEnv(PageEnv):
         if check is not None and not callable(check):
             raise ConfigError(f"check must be a function of address and text, or None, got {check!r}")
         if isinstance(hosts, str) or not all(isinstance(host, str) and host for host in hosts or ()):
-            raise ConfigError(f"hosts must be a sequence of host names, got {hosts!r}; for example ('example.org',)")
+            raise ConfigError(
+                f"hosts must be a sequence of host names, got {hosts!r}; for example ('example.org',)"
+            )
         self.check, self._hosts = check, None if hosts is None else tuple(hosts)
         self._all_elements, self._load_seconds = all_elements, load_seconds
         super().__init__(
@@ -157,7 +159,9 @@ class WebPageEnv(PageEnv):
         url, instruction = rest.pop("url", None), rest.pop("instruction", None)
         if url is not None or instruction is not None:
             source: Any = self.source
-            task = _task(url or source.url, source.instruction if instruction is None else instruction, self.split)
+            task = _task(
+                url or source.url, source.instruction if instruction is None else instruction, self.split
+            )
             rest["task"] = task.to_json()
         return super().reset(seed=seed, options=rest)
 
@@ -174,7 +178,9 @@ class WebPageEnv(PageEnv):
         """
         url = task.data.get("url")
         if not isinstance(url, str) or not url:
-            raise TaskError(f"a page must be named: WebPage-v0 needs url=… or reset(options={{'url': …}}), got {url!r}")
+            raise TaskError(
+                f"a page must be named: WebPage-v0 needs url=… or reset(options={{'url': …}}), got {url!r}"
+            )
         check_address(url)
         self.backend.settings = self._settings(url)
         session = PageSession(self.backend, self.page_tokens)
@@ -190,7 +196,9 @@ class WebPageEnv(PageEnv):
 
     def judge(self, task: Task, answer: str | None, workspace: PageSession) -> Verdict:
         """Return success if the user's check holds."""
-        success = self.check is not None and bool(self.check(workspace.snapshot.url, plain_text(workspace.snapshot)))
+        success = self.check is not None and bool(
+            self.check(workspace.snapshot.url, plain_text(workspace.snapshot))
+        )
         return Verdict(success, {"task": float(success)})
 
     def _settings(self, url: str) -> PageSettings:
@@ -212,7 +220,9 @@ def check_address(url: Any) -> None:
         (parts.scheme in ("http", "https") and parts.hostname) or (parts.scheme == "file" and parts.path)
     )
     if not whole:
-        raise ConfigError(f"url must be a complete http:, https: or file: address, got {url!r}; e.g. https://example.org/")
+        raise ConfigError(
+            f"url must be a complete http:, https: or file: address, got {url!r}; e.g. https://example.org/"
+        )
 
 
 def default_hosts(url: str) -> tuple[str, ...]:
@@ -232,7 +242,7 @@ def plain_text(page: Any) -> str:
     words: list[str] = []
     for line in page.lines:
         for piece in line.pieces:
-            words.append(piece if isinstance(piece, str) else " ".join(filter(None, (piece.name, piece.value))))
+            words.append(
+                piece if isinstance(piece, str) else " ".join(filter(None, (piece.name, piece.value)))
+            )
     return "\n".join(words)
-
-
