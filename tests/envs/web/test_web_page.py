@@ -14,6 +14,7 @@ from pixelis.envs.web.browser import shared_browser
 from pixelis.envs.web.web_page import WebPageEnv, default_hosts
 from pixelis.errors import ConfigError, TaskError
 
+# ruff: noqa: E501
 START = """<title>Start</title><h1>Start</h1>
 <a href=/two>Two</a> <a target=_blank href=/two>Blank</a> <button onclick="window.open('/two')">Window</button>
 <a href=/file>File</a> <a href=/never>Never</a> <a href=/half>Half</a> <a href=/big>Big</a>
@@ -35,7 +36,7 @@ ACTING = """<title>Acting</title><div id=log>nothing</div>
 <input type=date aria-label=Day> <div id=host></div> <button id=hides>Hides</button>
 <iframe srcdoc="<button onclick=&quot;parent.note('inner')&quot;>Inner</button>"></iframe>
 <script>
-  const note = text => { document.getElementById("log").textContent = text; };
+  var note = text => { document.getElementById("log").textContent = text; };
   document.getElementById("flip").addEventListener("click", event => note("flip " + event.isTrusted));
   document.querySelector("[aria-label=Name]").addEventListener("keydown", event => note("key " + event.key));
   const root = document.getElementById("host").attachShadow({ mode: "open" });
@@ -56,7 +57,7 @@ def other():
 def pages(other):
     start = START.replace("OTHER", str(other.port))
     server = PagesServer(
-        {"/": start, "/two": "<h1>Second</h1>", "/act": ACTING, "/half": "<h1>Half</h1><p>so far"}
+        {"/": start, "/two": "<h1>Second</h1>", "/file": "x", "/act": ACTING, "/half": "<h1>Half</h1><p>so far"}
     )
     yield server
     server.close()
