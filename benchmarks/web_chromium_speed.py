@@ -3,9 +3,11 @@
     python benchmarks/web_chromium_speed.py [--count 60]
     python benchmarks/web_chromium_speed.py --browsergym FOLDER
 
-prints one JSON line a measurement, milliseconds of wall time. FOLDER holds BrowserGym and what it needs, installed
+prints one JSON line a measurement, milliseconds of wall time. FOLDER holds BrowserGym and what it needs,
+installed
 with `pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 beautifulsoup4
-soupsieve 'lxml<6' pyparsing`; without it only our own part is measured. BrowserGym is measured with its settings, and
+soupsieve 'lxml<6' pyparsing`; without it only our own part is measured. BrowserGym is measured with its
+settings, and
 with its sleeps off (`slow_mo=0`, and the wait before each observation 0 s).
 """
 
@@ -36,7 +38,12 @@ def report(what: str, times: list[float]) -> float:
     """Print and return the median of times in seconds."""
     median = statistics.median(times)
     worst = sorted(times)[int(0.9 * len(times))]
-    row = {"what": what, "n": len(times), "median_ms": round(median * 1e3, 1), "p90_ms": round(worst * 1e3, 1)}
+    row = {
+        "what": what,
+        "n": len(times),
+        "median_ms": round(median * 1e3, 1),
+        "p90_ms": round(worst * 1e3, 1),
+    }
     print(json.dumps({**row, "load": round(os.getloadavg()[0], 1)}), flush=True)
     return median
 
@@ -71,7 +78,7 @@ def our_site(count: int) -> None:
 
 
 def our_miniwob(count: int) -> float:
-    """Measure a MiniWoB++ task through the environment: real mouse, observation text; return seconds a step."""
+    """Measure a MiniWoB++ task through the environment, mouse and text included; return seconds a step."""
     env = MiniWoBEnv(task=TASK, max_turns=10**6)
     report("miniwob_reset", timed(lambda number: env.reset(seed=abs(number)), max(10, count // 3)))
     env.reset(seed=0)
@@ -82,11 +89,14 @@ def our_miniwob(count: int) -> float:
 
 def browsergym_step(count: int, sleeps: bool) -> float:
     """Measure BrowserGym on the same task; return seconds a step."""
-    import browsergym.core.env as core
     import browsergym.miniwob  # noqa: F401  # registers the tasks
     import gymnasium as gym
+    from playwright.sync_api import BrowserType
 
-    settings: dict[str, Any] = {"pw_chromium_kwargs": {"executable_path": str(find_chromium())}}
+    launch = BrowserType.launch  # its chat opens a second browser, which takes no path
+    path = str(find_chromium())
+    BrowserType.launch = lambda self, **given: launch(self, **{"executable_path": path, **given})  # type: ignore[method-assign]
+    settings: dict[str, Any] = {}
     if not sleeps:
         settings |= {"slow_mo": 0, "pre_observation_delay": 0.0}
     env = gym.make(f"browsergym/miniwob.{TASK}", **settings)
@@ -103,7 +113,7 @@ def browsergym_step(count: int, sleeps: bool) -> float:
     boxes = [bid for bid, one in observation["extra_element_properties"].items() if one.get("clickable")]
     step = report(f"{name}_step", timed(lambda _: env.step(f"click('{boxes[0]}')"), count))
     env.close()
-    assert core is not None
+    BrowserType.launch = launch  # type: ignore[method-assign]
     return step
 
 

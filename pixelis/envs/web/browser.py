@@ -1,4 +1,4 @@
-"""One Chromium for a process: started on first use, on a thread of its own, started again when it has died."""
+"""One Chromium for a process: started on first use, on its own thread, and again when it has died."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import os
@@ -25,7 +26,8 @@ from pixelis.envs.web.backend import (
     Wait,
 )
 from pixelis.envs.web.browser import Browser, shared_browser
-from pixelis.envs.web.chromium_page import ChromiumPage, Raw
+from pixelis.envs.web.chromium_page import ChromiumPage
+from pixelis.envs.web.loaded_page import Raw
 from pixelis.envs.web.page_scripts import PageSettings, snapshot_of
 from pixelis.envs.web.server import COOKIE, SiteServer
 from pixelis.envs.web.snapshot import NO_PREVIOUS_PAGE, Snapshot
@@ -86,7 +88,7 @@ class Drag:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Select a text as with the mouse: in a control, or (``None``) the first on the page; empty: all of it."""
+    """Select a text as with the mouse: in a control, or (``None``) on the page; empty: all of it."""
 
     key: int | None
     text: str = ""
@@ -113,7 +115,8 @@ ForeignAction = PageAction | ClickAt | Hover | Press | Drag | Mark | Wheel | Pau
 class ChromiumBackend:
     """Plays our own sites and any other page in a real Chromium (``backend.Backend``).
 
-    Our own sites reuse one page: a new episode is a new session cookie and a fresh document. A page of others gets
+    Our own sites reuse one page: a new episode is a new session cookie and a fresh document. A page of
+    others gets
     a new context (no cookies, no storage) each episode.
 
     Args:
@@ -175,7 +178,7 @@ class ChromiumBackend:
             return np.asarray(picture.convert("RGB"))
 
     def evaluate(self, expression: str, given: Any = None) -> Any:
-        """Return what a JavaScript expression of ``given`` is in the page; for environments, not for agents."""
+        """Return what a JavaScript expression of ``given`` is; for environments, not for agents."""
         try:
             return self._run(self._current.evaluate(expression, given))
         except BackendFailure:
@@ -191,10 +194,8 @@ class ChromiumBackend:
         page, self._page = self._page, None
         self._end_session()
         if page is not None:
-            try:
+            with contextlib.suppress(BackendFailure):  # then there is nothing to close
                 self._the_browser.run(page.close(), 5.0)
-            except BackendFailure:  # then there is nothing to close
-                pass
 
     # ------------------------------------------------------------------ opening
 
@@ -329,7 +330,7 @@ _SERVERS: dict[int, SiteServer] = {}
 
 
 def shared_server() -> SiteServer:
-    """Return the server of this process, which is started on first use; a forked process gets one of its own."""
+    """Return the server of this process, started on first use; a forked process gets its own."""
     if os.getpid() not in _SERVERS:
         _SERVERS[os.getpid()] = SiteServer()
     return _SERVERS[os.getpid()]

@@ -29,10 +29,23 @@ _PIXELS = {
     "minItems": 2,
     "maxItems": 2,
 }
-_NAMED_KEYS = (
-    "Enter Tab Escape Backspace Delete Insert Space Home End PageUp PageDown "
-    "ArrowLeft ArrowRight ArrowUp ArrowDown"
-).split()
+_NAMED_KEYS = [
+    "Enter",
+    "Tab",
+    "Escape",
+    "Backspace",
+    "Delete",
+    "Insert",
+    "Space",
+    "Home",
+    "End",
+    "PageUp",
+    "PageDown",
+    "ArrowLeft",
+    "ArrowRight",
+    "ArrowUp",
+    "ArrowDown",
+]
 _KEYS = re.compile(
     rf"((Control|Shift|Alt|Meta)\+)*({'|'.join(_NAMED_KEYS)}|F[1-9]|F1[0-2]|[!-~]|[^\W\d_])", re.UNICODE
 )
@@ -119,15 +132,19 @@ _TIMES = {"type": "integer", "minimum": 1, "maximum": MAX_TIMES}
 
 PAGE_TOOLS: tuple[Tool[PageSession], ...] = (
     _tool(
-        "CLICK", "Press an element; at: where on it, [across, down], each 0-1.", _click, {"id": _ID, "at": _POINT}, "id"
+        "CLICK", "Press an element; at: where on it, [across, down], each 0-1.", _click,
+        {"id": _ID, "at": _POINT}, "id",
     ),
     _tool(
         "TYPE", "Replace what a field holds; submit: press Enter then.", _type,
         {"id": _ID, "text": _TEXT, "submit": {"type": "boolean"}}, "id", "text",
     ),
-    _tool("SELECT", "Choose an option of a combobox or listbox.", _select, {"id": _ID, "option": _TEXT}, "id", "option"),
     _tool(
-        "SCROLL", "Show the next or previous part of the page; with an id, turn the mouse wheel over that element.",
+        "SELECT", "Choose an option of a combobox or listbox.", _select,
+        {"id": _ID, "option": _TEXT}, "id", "option",
+    ),
+    _tool(
+        "SCROLL", "Show the next or previous part of the page; with an id, turn the wheel over that element.",
         _scroll, {"direction": {"enum": ["down", "up"]}, "id": _ID, "times": _TIMES}, "direction",
     ),
     _tool("GOTO", "Load an address.", _goto, {"url": _TEXT}, "url"),
@@ -148,7 +165,7 @@ HAND_TOOLS: tuple[Tool[PageSession], ...] = (
         "DRAG", "Drag an element onto another one, to a point of it, or by [right, down] pixels.", _drag,
         {"id": _ID, "to": _ID, "from_point": _POINT, "to_point": _POINT, "by": _PIXELS}, "id",
     ),
-    _tool("MARK", "Select a text with the mouse: in an element or on the page; without text all of it.", _mark,
+    _tool("MARK", "Select a text with the mouse, in an element or on the page; no text: all of it.", _mark,
           {"id": _ID, "text": _TEXT}),
     _tool("HOVER", "Move the mouse over an element.", _hover, {"id": _ID, "at": _POINT}, "id"),
 )  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from pixelis.envs.web import miniwob_solvers as basic
+from pixelis.envs.web.miniwob_drawn_solvers import centre
 from pixelis.envs.web.miniwob_player import NotThere, Player, Seen
-from pixelis.envs.web.miniwob_solvers import Solver, centre, esc
+from pixelis.envs.web.miniwob_solvers import esc
 
 
 def mail(play: Player) -> None:
@@ -211,11 +212,23 @@ def edit_text(play: Player) -> None:
     play.submit()
 
 
+_CODES = {
+    "red": "FF0000",
+    "blue": "0000FF",
+    "green": "00FF00",
+    "yellow": "FFFF00",
+    "cyan": "00FFFF",
+    "magenta": "FF00FF",
+    "black": "000000",
+    "white": "FFFFFF",
+    "orange": "FFA500",
+    "purple": "800080",
+}
+
+
 def type_colour(play: Player) -> None:
     """Type a colour's code into its field."""
-    codes = {"red": "FF0000", "blue": "0000FF", "green": "00FF00", "yellow": "FFFF00", "cyan": "00FFFF",
-             "magenta": "FF00FF", "black": "000000", "white": "FFFFFF", "orange": "FFA500", "purple": "800080"}  # fmt: skip
-    play.type(codes[play.find(r"Select (\w+) with").group(1)], submit=True)
+    play.type(_CODES[play.find(r"Select (\w+) with").group(1)], submit=True)
     if not play.over:
         play.submit()
 
@@ -238,80 +251,3 @@ def order_food(play: Player) -> None:
 def follow_square(play: Player) -> Seen:
     """Return the coloured square of the drawing."""
     return next(one for one in play.all("clickable", ".* square .*") if not one.name.startswith("black"))
-
-
-SOLVERS: dict[str, Solver] = {
-    **dict.fromkeys(("click-test", "click-test-2", "click-test-transfer", "click-button", "unicode-test"), basic.press_named),
-    **dict.fromkeys(("click-button-sequence", "button-delay"), basic.press_sequence),
-    **dict.fromkeys(
-        ("click-checkboxes", "click-checkboxes-large", "click-checkboxes-transfer", "click-option"), basic.tick_listed
-    ),
-    "click-link": basic.press_link,
-    "click-tab": basic.choose_tab,
-    **dict.fromkeys(("click-tab-2", "click-tab-2-easy", "click-tab-2-medium", "click-tab-2-hard"), basic.search_tabs),
-    **dict.fromkeys(("click-collapsible-2", "click-collapsible-2-nodelay"), basic.search_tabs),
-    **dict.fromkeys(("click-collapsible", "click-collapsible-nodelay"), basic.open_section),
-    **dict.fromkeys(("click-dialog", "click-dialog-2"), basic.press_in_dialog),
-    "click-menu": basic.walk_menu,
-    "click-color": basic.press_colour,
-    "click-shades": basic.press_shades,
-    "click-shape": basic.press_shape,
-    "click-widget": basic.press_widget,
-    **dict.fromkeys(("click-pie", "click-pie-nodelay"), basic.press_pie),
-    "count-shape": basic.count_shapes,
-    "identify-shape": basic.name_shape,
-    "ascending-numbers": basic.press_ascending,
-    "buy-ticket": basic.press_cheapest,
-    "find-greatest": basic.press_card,
-    "odd-or-even": basic.mark_parity,
-    **dict.fromkeys(("enter-text", "enter-text-2", "enter-text-dynamic", "enter-password"), basic.type_quoted),
-    "enter-date": basic.type_date,
-    "enter-time": basic.type_time,
-    **dict.fromkeys(("focus-text", "focus-text-2"), basic.focus),
-    **dict.fromkeys(("simple-arithmetic", "simple-algebra"), basic.calculate),
-    "find-word": basic.find_word,
-    **dict.fromkeys(("copy-paste", "copy-paste-2"), basic.copy_area),
-    "scroll-text": basic.last_word,
-    "scroll-text-2": scroll_area,
-    "text-transform": basic.type_shown,
-    **dict.fromkeys(("login-user", "login-user-popup"), basic.log_in),
-    "search-engine": basic.search,
-    **dict.fromkeys(("read-table", "read-table-2"), basic.read_table),
-    "guess-number": basic.guess,
-    "generate-number": basic.generate,
-    **dict.fromkeys(("use-autocomplete", "use-autocomplete-nodelay"), basic.use_autocomplete),
-    **dict.fromkeys(("multi-layouts", "multi-orderings"), basic.fill_layout),
-    **dict.fromkeys(("choose-list", "click-scroll-list"), basic.choose_listed),
-    **dict.fromkeys(("choose-date", "choose-date-easy", "choose-date-medium", "choose-date-nodelay"), basic.choose_date),
-    **dict.fromkeys(("use-slider", "use-slider-2"), basic.use_slider),
-    "use-spinner": basic.use_spinner,
-    "form-sequence": basic.form_slider,
-    "form-sequence-2": basic.form_radio,
-    "navigate-tree": basic.open_tree,
-    "grid-coordinate": basic.press_coordinate,
-    "tic-tac-toe": basic.win_at_noughts,
-    **dict.fromkeys(
-        ("email-inbox", "email-inbox-delete", "email-inbox-forward", "email-inbox-important", "email-inbox-noscroll",
-         "email-inbox-reply", "email-inbox-star-reply"),
-        mail,
-    ),
-    **dict.fromkeys(("social-media", "social-media-all", "social-media-some"), posts),
-    **dict.fromkeys(("book-flight", "book-flight-nodelay"), book_flight),
-    "phone-book": phone_book,
-    **dict.fromkeys(("highlight-text", "highlight-text-2"), mark_text),
-    "sign-agreement": sign,
-    "drag-box": drag_box,
-    **dict.fromkeys(("drag-circle", "drag-single-shape"), drag_way),
-    "drag-sort-numbers": sort_numbers,
-    "circle-center": press_centre,
-    "find-midpoint": press_midpoint,
-    "visual-addition": add_blocks,
-    "stock-market": buy_stock,
-    "simon-says": repeat_lights,
-    "terminal": delete_file,
-    "resize-textarea": widen_area,
-    "text-editor": edit_text,
-    "use-colorwheel": type_colour,
-    "order-food": order_food,
-}  # fmt: skip
-"""Task → solver."""

@@ -9,9 +9,9 @@ from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import MAX_TEXT_LENGTH, ToolEnv, Verdict
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.chromium_backend import ChromiumBackend
+from pixelis.envs.web.foreign_tools import HAND_TOOLS, PAGE_TOOLS
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
-from pixelis.envs.web.foreign_tools import HAND_TOOLS, PAGE_TOOLS
 from pixelis.errors import ConfigError
 
 MAX_PAGE_TOKENS = 1_600
@@ -21,9 +21,11 @@ MAX_PAGE_TOKENS = 1_600
 class PageEnv(ToolEnv[PageSession]):
     """A task on a page in a real browser.
 
-    After each turn the page as it is then is shown. The task ends when ``has_ended`` says so, with an answer, or at
+    After each turn the page as it is then is shown. The task ends when ``has_ended`` says so, with an
+    answer, or at
     ``max_turns``. If the browser fails (it was killed, a page hangs for good) the episode ends, its
-    ``info`` has ``valid_for_training=False`` and a ``failure_reason``, and the next ``reset`` starts another browser.
+    ``info`` has ``valid_for_training=False`` and a ``failure_reason``, and the next ``reset`` starts
+    another browser.
 
     Args:
         source: where tasks come from.
@@ -46,7 +48,7 @@ class PageEnv(ToolEnv[PageSession]):
     ) -> None:
         if isinstance(page_tokens, bool) or page_tokens not in range(50, MAX_PAGE_TOKENS + 1):
             raise ConfigError(
-                f"page_tokens must be an integer from 50 to {MAX_PAGE_TOKENS}, got {page_tokens!r}; 400 is usual"
+                f"page_tokens must be an integer from 50 to {MAX_PAGE_TOKENS}, got {page_tokens!r}"
             )
         self.page_tokens = page_tokens
         self.backend = ChromiumBackend(settings, fresh=fresh)

@@ -26,9 +26,11 @@ class PageSettings:
         base: what is left out at the beginning of addresses that are shown; empty: nothing is.
         own: one of our pages: driven by one call a step, hit tests included, without the mouse, and only what
             is declared is a control.
-        leaves: every visible element without children gets an id, also when nothing shows that it can be used.
+        leaves: every visible element without children gets an id, also when nothing shows that it can be
+        used.
         drawings: shapes of drawings, and painted boxes without text, get an id too.
-        step_milliseconds: how far an action moves the page's clock, which else stands still; ``None``: the page
+        step_milliseconds: how far an action moves the page's clock, which else stands still; ``None``: the
+        page
             keeps the real clock, and an action has settled when the page no longer changes.
         width: of the window in pixels.
         height: likewise.

@@ -43,10 +43,12 @@ class WebPageEnv(PageEnv):
     ## Description
 
     The page at `url` is opened and shown as lines of text in which everything that can be used has an id:
-    `[e12@v7] button "Save"`. What to do is the user's `instruction`. Each episode has cookies and storage of its own.
+    `[e12@v7] button "Save"`. What to do is the user's `instruction`. Each episode has cookies and storage
+    of its own.
 
     The page reaches the hosts in `hosts` and nothing else: the browser's network process refuses every other
-    connection, whatever the page does. By default that is the host of `url` with its subdomains; a page that loads
+    connection, whatever the page does. By default that is the host of `url` with its subdomains; a page
+    that loads
     parts from elsewhere needs those hosts too, or `("*",)`. A `file:` page may load what lies in its folder.
 
     ## Action space
@@ -58,23 +60,24 @@ class WebPageEnv(PageEnv):
     | `CLICK` | `id`, `at` | press an element with the mouse; `at`: where on it, `[across, down]`, each 0-1 |
     | `TYPE` | `id`, `text`, `submit` | replace what a field holds, with key events; `submit`: then Enter |
     | `SELECT` | `id`, `option` | choose an option of a list by its label |
-    | `SCROLL` | `direction`, `id`, `times` | show more of the page; with `id`: the mouse wheel over that element |
+    | `SCROLL` | `direction`, `id`, `times` | more of the page; with `id`: the mouse wheel over it |
     | `GOTO` | `url` | load an address of the allowed hosts |
     | `BACK`, `WAIT` | `milliseconds` | go back; let time go by |
     | `PRESS` | `keys`, `id`, `times` | press a key, or keys together such as `Control+c` |
-    | `DRAG` | `id`, `to`, `from_point`, `to_point`, `by` | drag onto another element, to a point of it, by pixels |
+    | `DRAG` | `id`, `to`, `from_point`, `to_point`, `by` | drag onto an element, to a point of it, by pixels |
     | `MARK` | `text`, `id` | select a text with the mouse |
     | `HOVER` | `id`, `at` | move the mouse over an element |
 
     A call that cannot be carried out says why: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
-    `not_editable`, `no_such_option`, `off_site`, `timeout`. Dialogs are answered at once (OK, or the value proposed) and
+    `not_editable`, `no_such_option`, `off_site`, `timeout`. Dialogs are answered at once (OK, or the value
+    proposed) and
     told; downloads are refused; what would open in a new window is loaded in this one.
 
     ## Observation space
 
     | key | space | meaning |
     |---|---|---|
-    | `text` | `Utf8Text(8192)` | what the tools said, and the page as it is now, `page_tokens` of it at a time |
+    | `text` | `Utf8Text(8192)` | what the tools said, and `page_tokens` of the page as it is now |
 
     ## Rewards
 
@@ -86,7 +89,8 @@ class WebPageEnv(PageEnv):
 
     ## Episode end
 
-    * Termination: `check` holds after a call, an answer, or the browser failed (then `info["valid_for_training"]` is
+    * Termination: `check` holds after a call, an answer, or the browser failed (then
+    `info["valid_for_training"]` is
       false and `info["failure_reason"]` says why; the next `reset` starts another browser).
     * Truncation: `max_turns` turns.
 
@@ -97,7 +101,7 @@ class WebPageEnv(PageEnv):
     | `url` | `""` | `http:`, `https:` or `file:` address; empty: each `reset` names one |
     | `instruction` | `""` | what to do; shown at the beginning |
     | `check` | `None` | `(address, text of the page) -> bool`, asked after each call and answer |
-    | `hosts` | `None` | hosts that the page may reach, e.g. `("example.org", "*.example.org")`; `("*",)`: all |
+    | `hosts` | `None` | hosts that the page may reach, e.g. `("example.org",)`; `("*",)`: all |
     | `page_tokens` | 800 | how much of the page is shown at a time, in tokens of four characters |
     | `all_elements` | `False` | every visible element without children gets an id |
     | `max_turns` | 30 | turns before truncation |
@@ -110,7 +114,8 @@ class WebPageEnv(PageEnv):
 
     import pixelis
 
-    env = gym.make("Pixelis/WebPage-v0", url="https://example.org/", instruction="Open the page about domains.")
+    env = gym.make("Pixelis/WebPage-v0", url="https://example.org/", instruction="Open the page about
+    domains.")
     ```
 
     ## Version history

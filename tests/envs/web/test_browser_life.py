@@ -1,4 +1,4 @@
-"""The browser's life: shared by a process, started again when dead, gone with its process; and its network."""
+"""The browser's life: shared by a process, started again when dead, gone with it; and its network."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def test_only_named_hosts_are_reached():
     script = "fetch(given).then(() => 'reached', () => 'refused')"
     backend.open(server.url)
     assert backend.evaluate(script, other.url) == "refused"
-    assert backend.evaluate("new Promise(d => { const s = new WebSocket(given); s.onerror = () => d('refused'); })",
-                            other.url.replace("http", "ws")) == "refused"  # fmt: skip
+    socket = "new Promise(done => { new WebSocket(given).onerror = () => done('refused'); })"
+    assert backend.evaluate(socket, other.url.replace("http", "ws")) == "refused"
     assert other.asked == []
     backend.close()
     server.close()

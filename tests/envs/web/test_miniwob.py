@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pixelis.envs.web.miniwob import MiniWoBEnv, miniwob_tasks
-from pixelis.envs.web.miniwob_more_solvers import SOLVERS
 from pixelis.envs.web.miniwob_player import Player
+from pixelis.envs.web.miniwob_table import SOLVERS
 from pixelis.errors import ConfigError, TaskError
 
 DIVERSE = (

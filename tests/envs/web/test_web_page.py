@@ -14,12 +14,13 @@ from pixelis.envs.web.browser import shared_browser
 from pixelis.envs.web.web_page import WebPageEnv, default_hosts
 from pixelis.errors import ConfigError, TaskError
 
-# ruff: noqa: E501
 START = """<title>Start</title><h1>Start</h1>
-<a href=/two>Two</a> <a target=_blank href=/two>Blank</a> <button onclick="window.open('/two')">Window</button>
+<a href=/two>Two</a> <a target=_blank href=/two>Blank</a> <button
+onclick="window.open('/two')">Window</button>
 <a href=/file>File</a> <a href=/never>Never</a> <a href=/half>Half</a> <a href=/big>Big</a>
 <a href='file:///etc/passwd'>Passwd</a> <button onclick="location='file:///etc/passwd'">Jump</button>
-<a href='http://127.0.0.1:OTHER/'>Other</a> <button onclick="location='http://127.0.0.1:OTHER/'">Leave</button>
+<a href='http://127.0.0.1:OTHER/'>Other</a> <button
+onclick="location='http://127.0.0.1:OTHER/'">Leave</button>
 <button onclick="while (true) alert('again')">Alerts</button>
 <button onclick="while (true) { try { alert('again') } catch {} }">Stubborn</button>
 <button onclick="document.title = String(confirm('Sure?'))">Ask</button>
@@ -30,7 +31,8 @@ ACTING = """<title>Acting</title><div id=log>nothing</div>
 <style>#flip:hover { padding-left: 9px } .over { position: absolute; inset: 0; background: white }</style>
 <div style="position: relative">
   <button>Under</button><div class=over>Cover</div></div>
-<button disabled>Off</button> <span id=flip>Flip</span> <input aria-label=Name> <input readonly aria-label=Fixed value=x>
+<button disabled>Off</button> <span id=flip>Flip</span> <input aria-label=Name> <input readonly
+aria-label=Fixed value=x>
 <div id=keys contenteditable aria-label=Free>old</div>
 <select aria-label=Size><option>Small<option>Large<option disabled>Huge</select>
 <input type=date aria-label=Day> <div id=host></div> <button id=hides>Hides</button>
@@ -57,7 +59,13 @@ def other():
 def pages(other):
     start = START.replace("OTHER", str(other.port))
     server = PagesServer(
-        {"/": start, "/two": "<h1>Second</h1>", "/file": "x", "/act": ACTING, "/half": "<h1>Half</h1><p>so far"}
+        {
+            "/": start,
+            "/two": "<h1>Second</h1>",
+            "/file": "x",
+            "/act": ACTING,
+            "/half": "<h1>Half</h1><p>so far",
+        }
     )
     yield server
     server.close()
