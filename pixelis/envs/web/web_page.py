@@ -64,7 +64,7 @@ class WebPageEnv(PageEnv):
     | `GOTO` | `url` | load an address of the allowed hosts |
     | `BACK`, `WAIT` | `milliseconds` | go back; let time go by |
     | `PRESS` | `keys`, `id`, `times` | press a key, or keys together such as `Control+c` |
-    | `DRAG` | `id`, `to`, `from_point`, `to_point`, `by` | drag onto an element, to a point of it, by pixels |
+    | `DRAG` | `id`, `to`, `from_point`, `to_point`, `by` | drag onto an element, to a point, by pixels |
     | `MARK` | `text`, `id` | select a text with the mouse |
     | `HOVER` | `id`, `at` | move the mouse over an element |
 
