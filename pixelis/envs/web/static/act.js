@@ -104,14 +104,17 @@
   // After the mouse has moved there: a :hover style may have moved the element, or be loading an image still.
   page.settle = (key, x, y, at = null) => new Promise(done => {
     const element = page.element(key);
-    let tries = 0, last = "";
+    let tries = 0, moved = 0, last = "";
     const look = () => {
       tries += 1;
       if (!element || !element.isConnected) return done(refused("stale"));
       const target = drawn(element), hit = deepest(x, y), box = target && JSON.stringify(target.getBoundingClientRect());
-      if (hit && target && (within(hit, target) || at) && (tries === 1 ? true : box === last)) return done({ x, y });
+      const there = hit && target && (within(hit, target) || at);
+      const styled = hit && (hit.matches(":hover") || tries > 5);  // only then does the layout have the :hover style in it
+      if (there && styled && (moved === 0 || box === last)) return done({ x, y });
+      if (!there) moved += 1;
       last = box;
-      if (tries < 25) return page.later(look, 20);
+      if (tries < 30) return page.later(look, tries < 3 ? 2 : 20);
       done(aim(element, at));
     };
     look();
