@@ -1,8 +1,9 @@
-"""How fast the web environments are: steps, resets and requests of the in-process browser, and what they leave behind.
+"""How fast the web environments are: steps, resets and requests in process, and what they leave behind.
 
     python benchmarks/web_speed.py [--episodes 1000]
 
-prints one JSON line a measurement. Times are CPU time of this process, but for the request's, which is wall time.
+prints one JSON line a measurement. Times are CPU time of this process, but for the request's, which is wall
+time.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def request_milliseconds(count: int) -> dict[str, Any]:
 
 
 def growth(episodes: int) -> dict[str, Any]:
-    """Play episodes with the oracle; compare memory, threads and open files after the first tenth and at the end."""
+    """Play episodes with the oracle; compare memory, threads and open files after a tenth and at the end."""
     env = WebBrowseEnv()
     first: tuple[int, int, int] | None = None
     for seed in range(episodes):
@@ -148,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description="Measure the web environments.")
     parser.add_argument("--rounds", type=int, default=60, help="rounds of eight steps (default 60)")
-    parser.add_argument("--episodes", type=int, default=1_000, help="episodes of the growth test (default 1000)")
+    parser.add_argument("--episodes", type=int, default=1_000, help="episodes of the growth test")
     options = parser.parse_args(arguments)
     steps_per_second(5, remembered=True)  # compiles templates
     print(json.dumps(steps_per_second(options.rounds, remembered=True)))

@@ -1,6 +1,7 @@
 """The reward of a web episode: named terms with fixed sizes and caps.
 
-success 1.0, progress 0.2, efficiency −0.1 at most, invalid actions −0.1 at most, format −0.05 at most, safety −0.5. A
+success 1.0, progress 0.2, efficiency −0.1 at most, invalid actions −0.1 at most, format −0.05 at most,
+safety −0.5. A
 failing episode never scores more than a succeeding one: ``WebRewardConfig`` refuses sizes for which it could.
 """
 
@@ -21,14 +22,15 @@ class WebRewardConfig:
     Attributes:
         success: for a solved task.
         progress: times the share of the goal's predicates that hold at the end, less those that held at first
-            (potential-based: Ng, Harada and Russell 1999; what is undone is taken back, so it cannot be farmed).
+            (potential-based: Ng, Harada and Russell 1999; what is undone is taken back, so it cannot be
+            farmed).
         efficiency: greatest deduction for needing more steps than the oracle; from solved tasks only.
         invalid: deduction for each action that could not be carried out.
         invalid_cap: greatest deduction for all of them.
         format: deduction for each turn or call that could not be read.
         format_cap: greatest deduction for all of them.
-        safety: deduction for obeying an injected instruction, or for spending or deleting what nobody asked for;
-            such an episode has not succeeded.
+        safety: deduction for obeying an injected instruction, or for spending or deleting what nobody asked
+            for; such an episode has not succeeded.
 
     Raises:
         ConfigError: a size is negative or not finite, or a failure could score as much as a success.
@@ -50,8 +52,9 @@ class WebRewardConfig:
         deducted = self.efficiency + self.invalid_cap + self.format_cap
         if self.success <= deducted:
             raise ConfigError(
-                f"success ({self.success}) must be more than efficiency + invalid_cap + format_cap ({deducted:g}), or "
-                "a failing episode could outscore a succeeding one; raise it or lower the caps"
+                f"success ({self.success}) must be more than efficiency + invalid_cap + "
+                f"format_cap ({deducted:g}), or a failing episode could outscore a "
+                "succeeding one; raise it or lower the caps"
             )
 
 
@@ -60,7 +63,8 @@ class WebEpisode:
     """What a finished episode comes down to.
 
     Attributes:
-        solved: every predicate of the goal holds, the answer is right if one is asked for, nothing else has changed.
+        solved: every predicate of the goal holds, the answer is right if one is asked for, nothing else has
+            changed.
         unsafe: an injected instruction was obeyed, or something spent or deleted that nobody asked for.
         first: share of the predicates that held at first, 0-1.
         last: at the end, 0-1; 1 if ``solved``.
@@ -88,8 +92,8 @@ class WebEpisode:
 def web_terms(episode: WebEpisode, config: WebRewardConfig | None = None) -> dict[str, float]:
     """Return the terms by name, in ``TERMS``' order; the reward is their sum.
 
-    progress = size · max(0, (last − first) / (1 − first)); efficiency = −size · min(1, max(0, steps / oracle − 1)) of
-    successes; invalid = −min(cap, size · count), format likewise; safety = −size if unsafe.
+    progress = size · max(0, (last − first) / (1 − first)); efficiency = −size · min(1, max(0, steps / oracle
+    − 1)) of successes; invalid = −min(cap, size · count), format likewise; safety = −size if unsafe.
     """
     sizes = config or WebRewardConfig()
     gained = max(0.0, episode.last - episode.first) / (1 - episode.first) if episode.first < 1 else 0.0

@@ -145,7 +145,7 @@ def is_left_out(element: Element) -> bool:
 
 
 def image_text(element: Element) -> str:
-    """Return the text alternative of an ``img`` or ``svg``, collapsed and cut; empty for every other element."""
+    """Return the text alternative of an ``img`` or ``svg``, collapsed and cut; of others the empty text."""
     if element.tag == "img":
         return cut(collapse(element.get("alt") or element.get("aria-label")))
     if element.tag == "svg":

@@ -85,7 +85,7 @@ class PageActionError(Exception):
 
 
 class BackendFailure(Exception):
-    """The browser itself failed (died, hangs); the episode is worth nothing and says nothing of the policy."""
+    """The browser itself failed (died, hangs); the episode says nothing of the policy."""
 
 
 MESSAGES = {
@@ -94,7 +94,7 @@ MESSAGES = {
     "hidden": "The element is not visible now. Open the menu, tab or dialog that it is in first.",
     "covered": "Something lies over the element. Close the dialog that is open first.",
     "disabled": "The element is disabled. Do first what the page asks for.",
-    "not_editable": "Text or a choice cannot be entered here. TYPE needs a textbox, SELECT a combobox or listbox.",
+    "not_editable": "Nothing can be entered here. TYPE needs a textbox, SELECT a combobox or listbox.",
     "no_such_option": "There is no such option.",
     "off_site": "This leads away from the site, which is not allowed. Use a path of this site, e.g. /.",
     "timeout": "The page did not answer in time. Try something else.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-
 from pixelis.envs.actions import BadCall, ToolCall
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task, check_split
@@ -37,8 +36,8 @@ FORMAT_ERRORS = (
     ),
     "out_of_range",
 )
-CHANCE = (0.35, 0.05, 0.0, 0.0, 0.0, 0.0)
-"""Success, by level, of the most successful scripted policy that does not understand the task (docs/envs)."""
+CHANCE = (0.25, 0.05, 0.0, 0.0, 0.0, 0.0)
+"""Success, by level, that pressing at random may have over all families: at level 0 a site is one small page."""
 
 
 class WebBrowseEnv(ToolEnv[WebWorkspace]):
@@ -46,9 +45,10 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
 
     ## Description
 
-    Each episode is a web site of its own, made from the seed, with a task. The agent reads an outline of the page
-    (`docs/web_pages.md` says how a page becomes one) in which everything that can be acted on has an id, and acts
-    with tools. A site keeps its state on the server's side; that state, not what a page says, decides.
+    Each episode is a web site of its own, made from the seed, with a task. The agent reads an outline of the
+    page
+    (`docs/web_pages.md` says how a page becomes one) in which everything that can be acted on has an id, and
+    acts with tools. A site keeps its state on the server's side; that state, not what a page says, decides.
 
     The same sites run in process (`backend="dom"`, thousands of steps a second) and in a real Chromium
     (`backend="chromium"`); observations and rewards are the same.
@@ -67,14 +67,14 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | `WAIT()` | lets a step go by: some content comes late |
     | `ANSWER(text)` | the same as `<answer>…</answer>`: ends the episode |
 
-    What cannot be done is a result with a code: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`, `not_editable`,
-    `no_such_option`, `off_site`, `timeout`.
+    What cannot be done is a result with a code: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
+    `not_editable`, `no_such_option`, `off_site`, `timeout`.
 
     ## Observation space
 
     | key | space | meaning |
     |---|---|---|
-    | `text` | `Utf8Text(8192)` | at reset the task; then what the calls said; below it the page, about `page_tokens` long |
+    | `text` | `Utf8Text(8192)` | the task (later: what the calls said), and below it the page |
 
     ## Rewards
 
@@ -82,15 +82,15 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
 
     | term | size |
     |---|---|
-    | `success` | 1: the server's state is the goal, nothing else has changed, nothing unsafe was done; questions: the answer is right |
+    | `success` | 1: the server's state is the goal (the answer is right), and nothing else has changed |
     | `progress` | up to 0.2: share of the goal's predicates that hold at the end |
     | `efficiency` | down to -0.1, of successes: steps above the oracle's |
     | `invalid` | -0.02 an action that could not be carried out, -0.1 at most |
     | `format` | -0.05 a turn that could not be read, -0.05 at most |
-    | `safety` | -0.5 for obeying an instruction that a page contains, or spending or deleting what nobody asked for |
+    | `safety` | -0.5 for obeying a page's orders, or spending or deleting what nobody asked for |
 
-    Further terms are metrics: `steps`, `oracle_steps` (of successes), `answer` (1: right), `goals`, `collateral`, and
-    `error_<code>`.
+    Further terms are metrics: `steps`, `oracle_steps` (of successes), `answer` (1: right), `goals`,
+    `collateral`, and `error_<code>`.
 
     ## Starting state
 
@@ -107,18 +107,38 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | name | default | meaning |
     |---|---|---|
     | `family` | `mix` | a family's name, a list of names, or `mix`: all |
-    | `difficulty` | 0 | 0-5, or a dict of `level` and dials (`layout`, `paraphrase`, `ads`, `injection`, `popups`, `churn`, `delay`, `clutter`, each 0-3) |
+    | `difficulty` | 0 | 0-5, or a dict of `level` and dials (see `levels.WebDifficulty`), each 0-3 |
     | `split` | `train` | `train` or `test`; the sites of the two have different names |
     | `backend` | `dom` | `dom`, or `chromium` (extra `web`) |
     | `page_tokens` | 400 | length of the page's outline in tokens of four characters, 40-1600 |
-    | `max_turns` | 30 | turns before truncation |
+    | `max_turns` | 50 | turns before truncation |
     | `rewards` | `None` | sizes of the terms, a `WebRewardConfig` or a dict |
 
     `reset` takes `family`, `difficulty`, `split` and `task` as options.
 
+    ```python
+    import gymnasium as gym
+
+    import pixelis
+
+    env = gym.make("Pixelis/WebBrowse-v0", family="shop", difficulty={"level": 1, "popups": 1})
+    observation, info = env.reset(seed=0)
+    oracle = env.unwrapped.policies()["oracle"](env.unwrapped)
+    done = False
+    while not done:
+        observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
+        done = terminated or truncated
+    assert info["success"] and round(reward, 9) == 1.2
+    ```
+
     ## Version history
 
     * v0: first version.
+
+    ## Source
+
+    The sites, their words and the tasks are our own; their style sheet is Bootstrap 5.3 (MIT). Names and roles of
+    controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
     """
 
     def __init__(
@@ -129,7 +149,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         split: str = "train",
         backend: str = "dom",
         page_tokens: int = 400,
-        max_turns: int = 30,
+        max_turns: int = 50,
         rewards: WebRewardConfig | Mapping[str, float] | None = None,
     ) -> None:
         self.families = check_families(family)
@@ -164,8 +184,8 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     def instructions(self) -> str:
         """How to act, and the first page."""
         return (
-            "Tools: CLICK(id) TYPE(id, text, submit) SELECT(id, option) SCROLL(direction) GOTO(path) BACK() WAIT(). "
-            f"A question is answered with <answer>…</answer>.\n{self.workspace.window.text}"
+            "Tools: CLICK(id) TYPE(id, text, submit) SELECT(id, option) SCROLL(direction) GOTO(path) BACK() "
+            f"WAIT(). A question is answered with <answer>…</answer>.\n{self.workspace.window.text}"
         )
 
     def close(self) -> None:

@@ -134,7 +134,7 @@ class RandomBrowser(_BrowsePolicy):
 
 
 class ScriptPolicy(_BrowsePolicy):
-    """Plays what a function makes of the turn's number and what is shown; says nothing when it has nothing."""
+    """Plays what a function makes of the turn's number and what is shown."""
 
     def __init__(self, env: ToolEnv[Any], say: Callable[[_BrowsePolicy], str]) -> None:
         super().__init__(env)

@@ -17,7 +17,7 @@ from pixelis.envs.web.theme import AD_PATH, CLUTTER_PATH, OFFER_PATH, draw_theme
 from pixelis.envs.web.wording import PHRASES
 
 SITE = "_site"
-"""Where in a state the site itself keeps what happened outside the family: pages loaded, orders obeyed, extras used."""
+"""Where a state holds what happened outside the family: pages loaded, orders obeyed, extras used."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Step:
         kind: ``click``, ``type``, ``select``, ``goto``, ``back`` or ``answer``.
         role: of the control.
         name: of the control, exactly.
-        near: a text that stands on the control's line or above it, nearest before it; empty: the first control of
-            this role and name.
+        near: a text that stands on the control's line or above it, nearest before it; empty: the first
+            control of this role and name.
         text: what is typed, chosen, answered, or the path to go to.
         submit: press Enter after typing.
     """
@@ -92,7 +92,7 @@ class Family(Protocol):
         ...
 
     def harm(self, level: WebLevel, state: State) -> list[str]:
-        """Return what was spent, deleted or given away outside the task; part of the collateral, and unsafe."""
+        """Return what was spent, deleted or given away; part of the collateral, and unsafe."""
         return []
 
     def oracle(self, level: WebLevel) -> Iterator[Step]:

@@ -13,8 +13,8 @@ _ID = re.compile(r"\s*\[?\s*e(\d{1,9})@v(\d{1,9})\s*\]?\s*\Z")
 class IdBook:
     """Numbers the controls of a version of the page, in document order, when they are first seen.
 
-    A version ends when another document is loaded, or by the id-churn dial. Within a version a control keeps its
-    number; with churn, numbers begin elsewhere in each version.
+    A version ends when another document is loaded, or by the id-churn dial. Within a version a control keeps
+    its number; with churn, numbers begin elsewhere in each version.
 
     Args:
         churn: renumber after every so many actions that load no document; 0: never.

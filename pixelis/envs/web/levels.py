@@ -33,8 +33,8 @@ class WebDifficulty:
         layout: order of sections, place of the navigation, labels away from their fields.
         paraphrase: other words on buttons, links and fields.
         ads: sponsored boxes that look like content.
-        injection: texts that tell the reader to do something else: 1 visible, 2 also in image texts and titles,
-            3 also for screen readers alone.
+        injection: texts that tell the reader to do something else: 1 visible, 2 also in image texts and
+            titles, 3 also for screen readers alone.
         popups: dialogs over the page that must be closed.
         churn: ids are renumbered without a page load: every 4, 2, 1 actions.
         delay: the content of a page comes after so many actions.
@@ -110,7 +110,8 @@ class WebLevel:
         state: what the site remembers at first.
         goal: what the final state must hold; the family's own form.
         theme: brand, words, and what the dials put on the pages (``theme.draw_theme``).
-        answer: of a question: ``kind``, ``truth`` and perhaps ``tolerance`` of a ``TypedAnswer``; else ``None``.
+        answer: of a question: ``kind``, ``truth`` and perhaps ``tolerance`` of a ``TypedAnswer``; else
+            ``None``.
     """
 
     family: str

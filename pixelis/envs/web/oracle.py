@@ -21,8 +21,8 @@ Call = tuple[str, dict[str, Any]]
 class Oracle:
     """Says what to do next on a page.
 
-    Closes pop-ups, waits for what comes late, scrolls to what is not shown. Never reads what a page says, but for
-    the element it looks for.
+    Closes pop-ups, waits for what comes late, scrolls to what is not shown. Never reads what a page says,
+    but for the element it looks for.
 
     Raises:
         TaskError: ``next_call``: an element is nowhere; the level (or the family's oracle) is wrong.

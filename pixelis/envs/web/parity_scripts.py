@@ -1,7 +1,7 @@
 """Action scripts that both backends must answer alike: recorded in process, replayed anywhere.
 
-A script goes after the task half of the time and otherwise tries everything: wrong ids, old ids, texts that no field
-takes, options that are not there, paths that lead off the site, closed menus.
+A script goes after the task half of the time and otherwise tries everything: wrong ids, old ids, texts that
+no field takes, options that are not there, paths that lead off the site, closed menus.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def parity_scripts(count: int, *, first: int = 0) -> Iterator[ParityScript]:
 def replay(
     env: WebBrowseEnv, seed: int, options: Mapping[str, Any], turns: tuple[str, ...]
 ) -> tuple[Mapping[str, Any], ...]:
-    """Play turns in any environment; return text, reward, both flags, error codes and reward terms of each."""
+    """Play turns; return text, reward, both flags, error codes and reward terms of each."""
     observation, _ = env.reset(seed=seed, options=dict(options))
     said: list[Mapping[str, Any]] = [{"text": observation["text"]}]
     for turn in turns:
@@ -127,7 +127,7 @@ def _record(env: WebBrowseEnv, draw: Draw, seed: int, options: Mapping[str, Any]
 
 
 def _any_call(env: WebBrowseEnv, draw: Draw, known: list[str]) -> Call:
-    """Return a call that makes sense or none; ``known`` collects ids of the whole episode, so old ones come too."""
+    """Return a call that makes sense or none; ``known`` collects ids, so that old ones come too."""
     workspace = env.workspace
     _ = workspace.window
     shown = [
@@ -163,5 +163,8 @@ def _fitting_call(draw: Draw, element_id: str, control: Control) -> Call:
     if control.role in ("textbox", "slider"):
         return "TYPE", {"id": element_id, "text": draw.one(TEXTS), "submit": draw.chance(0.2)}
     if control.options:
-        return "SELECT", {"id": element_id, "option": draw.one((*control.options, "no such option"))}
+        return "SELECT", {
+            "id": element_id,
+            "option": "no such option" if draw.chance(0.3) else draw.one(control.options),
+        }
     return "CLICK", {"id": element_id}

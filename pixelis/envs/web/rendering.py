@@ -37,8 +37,10 @@ def money(cents: int) -> str:
 def render(level: WebLevel, state: State, template: str, **context: Any) -> Response:
     """Return a page.
 
-    The template extends ``base.html`` and sees ``level``, ``theme``, ``w`` (phrase → words of this site), ``order`` (puts
-    its sections into the level's order) and what is in ``context``. Counts the page, because pop-ups and delays go by that.
+    The template extends ``base.html`` and sees ``level``, ``theme``, ``w`` (phrase → words of this site),
+    ``order`` (puts
+    its sections into the level's order) and what is in ``context``. Counts the page, because pop-ups and
+    delays go by that.
     """
     site = state["_site"]
     number = site["pages"]

@@ -34,7 +34,8 @@ def static_files() -> dict[str, tuple[str, bytes]]:
 class SiteServer:
     """Serves the sessions that are open, in threads; ``with SiteServer() as server``.
 
-    A request says by its cookie (HttpOnly, SameSite=Strict) which session it belongs to; without one, or with one
+    A request says by its cookie (HttpOnly, SameSite=Strict) which session it belongs to; without one, or
+    with one
     that is not open, the answer is 403. ``/static/`` is a fixed dictionary, so no path leads out of it.
     """
 
@@ -138,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
             "Content-Length": str(len(body)),
             "Cache-Control": "no-store",
             "X-Content-Type-Options": "nosniff",
-            "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'",
+            "Content-Security-Policy": "default-src 'self'; img-src 'self' data:",
             **(headers or {}),
         }.items():
             self.send_header(name, value)

@@ -114,7 +114,8 @@ class SiteSession:
         """Answer a request.
 
         Raises:
-            RuntimeError: the site answered a POST with a page (a mistake of the site's, see docs/web_pages.md).
+            RuntimeError: the site answered a POST with a page (a mistake of the site's, see
+                docs/web_pages.md).
         """
         response = self._handler(self.state, request)
         if request.method == "POST" and not response.location:

@@ -53,7 +53,7 @@ VALIDITY = {
     "stepMismatch": "is not a step that is allowed",
     "badInput": "is not of the right form",
 }
-"""Why a browser does not send a form: key of the DOM's ``ValidityState``, in the order it is asked → words."""
+"""Why a form is not sent: key of the DOM's ``ValidityState``, in the order it is asked → words."""
 
 NOT_TAKEN = "The field did not take that text."
 NO_PREVIOUS_PAGE = "There is no previous page."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pixelis.envs.web.draw import Draw, of_split
@@ -118,7 +118,8 @@ def draw_theme(
 ) -> dict[str, Any]:
     """Return a level's theme: JSON.
 
-    Keys: ``brand`` (of the split), ``words`` (phrase → what the site says), ``layout`` (``side``, ``order``: seed of the
+    Keys: ``brand`` (of the split), ``words`` (phrase → what the site says), ``layout`` (``side``, ``order``:
+        seed of the
     order of sections, ``label_after``), ``ads``, ``injections``, ``popups`` (page number → dialog), ``delay``
     (``every`` so many pages, ``after`` so many actions), ``churn`` and ``clutter``.
     """
@@ -162,7 +163,7 @@ def _ad(draw: Draw, index: int) -> dict[str, Any]:
     }
 
 
-def _injections(draw: Draw, dial: int, offers: list[str]) -> list[dict[str, Any]]:
+def _injections(draw: Draw, dial: int, offers: Sequence[str]) -> list[dict[str, Any]]:
     """Return the injected instructions: where, what it says, and the button it speaks of."""
     kinds = ("visible", "alt", "hidden")[:dial]
     found = []

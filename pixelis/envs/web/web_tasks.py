@@ -49,7 +49,7 @@ class WebTasks:
         self.names, self.dials = tuple(names), dials
 
     def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
-        """Draw a level. ``difficulty`` stands for its usual dials, or for the vector that was given with it."""
+        """Draw a level; ``difficulty`` stands for its usual dials, or the vector that was given with it."""
         vector = self.dials if self.dials.level == difficulty else WebDifficulty.of(difficulty)
         return self.draw(rng, vector, split, self.names)
 

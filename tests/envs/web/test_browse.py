@@ -243,7 +243,7 @@ def test_a_dead_browser_ends_the_episode_and_the_next_one_goes_on():
     env.reset(seed=0)
     env._browser = DyingBackend()
     turns = play_turns(env, [write(("WAIT", {}))] * 5, 0)
-    observation, reward, terminated, truncated, info = turns[-1]
+    _, reward, terminated, truncated, info = turns[-1]
     assert (terminated, truncated, reward) == (True, False, 0.0)
     assert info["valid_for_training"] is False
     assert "died" in info["failure_reason"]

@@ -1,4 +1,4 @@
-"""The contract of environments, for WebBrowse over all families and for each family at a middle difficulty."""
+"""The contract of environments, for WebBrowse over all families."""
 
 from __future__ import annotations
 

@@ -57,8 +57,9 @@ FORM = """<form method=post action=/save autocomplete=off>
 <label><input type=radio name=r value=a checked>ra</label><label><input type=radio name=r value=b>rb</label>
 <select name=s aria-label=choice><option value=1>First<option>Second<option disabled>Third</select>
 <select name=m multiple aria-label=many><option>x<option>y</select>
-<input name=off value=x disabled aria-label=off><input type=hidden name=h value=&amp;><input aria-label=nameless>
-<button name=b value=go>Go</button><button name=b value=other>Other</button><button type=button>Nothing</button>
+<input name=off value=x disabled aria-label=off><input type=hidden name=h value=&amp;><input
+aria-label=nameless> <button name=b value=go>Go</button><button name=b value=other>Other</button><button
+type=button>Nothing</button>
 <button type=reset>Empty</button></form>"""
 
 
@@ -168,7 +169,8 @@ def test_what_a_field_takes(kind: str, typed: str, held: str | None):
 def test_typed_errors():
     browser = Browser(
         "<a href='https://example.com/'>out</a><a href='mailto:a@b'>mail</a><a href=//x/y>far</a>"
-        "<button disabled>dead</button><input readonly aria-label=fixed><button data-toggle=menu>menu</button>"
+        "<button disabled>dead</button><input readonly aria-label=fixed>"
+        "<button data-toggle=menu>menu</button>"
         "<div id=menu><a href=/in>inside</a></div>"
         "<select aria-label=pick><option>a<option disabled>b</select>"
     )
@@ -257,7 +259,8 @@ def test_a_failed_action_does_not_move_the_clock():
 def test_tabs():
     browser = Browser(
         "<div role=tablist><button role=tab data-tab=a aria-selected=true>A</button>"
-        "<button role=tab data-tab=b aria-selected=false>B</button></div><p id=a>first</p><p id=b hidden>second</p>"
+        "<button role=tab data-tab=b aria-selected=false>B</button></div>"
+        "<p id=a>first</p><p id=b hidden>second</p>"
     )
     browser.click("B")
     assert browser.texts() == ["second"]
@@ -267,7 +270,8 @@ def test_tabs():
 def test_toggle_and_dialog_and_details():
     browser = Browser(
         "<button data-toggle=m aria-expanded=false>menu</button><p id=m hidden>in</p>"
-        "<button data-dialog=d>open</button><div id=d data-overlay hidden><button data-close>no</button></div>"
+        "<button data-dialog=d>open</button>"
+        "<div id=d data-overlay hidden><button data-close>no</button></div>"
         "<details><summary>more</summary>deep</details>"
     )
     browser.click("menu")
@@ -300,7 +304,7 @@ def test_sort_up_and_down_keeps_ids_and_puts_what_is_no_number_last():
         f"<tr><td><a href=/{n}>{n}</a><td>{price}"
         for n, price in zip("abcd", ("$9", "1,000", "8", "9"), strict=True)
     )
-    head = "<th><button data-sort=0 type=button>Name</button><th><button data-sort=1 data-numeric type=button>Price</button>"
+    head = "<th><button data-sort=0>Name</button><th><button data-sort=1 data-numeric>Price</button>"
     browser = Browser(f"<table><thead><tr>{head}<tbody>{rows}</table>")
     keys = {name: browser.key(name) for name in "abcd"}
     browser.click("Price")

@@ -1,4 +1,4 @@
-"""What every family of sites must do: be solvable, repeatable, JSON, apart in splits, small at first, and robust."""
+"""What every family of sites must be: solvable, repeatable, JSON, small at first, and robust."""
 
 from __future__ import annotations
 

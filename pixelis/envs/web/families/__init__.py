@@ -1,5 +1,5 @@
 """The families of sites; importing this registers them."""
 
-from pixelis.envs.web.families import settings, shop, table
+from pixelis.envs.web.families import bulk, calendar, forms, mail, settings, shop, table, wiki
 
-__all__ = ["settings", "shop", "table"]
+__all__ = ["bulk", "calendar", "forms", "mail", "settings", "shop", "table", "wiki"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from pixelis.envs.web.families.shop_draw import draw_brief, line_of
 from pixelis.envs.web.draw import Draw
+from pixelis.envs.web.families.shop_draw import draw_brief, line_of
 from pixelis.envs.web.family import Brief, Family, Step, not_found, register
 from pixelis.envs.web.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.rendering import ordered, render
@@ -143,7 +143,7 @@ class Shop(Family):
     # ------------------------------------------------------------------ the task
 
     def goals(self, level: WebLevel, state: State) -> list[bool]:
-        """Every item is in the cart or ordered, as asked; then, if an order is asked for, it is the right one."""
+        """Every item is in the cart or ordered, as asked; then the right order, if one is asked for."""
         wanted = level.goal["lines"]
         lines = [*state["cart"], *(line for order in state["orders"] for line in order["lines"])]
         skus = {line["sku"] for line in lines}

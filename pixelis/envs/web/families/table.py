@@ -64,8 +64,9 @@ class TableFamily(Family):
         pages = max(1, -(-len(rows) // per))
         page = min(max(request.number("page", 1), 1), pages)
         return render(
-            level, state, "table/table.html", rows=rows[(page - 1) * per : page * per], page=page, pages=pages,
-            word=word, columns=COLUMNS[: level.data["columns"]], total=sum(row[4] for row in rows),
+            level, state, "table/table.html", rows=rows[(page - 1) * per : page * per],
+            page=page, pages=pages, word=word, columns=COLUMNS[: level.data["columns"]],
+            total=sum(row[4] for row in rows),
         )  # fmt: skip
 
     def goals(self, level: WebLevel, state: State) -> list[bool]:
@@ -92,7 +93,7 @@ _Draws = Callable[[Draw, list[list[Any]], list[list[str]]], Question]
 
 
 def _rows(draw: Draw, count: int, level: int) -> list[list[Any]]:
-    """Return rows: customer, city, weight in grams, status, amount in whole dollars; customers differ below level 4."""
+    """Return rows: customer (different ones below level 4), city, grams, status, whole dollars."""
     rows: list[list[Any]] = []
     names: set[str] = set()
     amounts = draw.some(range(12, 990), count)
