@@ -1,4 +1,4 @@
-"""Do both backends answer the same scripts alike? Text, reward, end and error codes of every step are compared.
+"""Do both backends answer the same scripts alike? Text, reward, end and error codes of each step count.
 
     python benchmarks/web_parity.py [--scripts 500] [--first 0]
 

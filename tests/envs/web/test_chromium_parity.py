@@ -1,4 +1,4 @@
-"""The same scripts in process and in a real Chromium: text, rewards, ends and errors of every step are equal."""
+"""The same scripts in process and in a real Chromium: text, rewards, ends and errors are all equal."""
 
 from __future__ import annotations
 
