@@ -35,8 +35,8 @@ FLAGS = (
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
-START_SECONDS = 30.0
-_CLOSE_SECONDS = 5.0
+START_SECONDS = 60.0
+_CLOSE_SECONDS = 20.0  # a busy machine takes a while; a dead browser is noticed at once
 
 
 class Browser:

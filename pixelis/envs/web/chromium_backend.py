@@ -25,7 +25,7 @@ from pixelis.envs.web.backend import (
     Type,
     Wait,
 )
-from pixelis.envs.web.browser import Browser, shared_browser
+from pixelis.envs.web.browser import START_SECONDS, Browser, shared_browser
 from pixelis.envs.web.chromium_page import ChromiumPage
 from pixelis.envs.web.loaded_page import Raw
 from pixelis.envs.web.page_scripts import PageSettings, snapshot_of
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_START_SECONDS = 40.0  # a browser may have to be started
-_STEP_SECONDS = 60.0  # everything a step may wait for has a shorter limit of its own
+_START_SECONDS = START_SECONDS + 10.0  # a browser may have to be started
+_STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class ChromiumBackend:
         self._end_session()
         if page is not None:
             with contextlib.suppress(BackendFailure):  # then there is nothing to close
-                self._the_browser.run(page.close(), 5.0)
+                self._the_browser.run(page.close(), _STEP_SECONDS)
 
     # ------------------------------------------------------------------ opening
 
@@ -207,7 +207,7 @@ class ChromiumBackend:
             self.close()
         self._base = ""
         page = self._page or self._make(self.settings)
-        return self._snapshot(self._run(page.begin(url), _START_SECONDS))
+        return self._snapshot(self._run(page.begin(url)))
 
     def _open_site(self, session: SiteSession) -> Snapshot:
         server = shared_server()
@@ -219,7 +219,7 @@ class ChromiumBackend:
         self._session = session
         own = PageSettings(hosts=(server.origin.removeprefix("http://"),), own=True)
         page = self._page or self._make(own)
-        raw = self._run(self._begin_session(page, session), _START_SECONDS)
+        raw = self._run(self._begin_session(page, session))
         self._history = [_path(raw["url"], self._base)]
         return self._snapshot(raw)
 
@@ -318,8 +318,9 @@ class ChromiumBackend:
     def _the_browser(self) -> Browser:
         return self._browser if self._browser is not None else shared_browser()
 
-    def _run(self, work: Coroutine[Any, Any, T], seconds: float = _STEP_SECONDS) -> T:
-        return self._the_browser.run(work, seconds)
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        waits = 2 * self.settings.load_seconds + 4 * self.settings.action_seconds
+        return self._the_browser.run(work, _STEP_SECONDS + waits)
 
     def _snapshot(self, raw: Raw) -> Snapshot:
         url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)

@@ -49,7 +49,8 @@ def miniwob_folder() -> Path:
     found = find_spec("miniwob")  # not imported: it would load Selenium
     if found is None or found.origin is None:
         raise MissingDependencyError(
-            "MiniWoB++ is not installed; install it with `pip install miniwob==1.1.0` (or `pixelis[web]`)"
+            "MiniWoB++ is not installed; its html files are all that is needed: "
+            "`pip install --no-deps miniwob==1.1.0`"
         )
     return Path(found.origin).parent / "html"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -105,7 +106,7 @@ class WebPageEnv(PageEnv):
     | `page_tokens` | 800 | how much of the page is shown at a time, in tokens of four characters |
     | `all_elements` | `False` | every visible element without children gets an id |
     | `max_turns` | 30 | turns before truncation |
-    | `load_seconds` | 10 | longest time a page may take to load |
+    | `load_seconds` | 10 | longest time a page may take to load, and to answer (at least 10) |
 
     `reset(options={"url": …, "instruction": …})` opens another page; hosts given to the constructor stay.
 
@@ -137,6 +138,9 @@ class WebPageEnv(PageEnv):
     ) -> None:
         if url:
             check_address(url)
+        is_number = isinstance(load_seconds, int | float) and not isinstance(load_seconds, bool)
+        if not is_number or not 0 < load_seconds < math.inf:
+            raise ConfigError(f"load_seconds must be a positive number, got {load_seconds!r}; 10 is usual")
         if check is not None and not callable(check):
             raise ConfigError(f"check must be a function of address and text, or None, got {check!r}")
         if isinstance(hosts, str) or not all(isinstance(host, str) and host for host in hosts or ()):
@@ -211,6 +215,7 @@ class WebPageEnv(PageEnv):
             self._hosts if self._hosts is not None else default_hosts(url),
             leaves=self._all_elements,
             load_seconds=self._load_seconds,
+            action_seconds=max(self._load_seconds, PageSettings.action_seconds),
         )
 
 

@@ -73,7 +73,7 @@ def pages(other):
 
 @pytest.fixture
 def env(pages):
-    env = WebPageEnv(url=pages.url, instruction="Go.", load_seconds=3, max_turns=40)
+    env = WebPageEnv(url=pages.url, instruction="Go.", load_seconds=60, max_turns=40)
     yield env
     env.close()
 
@@ -133,25 +133,29 @@ def test_downloads_dialogs_and_exceptions_are_told_and_survived(env):
 
 
 @pytest.mark.slow
-def test_pages_that_do_not_load_are_a_timeout_or_as_much_as_there_is(env):
+def test_pages_that_do_not_load_are_a_timeout_or_as_much_as_there_is(pages):
+    env = WebPageEnv(url=pages.url, load_seconds=8)
     hand = Hand(env)
     assert hand.call("CLICK", "Never") == "timeout" and "# Start" in hand.text
     assert (
         hand.call("CLICK", "Half") is None and "so far" in hand.text and "not loaded completely" in hand.text
     )
+    env.close()
 
 
 @pytest.mark.slow
-def test_a_page_of_ten_megabytes_is_cut(env):
+def test_a_page_of_ten_megabytes_is_cut(pages):
+    env = WebPageEnv(url=pages.url, load_seconds=120)
     hand = Hand(env)
     hand.call("CLICK", "Big")
     assert "line x and more" in hand.text and len(hand.text) < 8192
     assert len(env.workspace.snapshot.lines) <= 2001
+    env.close()
 
 
 @pytest.mark.slow
 def test_a_page_that_hangs_is_closed_and_loaded_anew(pages):
-    env = WebPageEnv(url=pages.url, load_seconds=3)
+    env = WebPageEnv(url=pages.url)
     hand = Hand(env)
     assert hand.call("CLICK", "Stubborn") == "timeout" and "loaded anew" in hand.text
     assert hand.call("CLICK", "Two") is None and "# Second" in hand.text
@@ -207,7 +211,7 @@ def test_a_check_of_the_users_ends_the_episode(pages):
 def test_a_killed_browser_ends_the_episode_and_the_next_one_plays(env):
     hand = Hand(env)
     browser = shared_browser()
-    os.kill(browser.run(browser.pid(), 5), signal.SIGKILL)
+    os.kill(browser.run(browser.pid(), 60), signal.SIGKILL)
     hand.call("CLICK", "Two")
     assert hand.over and hand.info["valid_for_training"] is False and hand.info["failure_reason"]
     hand = Hand(env)
@@ -241,6 +245,9 @@ def test_bad_settings_are_refused():
         WebPageEnv(url="http://example.org/", hosts="example.org")
     with pytest.raises(ConfigError, match="page_tokens"):
         WebPageEnv(url="http://example.org/", page_tokens=5)
+    for seconds in (0, "soon", True, float("nan")):
+        with pytest.raises(ConfigError, match="load_seconds must be a positive number"):
+            WebPageEnv(url="http://example.org/", load_seconds=seconds)
     with pytest.raises(TaskError, match="page must be named"):
         WebPageEnv().reset()
 
