@@ -13,7 +13,6 @@ LOCK := pyproject.toml constraints.txt
 USE_READY := $(VENV)/.ready-to-use
 REAL_READY := $(VENV)/.ready-real-model
 DEV_READY := $(VENV)/.ready-to-develop
-BROWSER_READY := $(VENV)/.ready-browser
 SOURCES := $(wildcard pixelis scripts tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
@@ -39,14 +38,10 @@ $(REAL_READY): $(USE_READY)
 	$(BIN)/python -c 'from pixelis.agents.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
 	@touch $@
 
+# MiniWoB++ is its html files: without --no-deps it would bring Selenium.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
 	$(PIP) -e '.[ocr,render,sb3,text,web,dev]'
 	$(PIP) --no-deps miniwob
-	@touch $@
-
-# MiniWoB++ is its html files: without --no-deps it would bring Selenium.
-$(BROWSER_READY): $(DEV_READY) scripts/install_browser.sh
-	scripts/install_browser.sh $(BIN)/python
 	@touch $@
 
 setup: $(USE_READY)  ## Create .venv with the package and what the demo needs
@@ -58,7 +53,8 @@ demo: setup  ## Install, train the shipped model on ZoomRead, print before and a
 
 real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments then train by default
 
-browser: $(BROWSER_READY)  ## Find a Chromium for the web environments, or install one
+browser: setup-dev  ## Find a Chromium for the web environments, or install one
+	@scripts/install_browser.sh $(BIN)/python
 
 test: setup-dev browser  ## Install, then run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TEST_ARGS)
