@@ -37,7 +37,7 @@ FORMAT_ERRORS = (
     "out_of_range",
 )
 CHANCE = (0.25, 0.05, 0.0, 0.0, 0.0, 0.0)
-"""Success, by level, that pressing at random may have over all families: at level 0 a site is one small page."""
+"""Success, by level, that pressing at random may have over all families; at level 0 a site is small."""
 
 
 class WebBrowseEnv(ToolEnv[WebWorkspace]):
@@ -137,8 +137,8 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
 
     ## Source
 
-    The sites, their words and the tasks are our own; their style sheet is Bootstrap 5.3 (MIT). Names and roles of
-    controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
+    The sites, their words and the tasks are our own; their style sheet is Bootstrap 5.3 (MIT). Names
+    and roles of controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
     """
 
     def __init__(

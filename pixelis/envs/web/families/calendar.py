@@ -40,7 +40,7 @@ class CalendarFamily(Family):
     def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
         """Return a calendar and a booking."""
         level = difficulty.level
-        people = draw.some(PEOPLE, _PEOPLE[level])
+        people: list[str] = draw.some(list[str](PEOPLE), _PEOPLE[level])
         slots = [
             f"{week}-{day}-{hour}"
             for week in range(_WEEKS[level])
