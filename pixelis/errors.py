@@ -103,6 +103,10 @@ class SandboxJobError(PixelisError, ValueError):
     """A job for the sandbox has arguments that do not travel, or a limit out of range."""
 
 
+class BrowserUnavailableError(PixelisError, RuntimeError):
+    """No browser that could be driven was found; the message says how to install one."""
+
+
 class PluginWarning(UserWarning):
     """An environment plugin failed to load; ``import pixelis`` goes on without it."""
 
