@@ -8,10 +8,10 @@ from __future__ import annotations
 import regex
 
 from pixelis.rewards.tweet.gates import Pair
+from pixelis.rewards.tweet.hardship import names_hardship
 from pixelis.rewards.tweet.lexicon import (
     CELEBRATION,
     GENERIC_WORDS,
-    HARDSHIP,
     LAUGHTER,
     NO_CONTENT,
     RELIEF,
@@ -19,12 +19,12 @@ from pixelis.rewards.tweet.lexicon import (
 )
 from pixelis.rewards.tweet.sentiment import sentiment, tweet_sentiment
 
-OWN_RELATED, OWN_RELEVANT = 0.06, 0.20
+OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 """Cosines of the tweet and the reply's own words at which relevance begins and is full."""
 RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
 """Cosines of tweet and reply at which the tweet's own words begin to bring something near and have brought
 `NAMED`, and at which relevance begins to fall and is gone."""
-NAMED = 0.3
+NAMED = 0.2
 """What naming the topic in the tweet's own words is worth at most."""
 _MARK = regex.compile(r"[\p{P}\p{So}\p{Sk}\p{Sm}--['’\-@#/&]]", regex.V1)
 _MARK_RUN = regex.compile(r"[!?]{3,}|([!?])\s\1\s\1")
@@ -40,11 +40,11 @@ def ramp(value: float, zero: float, one: float) -> float:
 
 
 def plateau(cosine: float, own_cosine: float | None = None) -> float:
-    """Return max(ramp(o, 0.06, 0.20), 0.3 · ramp(c, 0.20, 0.40)) · ramp(c, 0.85, 0.65): [0, 1].
+    """Return max(ramp(o, 0.10, 0.22), 0.2 · ramp(c, 0.20, 0.40)) · ramp(c, 0.85, 0.65): [0, 1].
 
     Too little similarity is off-topic, too much is the tweet again. The first is told by the reply's own
     words, because a stock sentence around a word of the tweet is near by that word alone. Honest replies
-    often turn the tweet's own words around, so naming the topic is worth something, but at most 0.3.
+    often turn the tweet's own words around, so naming the topic is worth something, but at most 0.2.
 
     Args:
         cosine: c, of tweet and reply, in [−1, 1].
@@ -101,7 +101,7 @@ def _is_tone_deaf(pair: Pair, before: float) -> bool:
     if not SYMPATHY.isdisjoint(words):
         return False
     about = pair.tweet.word_set
-    hardship = before < 0.3 and not HARDSHIP.isdisjoint(about) and RELIEF.isdisjoint(about)
+    hardship = before < 0.3 and RELIEF.isdisjoint(about) and names_hardship(pair.tweet)
     cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
     laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
     return (cheers and (hardship or before <= -0.5)) or (laughs and hardship)
