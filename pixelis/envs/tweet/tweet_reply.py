@@ -72,7 +72,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
 
     The totals are for comparing replies to the same tweet. 0.44 is the line that tells labelled good replies
     best from bad ones that no gate stops (docs/tweet_reward.md has the rule), no measure of wit. Of the good
-    ones 88 % reach it, of the bad ones 21 %, and one fixed reply reaches it under four in ten tweets, so
+    ones 88 % reach it, of the bad ones 21 %, and one fixed reply reaches it under 43 % of the tweets, so
     compare mean rewards too. One reply to one tweet does not show that it is given to all; compare the
     replies of a batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
 

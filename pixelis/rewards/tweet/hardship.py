@@ -21,11 +21,12 @@ _WHEN = (
     r"after|from|in \w+(?= \d|[.,;!?…]|$)|due|when|while|two|three|four|five|six|seven|eight|nine|ten|\d+|"
     r"a (?:few|year|month|week|day)|years|months|weeks)"
 )
-_PASSED_AWAY = regex.compile(
-    rf"\bpassed (?:away|peacefully|in (?:his|her|their) sleep)\b|"
+_PASSED_AWAY = regex.compile(r"\bpassed (?:away|peacefully|in (?:his|her|their) sleep)\b")
+_SOMEBODY_PASSED = regex.compile(
     rf"\b{_SOMEBODY}(?:'s)?(?: (?:has|have|had|just|also|sadly|recently|suddenly|finally|quietly|"
     rf"unexpectedly|both)){{0,3}} passed(?=\s+{_WHEN}\b|\s*(?:[.,;:!?…)]|$|\n)| and )"
 )
+_DEATH = frozenset(("died", "funeral", "hospice", "euthanised", "euthanized"))
 _EXAMINED = regex.compile(
     r"\b(?:exams?|examiners?|finals|viva|defen[cs]e|tests?|quiz|bar|boards|driving|licen[cs]e|course|class|"
     r"degree|thesis|dissertation|interview|audit|inspection|module|semester|grades?|certification|"
@@ -39,12 +40,17 @@ def names_hardship(tweet: ReadText) -> bool:
     "Passed" alone is no bad news: it is read as a death with "away" or the like, or when a person or an
     animal passed and nothing is named that is passed by examination.
     """
-    if not HARDSHIP.isdisjoint(tweet.word_set):
-        return True
-    return "passed" in tweet.word_set and says_passed_away(tweet.lower)
+    return not HARDSHIP.isdisjoint(tweet.word_set) or _says_passed_away(tweet)
 
 
-def says_passed_away(text: str) -> bool:
-    """Return whether "passed" means a death in a text in lower case."""
-    match = _PASSED_AWAY.search(text)
-    return match is not None and (match[0].startswith("passed") or _EXAMINED.search(text) is None)
+def names_death(tweet: ReadText) -> bool:
+    """Return whether a post says that somebody died, which no kind word in it makes good news."""
+    return not _DEATH.isdisjoint(tweet.word_set) or _says_passed_away(tweet)
+
+
+def _says_passed_away(tweet: ReadText) -> bool:
+    if "passed" not in tweet.word_set:
+        return False
+    text = tweet.lower
+    somebody = _SOMEBODY_PASSED.search(text) is not None and _EXAMINED.search(text) is None
+    return somebody or _PASSED_AWAY.search(text) is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import regex
 
 from pixelis.rewards.tweet.gates import Pair
-from pixelis.rewards.tweet.hardship import names_hardship
+from pixelis.rewards.tweet.hardship import names_death, names_hardship
 from pixelis.rewards.tweet.lexicon import (
     CELEBRATION,
     GENERIC_WORDS,
@@ -88,20 +88,24 @@ def tone(pair: Pair) -> float:
     """Return how far the reply is from hostility and from cheering at bad news: [0, 1].
 
     With VADER's s in [−1, 1] of tweet t and reply r, h = −s(r) − max(0, −s(t)) is its own hostility:
-    1 up to h = 0.4, 0 from 0.9. No reply has to mirror its tweet. The tone is 0 where a reply without a word
-    of sympathy cheers at a tweet that names a hardship or has s(t) ≤ −0.5, or laughs at one that names a
-    hardship (with s(t) < 0.3 and no word of relief).
+    1 up to h = 0.4, 0 from 0.9; a word of sympathy under a post that names a hardship is never hostile, how
+    sad it may sound. No reply has to mirror its tweet. The tone is 0 where a reply without a word of sympathy
+    cheers at a tweet that names a hardship or has s(t) ≤ −0.5, or laughs at one that names a hardship (with
+    s(t) < 0.3 or a death, and no word of relief).
     """
-    before, after = tweet_sentiment(pair.tweet.plain), sentiment(pair.reply.plain)
-    return 0.0 if _is_tone_deaf(pair, before) else 1 - ramp(-after - max(0.0, -before), 0.4, 0.9)
+    before = tweet_sentiment(pair.tweet.plain)
+    sympathy = not SYMPATHY.isdisjoint(pair.reply.word_set)
+    if sympathy and names_hardship(pair.tweet):
+        return 1.0
+    if not sympathy and _is_tone_deaf(pair, before):
+        return 0.0
+    return 1 - ramp(-sentiment(pair.reply.plain) - max(0.0, -before), 0.4, 0.9)
 
 
 def _is_tone_deaf(pair: Pair, before: float) -> bool:
-    words = pair.reply.word_set
-    if not SYMPATHY.isdisjoint(words):
-        return False
-    about = pair.tweet.word_set
-    hardship = before < 0.3 and RELIEF.isdisjoint(about) and names_hardship(pair.tweet)
+    words, about = pair.reply.word_set, pair.tweet.word_set
+    hardship = RELIEF.isdisjoint(about) and names_hardship(pair.tweet)
+    hardship = hardship and (before < 0.3 or names_death(pair.tweet))
     cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
     laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
     return (cheers and (hardship or before <= -0.5)) or (laughs and hardship)
