@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
@@ -171,14 +171,10 @@ class ReadText:
         return " ".join(unicodedata.name(sign, "").casefold() for sign in self.plain).strip() or self.plain
 
 
-def without_words(text: str, stems: frozenset[str]) -> str:
-    """Return a text without the words that have one of the given stems."""
-
-    def keep(match: regex.Match[str]) -> str:
-        word = match.group()
-        return "" if stem(word.casefold().replace("’", "'")) in stems else word
-
-    return _WORD.sub(keep, text)
+def keep_words(prose: str, kept: Iterable[bool]) -> str:
+    """Return a prose without the words, in the order of `ReadText.words`, that are not kept."""
+    keep = iter(kept)
+    return _WORD.sub(lambda match: match.group() if next(keep, True) else "", prose)
 
 
 _TAG_SIGNS = frozenset("@#＠＃")
