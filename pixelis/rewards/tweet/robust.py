@@ -17,7 +17,7 @@ from pixelis.rewards.tweet.lexicon import (
     RELIEF,
     SYMPATHY,
 )
-from pixelis.rewards.tweet.sentiment import sentiment, tweet_sentiment
+from pixelis.rewards.tweet.sentiment import may_be_negative, sentiment, tweet_sentiment
 
 OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 """Cosines of the tweet and the reply's own words at which relevance begins and is full."""
@@ -93,22 +93,24 @@ def tone(pair: Pair) -> float:
     cheers at a tweet that names a hardship or has s(t) ≤ −0.5, or laughs at one that names a hardship (with
     s(t) < 0.3 or a death, and no word of relief).
     """
-    before = tweet_sentiment(pair.tweet.plain)
-    sympathy = not SYMPATHY.isdisjoint(pair.reply.word_set)
-    if sympathy and names_hardship(pair.tweet):
+    words = pair.reply.word_set
+    if SYMPATHY.isdisjoint(words):
+        cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
+        laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
+        if (cheers or laughs) and _is_tone_deaf(pair, cheers):
+            return 0.0
+    elif names_hardship(pair.tweet):
         return 1.0
-    if not sympathy and _is_tone_deaf(pair, before):
-        return 0.0
-    return 1 - ramp(-sentiment(pair.reply.plain) - max(0.0, -before), 0.4, 0.9)
+    if not may_be_negative(pair.reply.plain):
+        return 1.0  # what follows would be, too
+    own = -sentiment(pair.reply.plain)
+    return 1.0 if own <= 0.4 else 1 - ramp(own - max(0.0, -tweet_sentiment(pair.tweet.plain)), 0.4, 0.9)
 
 
-def _is_tone_deaf(pair: Pair, before: float) -> bool:
-    words, about = pair.reply.word_set, pair.tweet.word_set
+def _is_tone_deaf(pair: Pair, cheers: bool) -> bool:
+    before, about = tweet_sentiment(pair.tweet.plain), pair.tweet.word_set
     hardship = RELIEF.isdisjoint(about) and names_hardship(pair.tweet)
-    hardship = hardship and (before < 0.3 or names_death(pair.tweet))
-    cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
-    laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
-    return (cheers and (hardship or before <= -0.5)) or (laughs and hardship)
+    return (hardship and (before < 0.3 or names_death(pair.tweet))) or (cheers and before <= -0.5)
 
 
 def diversity(pair: Pair) -> float:
