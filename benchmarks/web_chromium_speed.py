@@ -89,7 +89,7 @@ def our_miniwob(count: int) -> float:
 
 def browsergym_step(count: int, sleeps: bool) -> float:
     """Measure BrowserGym on the same task; return seconds a step."""
-    import browsergym.miniwob  # noqa: F401  # registers the tasks
+    import browsergym.miniwob  # noqa: F401  # pyright: ignore[reportMissingImports]
     import gymnasium as gym
     from playwright.sync_api import BrowserType
 

@@ -179,7 +179,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
 
     @property
     def level_dials(self) -> Mapping[str, Sequence[Any]]:
-        """The families, and what may be turned to make a level harder; ``difficulty`` takes a dict of these."""
+        """The families, and what may be turned to make a level harder, and how far."""
         return {"family": self.families, **level_dials()}
 
     def level_options(self, level: Mapping[str, Any]) -> dict[str, Any]:

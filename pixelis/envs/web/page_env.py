@@ -76,12 +76,14 @@ class PageEnv(ToolEnv[PageSession]):
 
     # ------------------------------------------------------------------ ToolEnv
 
+    @property
     def is_over(self) -> bool:
-        """Return whether the task has ended, or the browser has failed."""
+        """Whether the task has ended, or the browser has failed."""
         return self.workspace.over or bool(self.workspace.failure)
 
+    @property
     def failure(self) -> str:
-        """Return why the browser failed; empty when it has not."""
+        """Why the browser failed; empty when it has not."""
         return self.workspace.failure
 
     def close(self) -> None:
@@ -90,7 +92,7 @@ class PageEnv(ToolEnv[PageSession]):
 
     def _run(self, call: Any) -> ToolResult:
         result = super()._run(call)
-        if not self.is_over():
+        if not self.is_over:
             self.workspace.over = self.has_ended()
         return result
 
@@ -99,6 +101,5 @@ class PageEnv(ToolEnv[PageSession]):
         return super()._observation(f"{truncate_text(text, MAX_TEXT_LENGTH - len(page) - 1)}\n{page}")
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
-        failure = self.workspace.failure
-        failed = {"valid_for_training": False, "failure_reason": failure} if failure else {}
+        failed = {"valid_for_training": False, "failure_reason": self.failure} if self.failure else {}
         return {**super()._info(results), "url": self.workspace.snapshot.url, **failed}
