@@ -135,12 +135,16 @@ class Browser:
         from playwright.async_api import Error, async_playwright
 
         self._playwright = await async_playwright().start()
-        executable = find_chromium(self._playwright.chromium.executable_path)
         try:
+            executable = find_chromium(self._playwright.chromium.executable_path)
             self._chromium = await self._playwright.chromium.launch(
                 executable_path=executable, args=list(FLAGS), timeout=1000 * START_SECONDS
             )
+        except BrowserUnavailableError:
+            await self._stop()
+            raise
         except Error as error:
+            await self._stop()
             reason = str(error).splitlines()[0]
             raise BrowserUnavailableError(
                 f"{executable} could not be started as a headless Chromium ({reason}); "
