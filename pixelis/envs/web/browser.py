@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pixelis.envs.web.backend import BackendFailure
@@ -135,6 +136,7 @@ class Browser:
         from playwright.async_api import Error, async_playwright
 
         self._playwright = await async_playwright().start()
+        executable: Path | None = None
         try:
             executable = find_chromium(self._playwright.chromium.executable_path)
             self._chromium = await self._playwright.chromium.launch(
