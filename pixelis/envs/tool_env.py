@@ -192,7 +192,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return None
 
     def is_over(self) -> bool:
-        """Return whether the episode has ended without an answer: a goal was reached, or there was a failure."""
+        """Return whether the episode has ended without an answer: by a goal reached, or a failure."""
         return False
 
     def failure(self) -> str:
