@@ -18,7 +18,14 @@ from pixelis.envs.web.oracle import solve
 from pixelis.envs.web.page_tools import page_tools
 from pixelis.envs.web.web_tasks import MIX, WebTasks, check_families, level_of
 from pixelis.envs.web.workspace import WebWorkspace
-from pixelis.errors import AnswerError, ConfigError, TaskError, suggest
+from pixelis.errors import (
+    AnswerError,
+    BrowserUnavailableError,
+    ConfigError,
+    MissingDependencyError,
+    TaskError,
+    suggest,
+)
 from pixelis.rewards.answers import TypedAnswer
 from pixelis.rewards.web import WebEpisode, WebRewardConfig, web_terms
 
@@ -244,7 +251,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
             self._browser = open_backend(self.backend)
         try:
             return WebWorkspace(level, self._browser, self.page_tokens)
-        except BackendFailure:
+        except (BackendFailure, BrowserUnavailableError, MissingDependencyError):
             raise
         except Exception as error:  # a task written by hand can be wrong in any way
             raise TaskError(f"{task.id} cannot be played: {type(error).__name__}: {error}") from error

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pixelis.envs.web.backend import BackendFailure
@@ -135,12 +136,17 @@ class Browser:
         from playwright.async_api import Error, async_playwright
 
         self._playwright = await async_playwright().start()
-        executable = find_chromium(self._playwright.chromium.executable_path)
+        executable: Path | None = None
         try:
+            executable = find_chromium(self._playwright.chromium.executable_path)
             self._chromium = await self._playwright.chromium.launch(
                 executable_path=executable, args=list(FLAGS), timeout=1000 * START_SECONDS
             )
+        except BrowserUnavailableError:
+            await self._stop()
+            raise
         except Error as error:
+            await self._stop()
             reason = str(error).splitlines()[0]
             raise BrowserUnavailableError(
                 f"{executable} could not be started as a headless Chromium ({reason}); "

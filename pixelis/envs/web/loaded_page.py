@@ -14,9 +14,9 @@ from pixelis.envs.web.page_scripts import PageSettings, dialog_notices, init_scr
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page, Request
-    from typing_extensions import Self
 
 T = TypeVar("T")
+PageT = TypeVar("PageT", bound="LoadedPage")
 Raw = dict[str, Any]
 
 _STILL_MILLISECONDS, _LONGEST_MILLISECONDS = 50, 2_000
@@ -44,7 +44,7 @@ class LoadedPage:
         self._crashed = False
 
     @classmethod
-    async def make(cls, browser: Browser, settings: PageSettings) -> Self:
+    async def make(cls: type[PageT], browser: Browser, settings: PageSettings) -> PageT:
         """Return a blank page in a new context."""
         context = await browser.new_context(
             settings.hosts,

@@ -145,12 +145,13 @@ def _any_call(env: WebBrowseEnv, draw: Draw, known: list[str]) -> Call:
         return "CLICK", {"id": draw.one(known or ["e1@v1"])}
     if kind == 4:
         return "CLICK", {"id": f"e{draw.between(1, 99)}@v{draw.between(0, workspace.ids.version + 1)}"}
+    lists = [one for one in shown if one[1].options]  # there are few of them
     if kind == 5:
-        element_id = draw.one(shown)[0]
+        element_id = draw.one(lists or shown)[0]
         return draw.one(
             (("TYPE", {"id": element_id, "text": "x"}), ("SELECT", {"id": element_id, "option": "x"}))
         )
-    return _fitting_call(draw, *draw.one(_without_links(draw, shown)))
+    return _fitting_call(draw, *draw.one((kind < 10 and lists) or _without_links(draw, shown)))
 
 
 def _without_links(draw: Draw, shown: list[tuple[str, Control]]) -> list[tuple[str, Control]]:
@@ -165,6 +166,6 @@ def _fitting_call(draw: Draw, element_id: str, control: Control) -> Call:
     if control.options:
         return "SELECT", {
             "id": element_id,
-            "option": "no such option" if draw.chance(0.3) else draw.one(control.options),
+            "option": "no such option" if draw.chance(0.5) else draw.one(control.options),
         }
     return "CLICK", {"id": element_id}

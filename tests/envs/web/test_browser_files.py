@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pixelis.envs.web import browser_files
+from pixelis.envs.web.browse import WebBrowseEnv
+from pixelis.envs.web.browser import close_shared_browser
 from pixelis.envs.web.browser_files import BROWSER_VARIABLE, find_chromium
 from pixelis.errors import BrowserUnavailableError
 
@@ -54,3 +58,22 @@ def test_no_browser_says_how_to_install_one(empty_machine):
         BrowserUnavailableError, match=r"apt-get install .* playwright install chromium-headless"
     ):
         find_chromium(str(empty_machine / "not-there"))
+
+
+@pytest.mark.parametrize("what", ["missing", "no browser"])
+def test_an_environment_says_so_too_and_leaves_no_process(what, monkeypatch, tmp_path):
+    named = tmp_path / "chrome" if what == "missing" else executable(tmp_path / "chrome")
+    close_shared_browser()
+    before = children()
+    monkeypatch.setenv(BROWSER_VARIABLE, str(named))
+    env = WebBrowseEnv(backend="chromium")
+    for _ in range(2):
+        with pytest.raises(BrowserUnavailableError, match=str(named)):
+            env.reset(seed=0)
+    env.close()
+    assert children() == before
+
+
+def children():
+    """Return the ids of this process's own children (Linux)."""
+    return {pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
