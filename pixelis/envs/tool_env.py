@@ -224,20 +224,6 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """
         return None
 
-<<<<<<< HEAD
-=======
-    def is_over(self) -> bool:
-        """Return whether the episode has ended without an answer: by a goal reached, or a failure."""
-        return False
-
-    def failure(self) -> str:
-        """Return why the infrastructure failed in this episode (a crashed browser), empty when it has not.
-
-        Such an episode must end (``is_over``); it is worth 0, and trainers leave it out.
-        """
-        return ""
-
->>>>>>> chrome
     def chance(self, difficulty: int) -> float:
         """Return the success rate, 0-1, of the best answer that looks at nothing; 0 where there is none.
 
