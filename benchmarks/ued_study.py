@@ -1,6 +1,6 @@
 """Episodes until held-out success is 0.8, by how levels are chosen; writes JSON and a plot.
 
-Usage: python benchmarks/ued_study.py [--seeds 0 1 2] [--steps 600] [--samplers uniform plr ...]
+Usage: python benchmarks/ued_study.py [--seeds 0 1 2] [--steps 400] [--samplers uniform plr ...]
        [--jobs 3] [--json docs/results/ued.json] [--plot docs/results/ued.png]
        python benchmarks/ued_study.py --draw docs/results/ued.json   (the plot and the table alone)
 
@@ -194,7 +194,7 @@ def main() -> int:
     """Run from the command line; return 0 if some sampler needs at most 0.6 of uniform's episodes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=600, help="most training steps of a run")
+    parser.add_argument("--steps", type=int, default=400, help="most training steps of a run")
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), help="uniform among them")
     parser.add_argument("--jobs", type=int, default=1, help="seeds at the same time")
     parser.add_argument("--json", type=Path)
