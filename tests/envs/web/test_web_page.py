@@ -215,7 +215,7 @@ def test_a_killed_browser_ends_the_episode_and_the_next_one_plays(env):
     hand.call("CLICK", "Two")
     assert hand.over and hand.info["valid_for_training"] is False and hand.info["failure_reason"]
     hand = Hand(env)
-    assert env.failure() == ""
+    assert env.failure == ""
     assert hand.call("CLICK", "Two") is None and "# Second" in hand.text
 
 
