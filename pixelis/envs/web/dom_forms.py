@@ -26,22 +26,7 @@ _EMAIL = re.compile(
 )
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:\S+\Z")
 _SUBMITTABLE = frozenset({"input", "select", "textarea", "button"})
-_ONE_LINE = frozenset(
-    [
-        "text",
-        "search",
-        "tel",
-        "url",
-        "email",
-        "password",
-        "number",
-        "date",
-        "month",
-        "week",
-        "time",
-        "datetime-local",
-    ]
-)
+_ONE_LINE = TEXT_TYPES - {"color"}
 
 Pairs = list[tuple[str, str]]
 
