@@ -18,8 +18,8 @@ class HeuristicReward:
     """Scores replies with ``pixelis.rewards.tweet.TweetReward``, which loads its models with the first score.
 
     Args:
-        preset: ``robust``, ``classic``, or ``hybrid``: ``robust`` with the learned reward as its judge, whose
-            number is the part ``learned`` (0 where a gate closed before).
+        preset: ``robust``, ``classic``, or ``hybrid``: ``robust`` with the learned reward as its judge (their
+            harmonic mean), whose number is the part ``learned`` (0 where a gate closed before).
         reward_model: folder of the learned reward, for ``hybrid``; None: the one that comes with the package.
 
     Raises:

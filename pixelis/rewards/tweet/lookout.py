@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,15 +30,26 @@ class Lookout:
         """The expressions, compiled when they are first needed: that takes longer than many a search."""
         return tuple(map(regex.compile, self.sources))
 
+    @cached_property
+    def ascii_patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The same for texts of ASCII, where the two engines agree; this one is five times as fast.
+
+        It knows no properties of Unicode, and no ASCII character is of the one that is asked for.
+        """
+        return tuple(re.compile(source.replace(r"\p{So}", "(?!)")) for source in self.sources)
+
     def finds(self, text: ReadText) -> bool:
         """Return whether a pattern matches a text."""
-        return self._may_match(text) and any(pattern.search(text.lower) for pattern in self.patterns)
+        return self._may_match(text) and any(pattern.search(text.lower) for pattern in self._for(text))
 
     def found(self, text: ReadText) -> set[str]:
         """Return the different strings of a text that match."""
         if not self._may_match(text):
             return set()
-        return {match.group() for pattern in self.patterns for match in pattern.finditer(text.lower)}
+        return {match.group() for pattern in self._for(text) for match in pattern.finditer(text.lower)}
+
+    def _for(self, text: ReadText) -> tuple[re.Pattern[str], ...] | tuple[regex.Pattern[str], ...]:
+        return self.ascii_patterns if text.lower.isascii() else self.patterns
 
     def _may_match(self, text: ReadText) -> bool:
         return not self.signs.isdisjoint(text.signs)

@@ -47,6 +47,29 @@ def _robust_total(pair: Pair, parts: Mapping[str, float], weights: Mapping[str, 
     return max(0.0, earned * (TONE_FLOOR + (1 - TONE_FLOOR) * parts["sentiment"]))
 
 
+def arithmetic(points: float, judged: float, weight: float) -> float:
+    """Return (1 − w) · points + w · judged."""
+    return (1 - weight) * points + weight * judged
+
+
+def harmonic(points: float, judged: float, weight: float) -> float:
+    """Return 1 / ((1 − w) / points + w / judged): near the lower of the two, 0 where one is 0.
+
+    What one of the two is taken in by is then worth little, as in F-measures (van Rijsbergen 1979). A weight
+    of 0 or 1 gives points or judged alone.
+    """
+    if weight in (0, 1):
+        return judged if weight else points
+    return points / ((1 - weight) + weight * (points / judged)) if judged else 0.0
+
+
+MEANS: Mapping[str, Callable[[float, float, float], float]] = {
+    "arithmetic": arithmetic,
+    "harmonic": harmonic,
+}
+"""Ways of joining the points of a preset, the number of a judge and the judge's weight: in [0, 1]."""
+
+
 def _weighted(parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
     return min(1.0, max(0.0, sum(weights[name] * parts[name] for name in PARTS)))
 

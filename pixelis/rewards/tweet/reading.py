@@ -184,7 +184,8 @@ class ReadText:
 def keep_words(prose: str, kept: Iterable[bool]) -> str:
     """Return a prose without the words, in the order of `ReadText.words`, that are not kept."""
     keep = iter(kept)
-    return _WORD.sub(lambda match: match.group() if next(keep, True) else "", prose)
+    word = _ASCII_WORD if prose.isascii() else _WORD
+    return word.sub(lambda match: match.group() if next(keep, True) else "", prose)
 
 
 _TAG_SIGNS = frozenset("@#＠＃")

@@ -13,7 +13,7 @@ from pixelis.rewards.tweet.duplicates import duplicate_shares
 from pixelis.rewards.tweet.encoders import CachedEncoder
 from pixelis.rewards.tweet.gates import GATES, Pair, find_gates
 from pixelis.rewards.tweet.own_words import own_text
-from pixelis.rewards.tweet.presets import PARTS, PRESETS
+from pixelis.rewards.tweet.presets import MEANS, PARTS, PRESETS
 from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.settings import Judge, TweetRewardSettings, TweetScore
 
@@ -165,9 +165,9 @@ class TweetReward:
                 f"tweet reward: expected {len(asked)} numbers in [0, 1] from the judge, got "
                 f"{given.tolist() if given.size < 20 else given.shape}"
             )
-        weight = self.settings.judge_weight
+        mean, weight = MEANS[self.settings.judge_mean], self.settings.judge_weight
         for place, judged in zip(asked, given.tolist(), strict=True):
-            total = (1 - weight) * scores[place].total + weight * judged
+            total = mean(scores[place].total, judged, weight)
             scores[place] = replace(scores[place], total=total, judged=judged)
         return scores
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pixelis.errors import ConfigError, suggest
 from pixelis.rewards.tweet.encoders import Embed
 from pixelis.rewards.tweet.gates import GateLimits
-from pixelis.rewards.tweet.presets import PARTS, PRESETS, WEIGHTS
+from pixelis.rewards.tweet.presets import MEANS, PARTS, PRESETS, WEIGHTS
 
 Judge = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
 """From pairs of tweet and raw reply to a number in [0, 1] each."""
@@ -28,6 +28,7 @@ class TweetRewardSettings:
         cache_size: texts whose embeddings are kept.
         threads: of MiniLM's runtime.
         judge_weight: share in [0, 1] that a judge has in the points of a reply that no gate stops.
+        judge_mean: ``arithmetic``, or ``harmonic``, which asks for the favour of both.
         duplicate_weight: what a reply loses that is given to every tweet, at least 0.
     """
 
@@ -38,6 +39,7 @@ class TweetRewardSettings:
     cache_size: int = 4096
     threads: int = 1
     judge_weight: float = 0.5
+    judge_mean: str = "arithmetic"
     duplicate_weight: float = 1.0
 
     def __post_init__(self) -> None:
@@ -56,6 +58,10 @@ class TweetRewardSettings:
             )
         if not 0 <= self.judge_weight <= 1:
             raise ConfigError(f"judge_weight: expected a share in [0, 1], got {self.judge_weight!r}")
+        if self.judge_mean not in MEANS:
+            raise ConfigError(
+                f"there is no judge_mean {self.judge_mean!r}.{suggest(str(self.judge_mean), MEANS)}"
+            )
         if not 0 <= self.duplicate_weight < math.inf:
             raise ConfigError(
                 f"duplicate_weight: expected a finite number of at least 0, got {self.duplicate_weight!r}"

@@ -44,5 +44,5 @@ def has_slur(reply: ReadText) -> bool:
 @functools.lru_cache(maxsize=32_768)
 def is_slur(word: str) -> bool:
     """Return whether a word is a slur, also with punctuation around it or a plural ending."""
-    forms = {word.strip(_AROUND), word.strip(_AROUND + "!$@")}
-    return any(digest(form) in SLURS for bare in forms for form in (bare, bare.removesuffix("s")))
+    bare = {word.strip(_AROUND), word.strip(_AROUND + "!$@")}
+    return any(digest(form) in SLURS for form in bare.union(form.removesuffix("s") for form in bare))

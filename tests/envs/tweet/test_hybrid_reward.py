@@ -11,7 +11,7 @@ from pixelis.envs.tweet.tweet_reply_policies import answer
 from pixelis.errors import ConfigError, ModelLoadError
 from pixelis.rewards.tweet.learned.rewards import SHIPPED
 
-EPISODES = 30
+EPISODES = 60
 
 
 def played(split, *presets):
@@ -35,6 +35,11 @@ def episodes(env, make):
     return ends
 
 
+def best_exploit(policies):
+    """Return the largest mean reward of an exploit."""
+    return max(reward for name, (_, reward) in policies.items() if name.startswith("exploit_"))
+
+
 @pytest.mark.slow
 def test_every_exploit_stays_at_the_floor():
     earned = played("train", "hybrid")["hybrid"]
@@ -42,19 +47,18 @@ def test_every_exploit_stays_at_the_floor():
     assert len(exploits) >= 15
     allowed = greatest_floor(BLIND_SUCCESS, EPISODES, 0.05)  # as the contract bounds them
     assert {name for name, (success, _) in exploits.items() if success > allowed} == set()
-    assert max(reward for _, reward in exploits.values()) < earned["oracle"][1] - 0.4
+    assert best_exploit(earned) < earned["oracle"][1] - 0.45
     assert earned["blind"][0] <= BLIND_SUCCESS
 
 
 @pytest.mark.slow
 def test_what_pays_best_without_a_reply_pays_less_than_under_robust():
     earned = played("test", "robust", "hybrid")
-    best = {
-        reward: max(numbers[1] for name, numbers in policies.items() if name.startswith("exploit_"))
-        for reward, policies in earned.items()
-    }
-    assert best["hybrid"] < best["robust"] < earned["robust"]["oracle"][1] - 0.4
-    assert earned["hybrid"]["blind"][1] < earned["robust"]["blind"][1] - 0.05
+    robust, hybrid = earned["robust"], earned["hybrid"]
+    assert best_exploit(robust) < robust["oracle"][1] - 0.5
+    assert best_exploit(hybrid) < hybrid["oracle"][1] - 0.4
+    assert best_exploit(hybrid) < best_exploit(robust) - 0.05
+    assert hybrid["blind"][1] < robust["blind"][1] - 0.1
 
 
 def test_settings_are_strings_and_the_learned_part_is_in_info():

@@ -104,6 +104,8 @@ STOPPED = {
         "Join our telegram, crypto traders make profits there",
         "Follow me and I follow back",
         "Great shelves for sale, link in bio",
+        "Move books the smart way, our AI plans the shelves. Try it.",
+        "I saved mine through a service that scans old books, ask me for the name of it",
     ],
     "abuse": [
         "You are an idiot",
@@ -180,6 +182,8 @@ HONEST = {
         "Did anyone save the newsletter archive?",
         "They spent 20% of the budget on one statue",
         "Buy the building together?",
+        "Our village had one, too. Ask me for the maps, I kept them.",
+        "There is a service that lends by post, try it with the children.",
     ],
     "abuse": [
         "You are not stupid, the council is short of money.",

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pixelis.rewards.tweet import reading, robust, slurs
+from pixelis.rewards.tweet.abuse import PATTERNS
 from pixelis.rewards.tweet.gates import Pair
 from pixelis.rewards.tweet.hardship import names_hardship
 from pixelis.rewards.tweet.lexicon import SYMPATHY
@@ -88,12 +89,31 @@ def test_a_copy_is_what_it_is_said_to_be():
         assert is_copy(source, text) is (len(text.words) >= 2 and (some or whole or same)), reply
 
 
-@pytest.mark.parametrize("lookout", [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK])
+@pytest.mark.parametrize("lookout", [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK, PATTERNS])
 def test_no_pattern_matches_without_one_of_its_words(lookout):
     for text in {ReadText(text) for pair in PAIRS for text in pair}:
         matches = {match.group() for pattern in lookout.patterns for match in pattern.finditer(text.lower)}
         assert lookout.found(text) == matches
         assert lookout.finds(text) is bool(matches)
+
+
+LOOKOUTS = [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK, PATTERNS]
+FRAGMENTS = sorted({word for lookout in LOOKOUTS for word in lookout.signs})
+
+
+@given(
+    st.lists(st.sampled_from([*FRAGMENTS, *" .,!?:'\n\t10%@#(["]), max_size=14), st.sampled_from(["", " "])
+)
+@example(["nobody", "cares"], " ")
+@example(["make", "$400", "a", "day"], " ")
+def test_both_engines_find_the_same_in_ascii(words: list[str], between: str):
+    text = ReadText(between.join(words)).lower
+    for lookout in LOOKOUTS:
+        for quick, slow in zip(lookout.ascii_patterns, lookout.patterns, strict=True):
+            if text.isascii():
+                assert [one.span() for one in quick.finditer(text)] == [
+                    one.span() for one in slow.finditer(text)
+                ]
 
 
 @given(st.text(st.sampled_from("ab1!\n"), max_size=12))

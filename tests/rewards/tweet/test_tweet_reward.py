@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError, RewardError
 from pixelis.rewards.tweet import PARTS, TweetReward, TweetRewardSettings
 from pixelis.rewards.tweet.gates import GATES
+from pixelis.rewards.tweet.presets import arithmetic, harmonic
 
 ROOT = Path(__file__).parents[3]
 ROWS = [
@@ -120,6 +121,33 @@ def test_a_judge_has_its_share_and_sees_no_stopped_reply():
     assert scores[0].metrics()["judged"] == 1
 
 
+def test_the_harmonic_mean_asks_for_the_favour_of_both():
+    assert harmonic(0.5, 0.25, 0.5) == pytest.approx(1 / 3)
+    assert harmonic(0.5, 0.25, 0.25) == pytest.approx(1 / (0.75 / 0.5 + 0.25 / 0.25))
+    assert harmonic(0.9, 0.0, 0.5) == harmonic(0.0, 0.9, 0.5) == harmonic(0.0, 0.0, 0.5) == 0
+    assert (harmonic(0.9, 0.1, 0), harmonic(0.9, 0.1, 1)) == (0.9, 0.1)
+
+
+SHARES = st.floats(0, 1)
+
+
+@given(SHARES, SHARES, SHARES)
+@example(5e-324, 5e-324, 0.5)
+@example(1.0, 5e-324, 0.5)
+def test_the_harmonic_mean_is_between_both_and_below_the_arithmetic(points, judged, weight):
+    mean = harmonic(points, judged, weight)
+    assert min(points, judged) - 1e-12 <= mean or not points * judged
+    assert mean <= arithmetic(points, judged, weight) + 1e-12
+
+
+def test_a_harmonic_judge_stops_what_it_does_not_like():
+    both = TweetRewardSettings(encoder="hashed", judge_mean="harmonic")
+    disliked = TweetReward(both, judge=lambda pairs: [0.0] * len(pairs)).score(TWEET, GOOD)
+    liked = TweetReward(both, judge=lambda pairs: [1.0] * len(pairs)).score(TWEET, GOOD)
+    plain = hashed().score(TWEET, GOOD).total
+    assert disliked.total == 0 < plain < liked.total == pytest.approx(2 * plain / (plain + 1))
+
+
 @pytest.mark.parametrize("given_back", [[math.nan], [2.0], [-0.1], [], [0.5, 0.5], [math.inf]])
 def test_a_judge_that_gives_nonsense_is_refused(given_back: list[float]):
     reward = TweetReward(TweetRewardSettings(encoder="hashed"), judge=lambda pairs: given_back)
@@ -209,6 +237,7 @@ def test_a_callers_mistake_is_named(tweets, replies, message: str):
         ({"weights": {**dict.fromkeys(PARTS, 0.25), "length": -0.25}}, "at least 0"),
         ({"judge_weight": 1.5}, "judge_weight"),
         ({"judge_weight": math.nan}, "judge_weight"),
+        ({"judge_mean": "harmonics"}, "Did you mean 'harmonic'"),
         ({"duplicate_weight": math.inf}, "duplicate_weight"),
     ],
 )

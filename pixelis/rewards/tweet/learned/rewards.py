@@ -15,8 +15,8 @@ from pixelis.rewards.tweet.settings import TweetRewardSettings
 
 SHIPPED = Path(__file__).parent / "weights"
 """Folders ``training`` and ``evaluation`` with the models that come with the package."""
-HYBRID_WEIGHT = 0.5
-"""Share that the learned reward has in the hybrid's points."""
+HYBRID_WEIGHT, HYBRID_MEAN = 0.5, "harmonic"
+"""Share that the learned reward has in the hybrid's points, and how the two are joined."""
 
 
 class PreferenceReward:
@@ -83,19 +83,19 @@ class EvaluationReward(PreferenceReward):
 def hybrid_reward(
     folder: str | os.PathLike[str] | None = None, settings: TweetRewardSettings | None = None
 ) -> TweetReward:
-    """Return the heuristic with its gates, whose points are half the learned reward's.
+    """Return the heuristic with its gates, and the harmonic mean of its points and the learned reward.
 
     It is a `TweetReward` with a `LearnedReward` as its judge: gates come first, so no learned score can buy
     a reply out of them.
 
     Args:
         folder: as for `LearnedReward`.
-        settings: of the heuristic; by default ``robust`` with `HYBRID_WEIGHT` for the judge.
+        settings: of the heuristic; by default ``robust`` with `HYBRID_WEIGHT` and `HYBRID_MEAN`.
 
     Raises:
         ModelLoadError: there is no such model in the folder.
     """
-    settings = settings or TweetRewardSettings(judge_weight=HYBRID_WEIGHT)
+    settings = settings or TweetRewardSettings(judge_weight=HYBRID_WEIGHT, judge_mean=HYBRID_MEAN)
     encoder = CachedEncoder(settings.encoder, settings.cache_size, settings.threads)
     # Both look up the same vectors, so no text goes through the encoder twice.
     return TweetReward(replace(settings, encoder=encoder), LearnedReward(folder, encoder))

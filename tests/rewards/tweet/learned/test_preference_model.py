@@ -16,7 +16,7 @@ from pixelis.rewards.tweet.learned.fitting import FitSettings
 from pixelis.rewards.tweet.learned.head import Head
 from pixelis.rewards.tweet.learned.held_out import score_rows
 from pixelis.rewards.tweet.learned.model import load_model, save_model
-from pixelis.rewards.tweet.learned.rewards import EvaluationReward, LearnedReward, hybrid_reward
+from pixelis.rewards.tweet.learned.rewards import HYBRID_MEAN, EvaluationReward, LearnedReward, hybrid_reward
 from pixelis.rewards.tweet.learned.training import train_model
 
 WORDS = ["kettle", "garden", "violin", "harbour", "ladder", "pepper", "winter", "ticket", "saddle", "copper"]
@@ -127,20 +127,20 @@ def test_another_encoder_than_the_fitted_one_is_told(model, tmp_path):
         LearnedReward(tmp_path / "training", other)(PAIRS)
 
 
-def test_the_hybrid_mixes_half_and_keeps_the_gates(tmp_path):
+def test_the_hybrid_is_the_mean_that_asks_for_both_and_keeps_the_gates(tmp_path):
     features = SentenceFeatures(CachedEncoder("hashed"))
     fitted = train_model(
         TRIPLES[:80], TRIPLES[80:], features, FitSettings(epochs=1), role="training", encoder="hashed"
     )
     save_model(fitted, tmp_path / "training")
-    settings = TweetRewardSettings(encoder="hashed", judge_weight=0.5)
+    settings = TweetRewardSettings(encoder="hashed", judge_weight=0.5, judge_mean=HYBRID_MEAN)
     hybrid, alone = hybrid_reward(tmp_path / "training", settings), TweetReward(settings)
     learned = LearnedReward(tmp_path / "training", "hashed")
     tweet, good = PAIRS[0]
     mixed, plain = hybrid.score(tweet, good), alone.score(tweet, good)
     assert not plain.gates
     assert mixed.judged == pytest.approx(learned([(tweet, good)])[0])
-    assert mixed.total == pytest.approx((plain.total + mixed.judged) / 2)
+    assert mixed.total == pytest.approx(2 * plain.total * mixed.judged / (plain.total + mixed.judged))
     assert hybrid.score(tweet, tweet).total == alone.score(tweet, tweet).total < 0
     with pytest.raises(RewardError):
         hybrid.score("", "A reply to nothing.")
