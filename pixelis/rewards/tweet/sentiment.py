@@ -57,11 +57,8 @@ def may_be_negative(text: str) -> bool:
         return True
     lower = text[:_MOST_CHARACTERS].lower()
     words, dark = lower.split(), _dark_words()
-    return "n't" in lower or not dark.isdisjoint(words) or not dark.isdisjoint(map(_bare, words))
-
-
-def _bare(word: str) -> str:
-    return word.strip(string.punctuation)
+    bare = [word.strip(string.punctuation) for word in words if not word.isalpha()]
+    return "n't" in lower or not dark.isdisjoint(words) or not dark.isdisjoint(bare)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pixelis.envs.tweet.tweet_reply import BLIND_SUCCESS, GOOD_REPLY
+from pixelis.rewards.tweet.learned.calibration import area_under_curve
 
 ROOT = Path(__file__).parents[3]
 SAYS_NOTHING = ("blind", "exploit_borrowed_reply", "exploit_stock_question", "exploit_template")
@@ -38,6 +39,17 @@ def test_the_line_maximises_youdens_j_by_hand(separation):
 
 def test_a_reply_on_the_line_counts(separation):
     assert separation.success_line(np.array([0.4]), np.array([0.39]))[0] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("half", ["dev", "check"])
+def test_good_replies_stand_above_bad_ones(separation, half):
+    pairs = [pair for pair in separation.read_pairs(separation.PAIRS) if pair.half == half]
+    good = np.array([pair.good for pair in pairs])
+    areas = {}
+    for preset in ("robust", "classic"):
+        totals = np.array([score.total for score in separation.score_pairs(pairs, preset)])
+        areas[preset] = area_under_curve(totals[good], totals[~good])
+    assert areas["robust"] >= 0.92 > 0.7 > areas["classic"]
 
 
 def test_the_line_of_the_environment_is_what_the_rule_gives(separation):

@@ -139,8 +139,9 @@ def test_the_hybrid_is_the_mean_that_asks_for_both_and_keeps_the_gates(tmp_path)
     tweet, good = PAIRS[0]
     mixed, plain = hybrid.score(tweet, good), alone.score(tweet, good)
     assert not plain.gates
-    assert mixed.judged == pytest.approx(learned([(tweet, good)])[0])
-    assert mixed.total == pytest.approx(2 * plain.total * mixed.judged / (plain.total + mixed.judged))
+    (judged,) = learned([(tweet, good)])
+    assert mixed.judged == pytest.approx(judged)
+    assert mixed.total == pytest.approx(2 * plain.total * judged / (plain.total + judged))
     assert hybrid.score(tweet, tweet).total == alone.score(tweet, tweet).total < 0
     with pytest.raises(RewardError):
         hybrid.score("", "A reply to nothing.")
