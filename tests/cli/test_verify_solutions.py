@@ -94,12 +94,12 @@ def test_hostile_samples_are_failures_of_their_own(tmp_path, problems):
     ]
     samples = write(tmp_path / "samples.jsonl", [sample("T/double", text) for text in texts])
     output = tmp_path / "out.jsonl"
-    limits = ["--cpu-seconds", "0.5", "--wall-seconds", "2"]
+    limits = ["--cpu-seconds", "0.5", "--wall-seconds", "60"]
     assert main([problems, samples, "--output", str(output), "--workers", "2", *limits]) == 0
     rows = judged(output)
     assert [row["passed"] for row in rows] == [False] * 6 + [True, True]
     assert [rows[0]["status"], rows[2]["status"]] == ["exited", "syntax_error"]
-    assert rows[4]["status"] in ("cpu_limit", "timeout")
+    assert rows[4]["status"] == "cpu_limit"
 
 
 def test_extraction_and_scripts(tmp_path, capsys):

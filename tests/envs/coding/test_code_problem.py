@@ -32,7 +32,7 @@ def env():
 
 @pytest.fixture(scope="module")
 def hurried():
-    env = CodeProblemEnv(sandbox={"cpu_seconds": 1.0})
+    env = CodeProblemEnv(sandbox={"cpu_seconds": 1.0, "wall_seconds": 60.0})
     yield env
     env.close()
 

@@ -6,9 +6,11 @@ import math
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pixelis.envs.coding.sandbox import Call, Job, Limits, Outcome, Sandbox, SandboxSettings
-from pixelis.envs.coding.sandbox.claims import read_claims
+from pixelis.envs.coding.sandbox import Call, Job, Limits, Outcome, Sandbox, SandboxSettings, codec
+from pixelis.envs.coding.sandbox.claims import read_claims, to_result
 from pixelis.errors import ConfigError, SandboxJobError
 
 
@@ -183,6 +185,12 @@ def test_claims_read_by_hand():
         READY + b'{"t":["value",true,7]}\n',
         READY + b'{"t":["value",0]}\n',
         READY + b'["value",0,7]\n',
+        READY + b"7\n",
+        READY + b'"value"\n',
+        READY + b"null\n",
+        READY + b'{"d":[["value",7]]}\n',
+        READY + b'{"s":["value"]}\n',
+        b"7\n",
         READY + b'{"t":["error",0,7,{"t":[]}]}\n',
         READY + b'{"t":["error",0,"E",{"t":[-1]}]}\n',
         READY + b'{"t":["passed"]}\n',
@@ -196,6 +204,23 @@ def test_claims_read_by_hand():
 )
 def test_messages_out_of_place_are_broken(text):
     assert read_claims(text, 1, Limits()).broken
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.sampled_from(["value", "error", "end", "ready", "syntax", "raised", "no_entry", 0, 1, True, 2.5]),
+    lambda inner: st.lists(inner, max_size=4) | st.lists(inner, max_size=4).map(tuple),
+    max_leaves=12,
+)
+
+
+@given(st.lists(ANYTHING.map(codec.encode) | st.binary(max_size=20), max_size=4), st.booleans())
+def test_no_bytes_make_reading_raise(lines, is_ready):
+    text = (READY if is_ready else b"") + b"\n".join(lines)
+    claims = read_claims(text, 2, Limits())
+    report = {"ended": "exited", "exit": 0, "signal": None, "cpu": 0.0, "wall": 0.0}
+    result = to_result(report, claims, 2, Limits())
+    assert len(result.outcomes) == 2 and (result.status == "finished") <= (claims.is_ended and is_ready)
 
 
 def test_recursion_limit_of_the_candidate_holds_for_all_its_calls(sandbox):

@@ -31,7 +31,7 @@ def verdicts(sandbox, candidates, check=CHECK, prompt=PROMPT, entry="turned_back
     row = row_of({"prompt": prompt, "entry_point": entry, "test": check})
     assert row.problem.needs_script
     return verify(
-        *(row.problem, candidates), sandbox=sandbox, seed=0, limits=Limits(4.0, 1.0), replay_scripts=True
+        *(row.problem, candidates), sandbox=sandbox, seed=0, limits=Limits(60.0, 1.0), replay_scripts=True
     )
 
 

@@ -43,7 +43,10 @@ def read_claims(text: bytes, calls: int, limits: Limits) -> Claims:
 
 
 def _take(claims: Claims, message: Any, calls: int) -> None:
-    kinds = tuple(map(type, message)) if type(message) is tuple else ()
+    if type(message) is not tuple:
+        claims.broken = "a value that is no message"
+        return
+    kinds = tuple(map(type, message))
     name = message[0] if kinds and kinds[0] is str else ""
     index = len(claims.outcomes)
     is_turn = claims.is_ready and not claims.is_ended and index < calls and message[1:2] == (index,)
