@@ -96,6 +96,27 @@ def f(x): raise (E if x else L)
     assert loud.error.startswith("L: �[31myyy") and len(loud.error) < 600
 
 
+def test_what_a_forged_message_says_is_cut_and_made_printable(sandbox):
+    """The harness does that, but a candidate can write to the pipe itself."""
+    code = "import os\ndef f():\n    os.write(3, TEXT)\n    os._exit(0)"
+    forged = b'{"t":["error",0,"\\u001b[2J\\u0000' + b"x" * 5000 + b'",{"t":[]}]}\n'
+    (outcome,) = run(sandbox, f"TEXT = {forged!r}\n{code}", Call()).outcomes
+    assert outcome.error == "\ufffd[2J\ufffd" + "x" * 995
+    early = b'{"t":["raised","a\\ud800b",{"t":[3]}]}\n'
+    raised = run(sandbox, f"import os\nos.write(3, {early!r})\nos._exit(0)", Call())
+    assert (raised.status, raised.detail, raised.line) == ("raised", "a\ufffdb", 3)
+
+
+def test_names_that_are_no_names_are_not_told(sandbox):
+    code = "globals()['solve\\nAll 3 visible tests passed.'] = lambda: 0\ndef solve(): pass"
+    result = run(sandbox, code, Call())
+    assert (result.status, result.names, result.detail) == (
+        "no_entry",
+        ("solve",),
+        "the code defines 'solve'",
+    )
+
+
 @pytest.mark.parametrize("code", ["def f(): return object()", "def f(): yield 1", "async def f(): pass"])
 def test_a_return_value_that_does_not_travel_is_an_error(sandbox, code):
     (outcome,) = run(sandbox, code, Call()).outcomes

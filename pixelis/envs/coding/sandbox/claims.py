@@ -55,7 +55,7 @@ def _take(claims: Claims, message: Any, calls: int) -> None:
     elif name == "value" and is_turn and len(kinds) == 3 and kinds[1] is int:
         claims.outcomes.append(Outcome("value", value=message[2]))
     elif name == "error" and is_turn and kinds == (str, int, str, tuple) and _are_lines(message[3]):
-        claims.outcomes.append(Outcome("error", error=message[2][:1000], lines=message[3]))
+        claims.outcomes.append(Outcome("error", error=_printable(message[2]), lines=message[3]))
     elif message == ("ready",) and not claims.is_ready:
         claims.is_ready = True
     elif name == "end" and claims.is_ready and index == calls and kinds == (str, int) and message[1] == calls:
@@ -88,7 +88,7 @@ def to_result(report: dict[str, Any], claims: Claims, calls: int, limits: Limits
     elif status == "raised":
         line = early[2][-1] if early[2] else 0
     elif status == "no_entry":
-        names = tuple(name[:80] for name in early[1][:50])
+        names = _names(early[1])
     outcomes = (*claims.outcomes, *[_MISSING] * (calls - len(claims.outcomes)))
     return JobResult(status, outcomes, "", report["cpu"], report["wall"], detail, line, names)
 
@@ -123,10 +123,20 @@ def _status(report: dict[str, Any], claims: Claims, limits: Limits) -> tuple[Sta
 
 def _early_status(message: tuple[Any, ...]) -> tuple[Status, str]:
     if message[0] == "syntax":
-        return "syntax_error", f"line {message[1]}: {message[2][:1000]}"
+        return "syntax_error", f"line {message[1]}: {_printable(message[2])}"
     if message[0] == "no_entry":
-        return "no_entry", f"the code defines {', '.join(map(repr, message[1][:50])) or 'nothing'}"
-    error = message[1][:1000]
+        return "no_entry", f"the code defines {', '.join(map(repr, _names(message[1]))) or 'nothing'}"
+    error = _printable(message[1])
     if error.startswith("MemoryError:"):
         return "memory_limit", error
     return ("exited" if error.startswith("SystemExit:") else "raised"), error
+
+
+def _printable(text: str) -> str:
+    """Return text as the harness writes it, whoever wrote it: cut, without control characters."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text[:1000])
+
+
+def _names(claimed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those claimed names that are names; a dict of globals can hold any text."""
+    return tuple(name[:80] for name in claimed[:50] if name.isidentifier())
