@@ -51,7 +51,7 @@ def test_right_and_wrong_programs(sandbox):
     for wrong in (body_of_pass, half, failing):
         assert not wrong.passed and wrong.share == wrong.corrected == 0.0 and wrong.valid
     assert body_of_pass.detail == half.detail == "an assertion does not hold"
-    assert failing.detail == "the candidate raised IndexError: string index out of range"
+    assert failing.detail == "the candidate raised IndexError"
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,34 @@ def test_a_run_that_waits_for_ever_passes_nothing(sandbox):
     assert "ran for 0.5 s of wall time" in result.detail and not result.cases
 
 
+FINDS_ITS_INPUTS = """
+import os, sys
+frame = sys._getframe()
+while 'job' not in frame.f_locals: frame = frame.f_back
+found = repr(frame.f_locals['job']['calls'])
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "status"),
+    [
+        ("raise ValueError(found)", "raised"),
+        ("raise type('E_' + found, (Exception,), {})", "raised"),
+        ("raise SystemExit(found)", "exited"),
+        ("raise MemoryError(found)", "memory_limit"),
+        ("globals()['known_' + found[3:9]] = print", "no_entry"),
+        ('os.write(3, b\'{"t":["syntax",1,"%s"]}\\n\' % found.encode()); os._exit(0)', "syntax_error"),
+        ("os.write(3, b'{\"%s\":1}\\n' % found[3:9].encode()); os._exit(0)", "protocol"),
+        ("if '918273' in found: raise ValueError(found)\ndef f(x): return 2 * x", "raised"),
+    ],
+)
+def test_no_hidden_input_is_told_by_a_program_that_looked_them_up(sandbox, says, status):
+    problem = problem_of([TestCase((918273,), 1836546), TestCase((918273, 918273), 2)])
+    result = one(sandbox, FINDS_ITS_INPUTS + says, problem)
+    assert result.status == status and result.detail
+    assert "918" not in result.detail and "273" not in result.detail and not result.passed
+
+
 @pytest.mark.parametrize(
     "code",
     [

@@ -113,22 +113,26 @@ def _status(report: dict[str, Any], claims: Claims, limits: Limits) -> tuple[Sta
     if claims.broken:
         return "protocol", f"the result pipe held {claims.broken}"
     if claims.early:
-        return _early_status(claims.early)
+        return _early_status(claims.early, limits)
     if not claims.is_ended or report["exit"] != 0:
         return "exited", f"ended itself with code {report['exit']} before the last call had returned"
     if any(outcome.error.startswith("MemoryError:") for outcome in claims.outcomes):
-        return "memory_limit", f"needed more than {limits.memory_bytes >> 20} MB"
+        return _out_of_memory(limits)
     return "finished", ""
 
 
-def _early_status(message: tuple[Any, ...]) -> tuple[Status, str]:
+def _out_of_memory(limits: Limits) -> tuple[Status, str]:
+    return "memory_limit", f"needed more than {limits.memory_bytes >> 20} MB"
+
+
+def _early_status(message: tuple[Any, ...], limits: Limits) -> tuple[Status, str]:
     if message[0] == "syntax":
         return "syntax_error", f"line {message[1]}: {_printable(message[2])}"
     if message[0] == "no_entry":
         return "no_entry", f"the code defines {', '.join(map(repr, _names(message[1]))) or 'nothing'}"
     error = _printable(message[1])
     if error.startswith("MemoryError:"):
-        return "memory_limit", error
+        return _out_of_memory(limits)
     return ("exited" if error.startswith("SystemExit:") else "raised"), error
 
 
