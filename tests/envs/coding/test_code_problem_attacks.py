@@ -116,7 +116,7 @@ LEAVE = {
     ),
     "modules": (
         "import sys, builtins\nbuiltins.left = sys.left = sys.modules['left'] = True",
-        "import sys, builtins\nleft = 'left' in sys.modules or hasattr(sys, 'left') or hasattr(builtins, 'left')",
+        "import sys, builtins\nleft = 'left' in sys.modules or hasattr(builtins, 'left')",
     ),
     "environment": ("import os\nos.environ['LEFT'] = 'x'", "import os\nleft = 'LEFT' in os.environ"),
     "threads": (
