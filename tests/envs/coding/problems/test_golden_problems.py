@@ -22,7 +22,7 @@ SEEDS = range(4)
 
 
 def hashes(name):
-    """Difficulty → a hash of problems, solutions and hidden tests (even seeds ``train``, odd ones ``test``)."""
+    """Difficulty → a hash of problems, solutions and tests (even seeds ``train``, odd ones ``test``)."""
     family, found = FAMILIES[name], {}
     for difficulty in family.difficulties:
         digest = hashlib.sha256()
