@@ -107,6 +107,13 @@ def test_what_a_forged_message_says_is_cut_and_made_printable(sandbox):
     assert (raised.status, raised.detail, raised.line) == ("raised", "a\ufffdb", 3)
 
 
+def test_all_right_messages_and_an_exit_of_its_own_are_no_end(sandbox):
+    text = b'{"t":["value",0,7]}\n{"t":["end",1]}\n'
+    code = f"import os\ndef f():\n    os.write(3, {text!r})\n    os._exit(CODE)"
+    assert run(sandbox, f"CODE = 0\n{code}", Call()).status == "finished"
+    assert run(sandbox, f"CODE = 3\n{code}", Call()).status == "exited"
+
+
 def test_names_that_are_no_names_are_not_told(sandbox):
     code = "globals()['solve\\nAll 3 visible tests passed.'] = lambda: 0\ndef solve(): pass"
     result = run(sandbox, code, Call())
@@ -201,6 +208,9 @@ def test_claims_read_by_hand():
         READY + VALUE + VALUE + END,
         READY + END,
         READY + VALUE + END + b"x",
+        READY + VALUE + b'{"t":["end",2]}\n',
+        READY + b'{"t":["error",0,"E",{"t":[1,1,1,1,1,1,1,1,1]}]}\n',
+        READY + b'{"t":["error",0,"E",{"t":[2147483648]}]}\n',
         READY + VALUE + END + END,
         READY + b'{"t":["value",1,7]}\n',
         READY + b'{"t":["value",true,7]}\n',

@@ -100,6 +100,15 @@ def test_the_second_answer_must_be_right_too(sandbox, code):
     assert not any(one(sandbox, code, seed=seed).passed for seed in range(6))
 
 
+def test_the_tests_are_asked_in_an_order_that_the_seed_decides(sandbox):
+    orders = [
+        [case.case.args[0] for case in one(sandbox, "def f(x): return 2 * x", seed=seed).cases]
+        for seed in (1, 1, 2)
+    ]
+    assert orders[0] == orders[1] != orders[2]
+    assert all(order != sorted(order) == list(range(8)) for order in orders)
+
+
 def test_answers_that_differ_are_told(sandbox):
     result = one(
         sandbox, "seen = set()\ndef f(x):\n    if x in seen: return None\n    seen.add(x)\n    return 2 * x"
