@@ -84,6 +84,12 @@ def reader_keyword(env_id: str, reader: str) -> dict[str, str]:
     return {"reader": reader} if "reader" in parameters else {}
 
 
+def chosen(options: argparse.Namespace, reader: str | None = None) -> dict[str, str]:
+    """Return the keywords of the environment that the options choose: reader and mode, where it has them."""
+    mode = {"mode": options.mode} if options.mode else {}
+    return {**reader_keyword(options.env, reader or options.reader), **mode}
+
+
 def play_chunk(policy: str, keywords: dict[str, Any], seeds: range) -> list[list[float]]:
     """Play seeds; return success, reward and turns of each."""
     env = open_env(**keywords)
@@ -102,10 +108,7 @@ def chunks(episodes: int) -> Iterator[range]:
 
 def measure(options: argparse.Namespace) -> list[Row]:
     """Play all policies at all difficulties and print each row when it is there."""
-    rows, keywords = (
-        [],
-        {"env_id": options.env, "split": options.split, **reader_keyword(options.env, options.reader)},
-    )
+    rows, keywords = [], {"env_id": options.env, "split": options.split, **chosen(options)}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
         for policy, difficulty in itertools.product(options.policies, options.difficulties):
@@ -158,9 +161,10 @@ def main() -> None:
     parser.add_argument("--difficulties", nargs="+", type=int, help="levels (default: all)")
     parser.add_argument("--split", choices=("train", "test"), default="test")
     parser.add_argument("--reader", choices=("ocr", "truth"), default="ocr")
+    parser.add_argument("--mode", help="of an environment that has several (default: its own)")
     parser.add_argument("--output", type=Path, help="JSON file to write or add to")
     options = parser.parse_args()
-    env = open_env(options.env, **reader_keyword(options.env, "truth"))
+    env = open_env(options.env, **chosen(options, "truth"))
     options.policies = options.policies or list(env.policies())
     options.difficulties = options.difficulties or list(env.source.difficulties)
     print(f"{'policy':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
@@ -169,8 +173,8 @@ def main() -> None:
     finding = verdict(rows, env)
     print(f"{time.perf_counter() - start:.0f} s. {'ok' if finding.ok else 'FAIL'}: {finding.measured}")
     if options.output:
-        reader = reader_keyword(options.env, options.reader).get("reader")
-        save(options.output, {"split": options.split, "reader": reader}, rows)
+        mode = {"mode": options.mode} if options.mode else {}
+        save(options.output, {"split": options.split, "reader": chosen(options).get("reader"), **mode}, rows)
 
 
 def save(path: Path, settings: dict[str, Any], rows: Sequence[Row]) -> None:

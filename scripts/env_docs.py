@@ -3,7 +3,8 @@
 Usage: python scripts/env_docs.py [--check]
 
 With --check nothing is written; the exit status is 1 when a page is out of date. Measured scores, where a
-benchmark has left them in docs/envs/<module>_baselines.json, become a table at the end of the page.
+benchmark has left them in docs/envs/<module>_baselines.json (and, for a mode that is not the default,
+<module>_mode_<name>_baselines.json), become tables at the end of the page.
 """
 
 from __future__ import annotations
@@ -36,14 +37,15 @@ def page(entry: EnvEntry) -> str:
     text = whole_text(getattr(importlib.import_module(module), name))
     source = f"<!-- Made of {module}.{name}'s docstring by scripts/env_docs.py: edit it there. -->"
     path = page_path(entry)
-    scores = path.with_name(f"{path.stem}_baselines.json")
     parts = [source, f"# {entry.id}", text]
-    if scores.exists():
+    own = path.with_name(f"{path.stem}_baselines.json")
+    for scores in (*([own] if own.exists() else []), *path.parent.glob(f"{path.stem}_mode_*_baselines.json")):
         document = json.loads(scores.read_text(encoding="utf-8"))
         split = "" if document["split"] == "test" else f"--split {document['split']} "
+        mode = f"--mode {document['mode']} " if "mode" in document else ""
         parts.append(baselines(document))
         parts.append(
-            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} {split}"
+            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} {split}{mode}"
             f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
         )
     return "\n\n".join(parts) + "\n"
@@ -66,11 +68,12 @@ def baselines(document: dict) -> str:
     levels = sorted({row["difficulty"] for row in rows})
     cell_of = {(row["policy"], row["difficulty"]): score_cell(row) for row in rows}
     reader = f", reader `{document['reader']}`" if document["reader"] else ""
+    title = f", mode `{document['mode']}`" if "mode" in document else ""
     graded = "; their mean reward in brackets" if any("(" in cell for cell in cell_of.values()) else ""
     counts = sorted({row["episodes"] for row in rows})
     played = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     lines = [
-        "## Baselines",
+        f"## Baselines{title}",
         "",
         f"Success of the scripted policies in {played} episodes each{graded} "
         f"(split `{document['split']}`{reader}).",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -82,7 +83,7 @@ def json_value(line: bytes) -> Any:
         DatasetError: what is wrong with it, without the line's number. NaN and infinities are no JSON.
     """
     try:
-        return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise DatasetError(
             f"expected UTF-8, got other bytes ({error.reason}); save the file as UTF-8"
@@ -92,6 +93,13 @@ def json_value(line: bytes) -> Any:
         raise DatasetError(
             f"expected one JSON object, got text that is none ({reason}); correct it"
         ) from None
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise ValueError(f"{digits[:40]} is more than a float holds")
+    return value
 
 
 def _refuse_constant(name: str) -> float:

@@ -64,6 +64,15 @@ def test_the_table_of_scores_by_hand(env_docs):
     ]
 
 
+def test_a_mode_has_a_table_of_its_own(env_docs):
+    rows = [{"policy": "oracle", "difficulty": 1, "episodes": 4, "successes": 4}]
+    table = env_docs.baselines({"split": "test", "reader": None, "mode": "multi", "rows": rows})
+    assert table.startswith("## Baselines, mode `multi`\n")
+    (entry,) = [entry for entry in ENVIRONMENTS if entry.id == "Pixelis/CodeProblem-v0"]
+    page = env_docs.page(entry)
+    assert page.count("## Baselines") == 2 and "--mode multi --output docs/envs/code_problem_mode_" in page
+
+
 def test_rewards_with_degrees_stand_beside_the_success(env_docs):
     row = {"policy": "oracle", "difficulty": 0, "episodes": 4, "successes": 3, "reward": 0.876}
     table = env_docs.baselines({"split": "test", "reader": None, "rows": [row]}).splitlines()

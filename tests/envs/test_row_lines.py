@@ -53,6 +53,8 @@ def test_the_longest_line_is_read_and_a_longer_one_refused(tmp_path):
     [
         (b"{", "expected one JSON object"),
         (b'{"a": NaN}', "NaN is no JSON number"),
+        (b'{"a": [1e400]}', "1e400 is more than a float holds"),
+        (b'{"a": -1e999}', "-1e999 is more than a float holds"),
         (b'{"a": -Infinity}', "-Infinity is no JSON number"),
         ('{"a": "é"}'.encode("latin-1"), "expected UTF-8"),
         (b"[" * 100_000, "nested too deeply"),

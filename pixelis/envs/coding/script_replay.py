@@ -8,6 +8,7 @@ passes between the two is plain data. Scripts must be repeatable: ``random`` is 
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import replace
 from typing import Any
 
@@ -96,9 +97,15 @@ def _check(
     prefix = problem.prefix
     if prefix and defines(prefix, problem.entry):
         prefix = f"{prefix.rstrip()}\n    pass\n"
-    answers = [(one.kind, one.value if one.kind == "value" else one.error) for one in outcomes]
+    answers = [(one.kind, one.value if one.kind == "value" else _class_name(one.error)) for one in outcomes]
     call = Call(([prefix, problem.script], problem.entry, answers))
     return sandbox.run([Job(_CHECKER, _ENTRY, (call,), limits)])[0]
+
+
+def _class_name(error: str) -> str:
+    """Return an error's class; not its message nor a name of its own, which could tell what is asked."""
+    name = error.partition(":")[0]
+    return name if hasattr(builtins, name) else "an exception of its own"
 
 
 def _said(problem: Problem, checked: JobResult, calls: list[Call]) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from pixelis.errors import SandboxUnavailableError
 CALLS = (Call((3,)), Call((10,)), Call((3,)))
 EXPECTED = [7, 21, 7]
 LIMITS = Limits(wall_seconds=2.0, cpu_seconds=1.0, memory_bytes=256 << 20)
+HONEST_LIMITS = Limits(wall_seconds=20.0, cpu_seconds=10.0, memory_bytes=256 << 20)  # on a busy machine, too
 _SECRET = "a canary that no candidate may read or change"
 
 
@@ -99,7 +100,8 @@ def run_programs(
     """Run each program; yield it with what it did wrong (or nothing) and its result."""
     with made_world() as world:
         for program in programs:
-            (result,) = sandbox.run([Job(world.fill_in(program), "f", CALLS, LIMITS)])
+            limits = HONEST_LIMITS if program.kind == "honest" else LIMITS
+            (result,) = sandbox.run([Job(world.fill_in(program), "f", CALLS, limits)])
             yield program, misbehaviour(program, result, world), result
 
 

@@ -7,7 +7,7 @@ process. Some inputs are asked twice, out of order, and both answers must be rig
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from pixelis.envs.coding.comparison import Comparison, compare
@@ -153,10 +153,14 @@ def verify_by(
     calls = tuple(Call(tests.cases[at].args, tests.cases[at].kwargs) for at in asked)
     programs = [whole_program(problem, candidate) for candidate in candidates]
     jobs = [Job(code, problem.entry, calls, limits) for code, _ in programs]
-    return [
-        _judge(problem, tests, asked, result, offset)
-        for result, (_, offset) in zip(sandbox.run(jobs), programs, strict=True)
-    ]
+    verdicts = []
+    for job, result, (_, offset) in zip(jobs, sandbox.run(jobs), programs, strict=True):
+        if result.status == "finished":
+            verdicts.append(_judge(problem, tests, asked, result, offset))
+        else:
+            words = _how_it_ended(problem, job, result, offset, sandbox)
+            verdicts.append(Verification(False, 0.0, 0.0, words, (), result, offset))
+    return verdicts
 
 
 def run_cases(
@@ -199,7 +203,8 @@ def whole_program(problem: Problem, candidate: str) -> tuple[str, int]:
 def _by_script(problem: Problem, candidate: str, sandbox: Sandbox, limits: Limits | None) -> Verification:
     code, offset = whole_program(problem, candidate)
     passed, words, result = replay_script(problem, code, sandbox=sandbox, limits=limits)
-    words = explain(problem, result, offset) or words
+    if result.status != "finished":
+        words = _how_it_ended(problem, Job(code, problem.entry, (), limits), result, offset, sandbox)
     return Verification(passed, float(passed), float(passed), words, (), result, offset)
 
 
@@ -215,9 +220,6 @@ def _asking_order(count: int, seed: int) -> list[int]:
 def _judge(
     problem: Problem, tests: HiddenTests, asked: Sequence[int], result: JobResult, offset: int
 ) -> Verification:
-    detail = explain(problem, result, offset)
-    if result.status != "finished":
-        return Verification(False, 0.0, 0.0, detail, (), result, offset)
     cases = _case_results(tests.cases, asked, result.outcomes, problem.comparison)
     right = sum(one.passed for one in cases)
     share, constant = right / len(cases), tests.constant_share
@@ -226,6 +228,26 @@ def _judge(
     if any(one.differs for one in cases):
         detail += "; the same input was answered in two ways"
     return Verification(right == len(cases), share, corrected, detail, cases, result, offset)
+
+
+_BEFORE_ANY_CALL = ("syntax_error", "raised", "no_entry")
+_UNQUOTED = {
+    "exited": "the code ended its process before the last call had returned",
+    "protocol": "the result pipe held something else than results",
+}
+
+
+def _how_it_ended(problem: Problem, job: Job, result: JobResult, offset: int, sandbox: Sandbox) -> str:
+    """Return how a run on hidden inputs ended, without anything the code itself said while it knew them.
+
+    A program finds its inputs in the memory of its process before any call, and could put them into its
+    error. So its words are taken from a run that is given none.
+    """
+    if result.status in _BEFORE_ANY_CALL:
+        (blind,) = sandbox.run([replace(job, calls=())])
+        is_same = blind.status == result.status
+        return explain(problem, blind, offset) if is_same else "the code did not get to its first call"
+    return _UNQUOTED.get(result.status) or explain(problem, result, offset)
 
 
 def _case_results(

@@ -32,7 +32,7 @@ def env():
 
 @pytest.fixture(scope="module")
 def hurried():
-    env = CodeProblemEnv(sandbox={"cpu_seconds": 1.0})
+    env = CodeProblemEnv(sandbox={"cpu_seconds": 1.0, "wall_seconds": 60.0})
     yield env
     env.close()
 
@@ -406,7 +406,8 @@ SCRIPTED = {
 
 def test_a_file_of_ones_own(tmp_path, caplog):
     path = tmp_path / "mine.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in [*map(own_row, range(6)), *[SCRIPTED] * 3]))
+    scripted = [{**SCRIPTED, "task_id": f"scripted/{number}"} for number in range(3)]
+    path.write_text("\n".join(json.dumps(row) for row in [*map(own_row, range(6)), *scripted]))
     with CodeProblemEnv(problems=path) as env:
         assert "left out are 3 rows" in caplog.text
         assert env.level_dials == {} and tuple(env.source.difficulties) == (0,)

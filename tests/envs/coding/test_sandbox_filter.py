@@ -158,7 +158,7 @@ def test_emptying_tells_that_it_goes_on(tmp_path):
 def test_what_a_folder_holds(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"x" * 100)
-    assert not scratch.holds_more(str(tmp_path), 100, 2)
-    assert scratch.holds_more(str(tmp_path), 99, 2)
-    assert scratch.holds_more(str(tmp_path), 100, 1)
+    assert not scratch.holds_more(str(tmp_path), 100, 11)  # a folder counts as ten files
+    assert scratch.holds_more(str(tmp_path), 99, 11)
+    assert scratch.holds_more(str(tmp_path), 100, 10)
     assert not scratch.holds_more(str(tmp_path / "gone"), 0, 0)

@@ -31,7 +31,7 @@ def verdicts(sandbox, candidates, check=CHECK, prompt=PROMPT, entry="turned_back
     row = row_of({"prompt": prompt, "entry_point": entry, "test": check})
     assert row.problem.needs_script
     return verify(
-        *(row.problem, candidates), sandbox=sandbox, seed=0, limits=Limits(4.0, 1.0), replay_scripts=True
+        *(row.problem, candidates), sandbox=sandbox, seed=0, limits=Limits(60.0, 1.0), replay_scripts=True
     )
 
 
@@ -51,7 +51,7 @@ def test_right_and_wrong_programs(sandbox):
     for wrong in (body_of_pass, half, failing):
         assert not wrong.passed and wrong.share == wrong.corrected == 0.0 and wrong.valid
     assert body_of_pass.detail == half.detail == "an assertion does not hold"
-    assert failing.detail == "the candidate raised IndexError: string index out of range"
+    assert failing.detail == "the candidate raised IndexError"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pixelis.envs.coding.sandbox import Limits, Sandbox
 from pixelis.envs.coding.verification import judging_tests, run_cases, verify, verify_by, whole_program
 from pixelis.errors import SandboxJobError, ScriptNeededError, TaskError
 
-QUICK = Limits(wall_seconds=2.0, cpu_seconds=1.0)
+QUICK = Limits(wall_seconds=60.0, cpu_seconds=1.0)  # a busy machine gives little of its time
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +91,22 @@ def test_types_are_exact_and_leeway_is_declared(sandbox):
 @pytest.mark.parametrize(
     "code",
     [
-        "import random\ndef f(x): return 2 * x + (random.random() < 0.5)",
+        "import random\ndef f(x): return 2 * x + random.randrange(10**9)",
         "seen = set()\ndef f(x):\n    if x in seen: return None\n    seen.add(x)\n    return 2 * x",
         "count = 0\ndef f(x):\n    global count\n    count += 1\n    return 2 * x if count < 9 else None",
     ],
 )
 def test_the_second_answer_must_be_right_too(sandbox, code):
     assert not any(one(sandbox, code, seed=seed).passed for seed in range(6))
+
+
+def test_the_tests_are_asked_in_an_order_that_the_seed_decides(sandbox):
+    orders = [
+        [case.case.args[0] for case in one(sandbox, "def f(x): return 2 * x", seed=seed).cases]
+        for seed in (1, 1, 2)
+    ]
+    assert orders[0] == orders[1] != orders[2]
+    assert all(order != sorted(order) == list(range(8)) for order in orders)
 
 
 def test_answers_that_differ_are_told(sandbox):
@@ -127,7 +136,6 @@ def test_answers_that_differ_are_told(sandbox):
         ("import sys\ndef f(x): return 2 * x\nsys.exit(0)", "exited", "ended its process"),
         ("import os\ndef f(x): os._exit(0)", "exited", "ended its process"),
         ("def f(x):\n    while True: pass", "cpu_limit", "used 1 s of processor time"),
-        ("import time\ndef f(x): time.sleep(60)", "timeout", "ran for 2 s of wall time"),
         ("def f(x): return 'x' * 10 ** 10", "memory_limit", "needed more than"),
         ("import os\ndef f(x):\n    os.write(3, b'PASSED')\n    return 2 * x", "protocol", "held"),
         ("import ctypes\ndef f(x): return ctypes.string_at(0)", "killed", "signal"),
@@ -137,6 +145,41 @@ def test_a_run_that_does_not_end_by_itself_passes_nothing(sandbox, code, status,
     result = one(sandbox, code)
     assert (result.status, result.passed, result.share, result.corrected) == (status, False, 0.0, 0.0)
     assert words in result.detail and result.valid and not result.cases
+
+
+def test_a_run_that_waits_for_ever_passes_nothing(sandbox):
+    limits = Limits(wall_seconds=0.5, cpu_seconds=1.0)
+    result = one(sandbox, "import time\ndef f(x): time.sleep(600)", limits=limits)
+    assert (result.status, result.share, result.valid) == ("timeout", 0.0, True)
+    assert "ran for 0.5 s of wall time" in result.detail and not result.cases
+
+
+FINDS_ITS_INPUTS = """
+import os, sys
+frame = sys._getframe()
+while 'job' not in frame.f_locals: frame = frame.f_back
+found = repr(frame.f_locals['job']['calls'])
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "status"),
+    [
+        ("raise ValueError(found)", "raised"),
+        ("raise type('E_' + found, (Exception,), {})", "raised"),
+        ("raise SystemExit(found)", "exited"),
+        ("raise MemoryError(found)", "memory_limit"),
+        ("globals()['known_' + found[3:9]] = print", "no_entry"),
+        ('os.write(3, b\'{"t":["syntax",1,"%s"]}\\n\' % found.encode()); os._exit(0)', "syntax_error"),
+        ("os.write(3, b'{\"%s\":1}\\n' % found[3:9].encode()); os._exit(0)", "protocol"),
+        ("if '918273' in found: raise ValueError(found)\ndef f(x): return 2 * x", "raised"),
+    ],
+)
+def test_no_hidden_input_is_told_by_a_program_that_looked_them_up(sandbox, says, status):
+    problem = problem_of([TestCase((918273,), 1836546), TestCase((918273, 918273), 2)])
+    result = one(sandbox, FINDS_ITS_INPUTS + says, problem)
+    assert result.status == status and result.detail
+    assert "918" not in result.detail and "273" not in result.detail and not result.passed
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from pixelis.errors import DatasetError
 _ORDERLESS = ("set", "sorted")
 _WRAPPERS = ("list", "tuple", *_ORDERLESS)
 MAX_DIGITS = 300
+NO_ASSERTIONS = "no assertions"
+"""The reason for a script in which nothing could fail."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def translate(script: str, entry: str) -> Translation:
             claims += [(sides, _case(sides, names))] if sides else []
         wraps = {sides.wraps for sides, _ in claims}
         if len(wraps) != 1:
-            raise _UnreadError("assertions of several kinds" if claims else "no assertions")
+            raise _UnreadError("assertions of several kinds" if claims else NO_ASSERTIONS)
         comparison = Comparison(
             float_tolerance=max(sides.absolute for sides, _ in claims),
             relative_tolerance=max(sides.relative for sides, _ in claims),

@@ -11,6 +11,9 @@ from typing import Any
 from pixelis.errors import DatasetError
 
 MAX_LITERAL_LENGTH = 1 << 19
+MAX_DEPTH = 64
+MAX_ELEMENTS = 60_000
+"""Of a value: the sandbox carries no larger ones, see its ``codec``."""
 _ATOMS = (bool, int, float, complex, str, bytes, type(None))
 _NAMES = {"nan": float("nan"), "inf": float("inf")}
 
@@ -47,6 +50,30 @@ def read_literal(text: Any) -> Any:
         raise DatasetError(
             f"expected a Python literal, got {text[:60]!r} ({str(error)[:80]}); correct it"
         ) from None
+
+
+def check_size(value: Any) -> int:
+    """Return how many elements the containers of a value have, all together.
+
+    Raises:
+        DatasetError: more than ``MAX_ELEMENTS``, or containers more than ``MAX_DEPTH`` deep: no program could
+            be given or return such a value.
+    """
+    elements, level = 0, [value]
+    for _ in range(MAX_DEPTH + 1):
+        inside: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                inside += [*item, *item.values()]
+            elif type(item) in (list, tuple, set):
+                inside += item
+        elements += len(inside)
+        if elements > MAX_ELEMENTS:
+            raise DatasetError(f"expected a value of at most {MAX_ELEMENTS:,} elements, got more")
+        if not inside:
+            return elements
+        level = inside
+    raise DatasetError(f"expected lists and objects at most {MAX_DEPTH} deep, got deeper ones")
 
 
 class _Floats(ast.NodeTransformer):

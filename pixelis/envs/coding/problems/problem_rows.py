@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pixelis.envs.coding.comparison import Comparison
-from pixelis.envs.coding.problems.assertions import Translation, called_name, translate
-from pixelis.envs.coding.problems.literals import read_literal
+from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
+from pixelis.envs.coding.problems.literals import check_size, read_literal
 from pixelis.envs.coding.problems.problem import Problem, TestCase
 from pixelis.envs.row_lines import json_value
 from pixelis.envs.row_splits import hashed_split, row_split
@@ -29,6 +29,8 @@ MBPP_FIELDS = (
 _NEEDED = {"own": OWN_FIELDS[:3], "human_eval": HUMAN_EVAL_FIELDS[1:3], "mbpp": ("task_id", "test_list")}
 _KNOWN = {"own": OWN_FIELDS, "human_eval": HUMAN_EVAL_FIELDS, "mbpp": MBPP_FIELDS}
 MAX_STATEMENT_LENGTH = 20_000
+MAX_EXPECTED_LENGTH = 400_000
+"""Characters of all expected values of a row as ASCII literals: a candidate has to return them."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,13 @@ def row_of(value: Any) -> ProblemRow:
         if name not in value:
             raise DatasetError(f"field {name!r} is missing; such a row needs {', '.join(_NEEDED[kind])}")
     try:
-        return {"own": _own, "human_eval": _human_eval, "mbpp": _mbpp}[kind](value)
+        row = {"own": _own, "human_eval": _human_eval, "mbpp": _mbpp}[kind](value)
     except AnswerError as error:
         raise DatasetError(f"field 'comparison': {error}") from None
+    except UnicodeEncodeError:
+        raise DatasetError("a name or statement holds half of a surrogate pair; correct its text") from None
+    _check_cases(row.problem)
+    return row
 
 
 # ---------------------------------------------------------------------- kinds
@@ -97,7 +103,7 @@ def _own(row: Mapping[str, Any]) -> ProblemRow:
     if type(difficulty) is not int or not 0 <= difficulty <= 10:
         raise DatasetError(f"field 'difficulty' must be an integer from 0 to 10, got {difficulty!r:.40}")
     problem = Problem(
-        id=str(row.get("id") or _digest(statement, entry)),
+        id=_id(row, "id") or _digest(statement, entry),
         family="own",
         difficulty=difficulty,
         split=row_split(row, hashed_split(statement)),
@@ -119,7 +125,7 @@ def _human_eval(row: Mapping[str, Any]) -> ProblemRow:
     if not isinstance(script, str) or not script.strip():
         raise DatasetError("field 'test' is missing or empty; a problem without tests has no truth")
     statement = _docstring(prompt, entry) or f"Complete the function {entry}."
-    name = str(row.get("task_id") or _digest(prompt, entry))
+    name = _id(row, "task_id") or _digest(prompt, entry)
     solution = _optional(row, "canonical_solution")
     return _asserted(
         "human_eval", name, (statement, entry, prompt), script, row, prompt + solution if solution else ""
@@ -132,9 +138,9 @@ def _mbpp(row: Mapping[str, Any]) -> ProblemRow:
     if not isinstance(tests, list) or not tests or not all(isinstance(test, str) for test in tests):
         raise DatasetError(f"field 'test_list' must be a list of at least one assertion, got {tests!r:.60}")
     entry = called_name(tests[0])
-    setup = row.get("test_setup_code") or "\n".join(row.get("test_imports") or [])
-    script = "\n".join([*([setup] if setup else []), *tests, *(row.get("challenge_test_list") or [])])
-    name = f"mbpp/{row['task_id']}"
+    setup = _optional(row, "test_setup_code") or "\n".join(_texts(row, "test_imports"))
+    script = "\n".join([*([setup] if setup else []), *tests, *_texts(row, "challenge_test_list")])
+    name = f"mbpp/{_id(row, 'task_id')}"
     return _asserted("mbpp", name, (statement, entry, ""), script, row, _optional(row, "code"))
 
 
@@ -144,6 +150,10 @@ def _asserted(
     """Return the problem of a row whose tests are assertions: as test cases, or with its script."""
     statement, entry, prefix = asked
     read: Translation = translate(script, entry)
+    if read.reason == NO_ASSERTIONS:
+        raise DatasetError(
+            f"its tests assert nothing about {entry} that could fail; a problem without tests has no truth"
+        )
     problem = Problem(
         id=name,
         family=kind,
@@ -176,6 +186,34 @@ def _optional(row: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise DatasetError(f"field {name!r} must be a text, got {value!r:.60}; leave it out if there is none")
     return value
+
+
+def _texts(row: Mapping[str, Any], name: str) -> list[str]:
+    value = row.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise DatasetError(
+            f"field {name!r} must be a list of texts, got {value!r:.60}; leave it out if empty"
+        )
+    return value
+
+
+def _id(row: Mapping[str, Any], name: str) -> str:
+    value = row.get(name, "")
+    if type(value) not in (str, int):
+        raise DatasetError(f"field {name!r} must be a text or an integer, got {value!r:.60}")
+    return str(value)
+
+
+def _check_cases(problem: Problem) -> None:
+    """Refuse test cases that no candidate could be given or pass."""
+    for case in (*problem.tests, *problem.examples):
+        check_size([list(case.args), dict(case.kwargs), case.expected])
+    length = sum(len(ascii(case.expected)) for case in problem.tests)
+    if length > MAX_EXPECTED_LENGTH:
+        raise DatasetError(
+            f"the expected values have {length:,} characters together, at most {MAX_EXPECTED_LENGTH:,} can "
+            "be returned; write smaller tests"
+        )
 
 
 def _name(row: Mapping[str, Any], field: str) -> str:

@@ -43,7 +43,10 @@ def read_claims(text: bytes, calls: int, limits: Limits) -> Claims:
 
 
 def _take(claims: Claims, message: Any, calls: int) -> None:
-    kinds = tuple(map(type, message)) if type(message) is tuple else ()
+    if type(message) is not tuple:
+        claims.broken = "a value that is no message"
+        return
+    kinds = tuple(map(type, message))
     name = message[0] if kinds and kinds[0] is str else ""
     index = len(claims.outcomes)
     is_turn = claims.is_ready and not claims.is_ended and index < calls and message[1:2] == (index,)
@@ -52,7 +55,7 @@ def _take(claims: Claims, message: Any, calls: int) -> None:
     elif name == "value" and is_turn and len(kinds) == 3 and kinds[1] is int:
         claims.outcomes.append(Outcome("value", value=message[2]))
     elif name == "error" and is_turn and kinds == (str, int, str, tuple) and _are_lines(message[3]):
-        claims.outcomes.append(Outcome("error", error=message[2][:1000], lines=message[3]))
+        claims.outcomes.append(Outcome("error", error=_printable(message[2]), lines=message[3]))
     elif message == ("ready",) and not claims.is_ready:
         claims.is_ready = True
     elif name == "end" and claims.is_ready and index == calls and kinds == (str, int) and message[1] == calls:
@@ -85,7 +88,7 @@ def to_result(report: dict[str, Any], claims: Claims, calls: int, limits: Limits
     elif status == "raised":
         line = early[2][-1] if early[2] else 0
     elif status == "no_entry":
-        names = tuple(name[:80] for name in early[1][:50])
+        names = _names(early[1])
     outcomes = (*claims.outcomes, *[_MISSING] * (calls - len(claims.outcomes)))
     return JobResult(status, outcomes, "", report["cpu"], report["wall"], detail, line, names)
 
@@ -110,20 +113,34 @@ def _status(report: dict[str, Any], claims: Claims, limits: Limits) -> tuple[Sta
     if claims.broken:
         return "protocol", f"the result pipe held {claims.broken}"
     if claims.early:
-        return _early_status(claims.early)
+        return _early_status(claims.early, limits)
     if not claims.is_ended or report["exit"] != 0:
         return "exited", f"ended itself with code {report['exit']} before the last call had returned"
     if any(outcome.error.startswith("MemoryError:") for outcome in claims.outcomes):
-        return "memory_limit", f"needed more than {limits.memory_bytes >> 20} MB"
+        return _out_of_memory(limits)
     return "finished", ""
 
 
-def _early_status(message: tuple[Any, ...]) -> tuple[Status, str]:
+def _out_of_memory(limits: Limits) -> tuple[Status, str]:
+    return "memory_limit", f"needed more than {limits.memory_bytes >> 20} MB"
+
+
+def _early_status(message: tuple[Any, ...], limits: Limits) -> tuple[Status, str]:
     if message[0] == "syntax":
-        return "syntax_error", f"line {message[1]}: {message[2][:1000]}"
+        return "syntax_error", f"line {message[1]}: {_printable(message[2])}"
     if message[0] == "no_entry":
-        return "no_entry", f"the code defines {', '.join(map(repr, message[1][:50])) or 'nothing'}"
-    error = message[1][:1000]
+        return "no_entry", f"the code defines {', '.join(map(repr, _names(message[1]))) or 'nothing'}"
+    error = _printable(message[1])
     if error.startswith("MemoryError:"):
-        return "memory_limit", error
+        return _out_of_memory(limits)
     return ("exited" if error.startswith("SystemExit:") else "raised"), error
+
+
+def _printable(text: str) -> str:
+    """Return text as the harness writes it, whoever wrote it: cut, without control characters."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "\ufffd" for sign in text[:1000])
+
+
+def _names(claimed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those claimed names that are names; a dict of globals can hold any text."""
+    return tuple(name[:80] for name in claimed[:50] if name.isidentifier())

@@ -2,9 +2,10 @@
 
 Both ends run this file, and the reading end assumes a hostile writer. What JSON has is written as JSON;
 every other type is an object with exactly one key: ``t`` tuple, ``s`` set, ``z`` frozenset, ``d`` dict (a
-list of pairs), ``b`` bytes (hex), ``n`` a long integer (hex), ``f`` nan, inf or -inf, ``u`` text with lone
-surrogates (hex of UTF-8 with them). Types are exact: ``True``, ``1`` and ``1.0`` come back as they went.
-There is no pickle, no ``eval`` and no ``repr`` of the value. Standard library only: the server has no other.
+list of pairs), ``c`` complex (its two floats), ``b`` bytes (hex), ``n`` a long integer (hex), ``f`` nan, inf
+or -inf, ``u`` text with lone surrogates (hex of UTF-8 with them). Types are exact: ``True``, ``1`` and
+``1.0`` come back as they went. There is no pickle, no ``eval`` and no ``repr`` of the value. Standard library
+only: the server has no other.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def encode(value: Any, caps: Caps = DEFAULT_CAPS, *, subclasses: bool = False) -
     """Return ``value`` as ASCII JSON on one line.
 
     Args:
-        value: None, bool, int, float, str, bytes, list, tuple, dict, set or frozenset, of these again.
+        value: None, bool, int, float, complex, str, bytes, list, tuple, dict, set or frozenset, of these.
         caps: The largest value that is written.
         subclasses: Write a ``Counter`` as its dict, an ``IntEnum`` as its int, a named tuple as its tuple.
 
@@ -96,6 +97,8 @@ class _Writer:
             self._add(_float(value))
         elif kind is bytes:
             self._add('{"b":"' + value.hex() + '"}')
+        elif kind is complex:
+            self._add('{"c":[' + _float(value.real) + "," + _float(value.imag) + "]}")
         elif kind in _OPENINGS:
             self._container(value, kind, depth)
         elif self._subclasses and (base := _base_of(value)):
@@ -163,12 +166,13 @@ class _Counter:
                 raise CodecError(f"expected at most {self._caps.items} elements in all, got more")
             if depth >= self._caps.depth:
                 raise CodecError(f"expected at most {self._caps.depth} containers inside each other")
+            deeper = depth + (2 if kind is dict else 1)  # a dict is written as a list of pairs
             for entry in value:
-                self.visit(entry, depth + 1)
+                self.visit(entry, deeper)
             if kind is dict:
                 for entry in value.values():
-                    self.visit(entry, depth + 1)
-        elif value is not None and kind is not bool and kind is not float:
+                    self.visit(entry, deeper)
+        elif value is not None and kind not in (bool, float, complex):
             raise _not_plain(kind)
 
 
@@ -281,7 +285,7 @@ class _Reader:
                 f"expected one tag of {', '.join(self._TAGS)}, got {[key[:9] for key, _ in pairs][:3]}"
             )
         tag, body = pairs[0]
-        if type(body) is not (list if tag in "tszd" else str):
+        if type(body) is not (list if tag in "tszdc" else str):
             raise CodecError(f"expected another kind of content under the tag {tag}")
         return self._TAGS[tag](self, body)
 
@@ -295,11 +299,17 @@ class _Reader:
             raise CodecError("expected a dict as a list of pairs")
         return _unique([key for key, _ in pairs], lambda: dict(pairs))
 
+    def _complex(self, parts: list[Any]) -> complex:
+        if list(map(type, parts)) != [float, float]:
+            raise CodecError("expected the two floats of a complex number")
+        return complex(*parts)
+
     _TAGS: dict[str, Callable[[_Reader, Any], Any]] = {  # noqa: RUF012 - filled once, below
         "t": lambda self, body: tuple(body),
         "s": lambda self, body: _unique(body, lambda: set(body)),
         "z": lambda self, body: _unique(body, lambda: frozenset(body)),
         "d": _dict,
+        "c": _complex,
         "b": lambda self, body: _read_hex(body),
         "n": _long_integer,
         "f": lambda self, body: _read_special(body),

@@ -27,13 +27,13 @@ from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError
 
 from . import codec
 from .claims import read_claims, to_result
+from .deadline import SILENCE_SECONDS, Deadline
 from .jobs import Isolation, Job, JobResult, Limits, SandboxSettings
-from .layers import HARDENING, ORDER, PATIENCE
+from .layers import HARDENING, ORDER
 
 _LOG = logging.getLogger(__name__)
 _JOB_CAPS = codec.Caps(depth=190, size=64 << 20, items=4_000_000)
 _START_SECONDS = 60.0
-_SILENCE_SECONDS = 15.0  # of a server that should give a sign of life every second
 _SCRATCH_FILES = 4  # of the largest size that the scratch folder may hold
 _SOON = 10  # milliseconds
 _FLOOD = 256  # times the printed text that is kept
@@ -253,8 +253,7 @@ class _Server:
         for pipe in pipes:
             poll.register(pipe.reading, select.POLLIN)
         flood = {pipe.reading: most for pipe, most in _most(pipes)}
-        heard = time.monotonic()
-        latest = heard + PATIENCE * limits.wall_seconds + _SILENCE_SECONDS
+        deadline = Deadline(limits.wall_seconds, time.monotonic())
         is_asked = False
         quick = select.poll()  # most candidates end soon, and what they write until then fits in the pipes
         quick.register(self._control, select.POLLIN)
@@ -270,13 +269,13 @@ class _Server:
             now = time.monotonic()
             is_heard, events = self._control.fileno() in events, {}
             if is_heard:
-                heard = now
-                while "ended" not in (report := self._receive(_SILENCE_SECONDS)) and b"\n" in self._buffer:
+                while "ended" not in (report := self._receive(SILENCE_SECONDS)) and b"\n" in self._buffer:
                     pass  # signs of life only
                 if "ended" in report:
                     return report
-            if now > min(latest, heard + _SILENCE_SECONDS):
-                raise ServerDiedError(f"it has been silent for {now - heard:.0f} s")
+                deadline.hear(now, is_tidying="tidying" in report)
+            if why := deadline.passed(now):
+                raise ServerDiedError(why)
 
     def _send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         text = json.dumps(message).encode() + b"\n"

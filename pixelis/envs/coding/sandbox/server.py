@@ -140,7 +140,7 @@ class _Run:
                 kill(self._pid, signal.SIGKILL)
         _, status, usage = self._reaped or os.wait4(self._pid, 0)
         _sweep()
-        scratch.empty(self._confinement.scratch, self._beat)
+        scratch.empty(self._confinement.scratch, lambda: self._beat(tidying=True))
         code = os.waitstatus_to_exitcode(status)
         return {
             "ended": ended,
@@ -178,11 +178,11 @@ class _Run:
                 return passed
             self._beat()
 
-    def _beat(self) -> None:
+    def _beat(self, **more: bool) -> None:
         """Give a sign of life, once a second."""
         if time.monotonic() >= self._next_beat:
-            self._next_beat += HEARTBEAT
-            self._channel.send({"alive": True})
+            self._next_beat = time.monotonic() + HEARTBEAT
+            self._channel.send({"alive": True, **more})
 
     def _has_exited(self) -> bool:
         """Look without reaping where that is possible: until then nobody else gets the group's number."""

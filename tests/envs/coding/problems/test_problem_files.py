@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pixelis.envs.coding.comparison import Comparison, compare
 from pixelis.envs.coding.problems import Problem, TestCase, hidden_tests
 from pixelis.envs.coding.problems.assertions import called_name, translate
-from pixelis.envs.coding.problems.literals import read_literal, write_literal
+from pixelis.envs.coding.problems.literals import check_size, read_literal, write_literal
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.problems.problem_rows import row_of
 from pixelis.errors import DatasetError, TaskError
@@ -161,6 +161,22 @@ def test_the_called_function_is_found():
 # ---------------------------------------------------------------------- rows
 
 
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_the_largest_values_that_are_taken():
+    assert check_size(nested(64)) == 64
+    assert check_size([[0] * 30_000, {1: 2}, (3,), {4}]) == 4 + 30_000 + 2 + 1 + 1
+    with pytest.raises(DatasetError, match="at most 64 deep"):
+        check_size(nested(65))
+    with pytest.raises(DatasetError, match="60,000 elements"):
+        check_size({n: n for n in range(30_001)})
+
+
 def test_own_rows():
     row = row_of(
         {
@@ -243,6 +259,20 @@ def test_mbpp_rows():
         ({**MBPP, "test_list": []}, "at least one assertion"),
         ({**MBPP, "test_list": ["assert 1 == 1"]}, "must call the function"),
         ({**MBPP, "text": ""}, "'text' must be a text"),
+        ({**MBPP, "test_setup_code": ["import math"]}, "'test_setup_code' must be a text"),
+        ({**MBPP, "test_imports": "import math"}, "'test_imports' must be a list of texts"),
+        ({**MBPP, "challenge_test_list": [3]}, "'challenge_test_list' must be a list of texts"),
+        ({**MBPP, "task_id": {"a": 1}}, "'task_id' must be a text or an integer"),
+        ({**OWN, "id": [1]}, "'id' must be a text or an integer"),
+        ({**OWN, "statement": "half \ud800"}, "surrogate"),
+        ({**HUMAN_EVAL, "test": "def check(candidate):\n    pass\n"}, "assert nothing about twice"),
+        ({**HUMAN_EVAL, "test": "METADATA = {}\nassert True"}, "assert nothing about twice"),
+        ({**MBPP, "test_list": ["assert shared(1) == shared(1)"]}, "assert nothing about shared"),
+        ({**OWN, "tests": [{"args": [nested(65)], "expected": 1}]}, "at most 64 deep"),
+        ({**OWN, "tests": [{"args": [], "expected": nested(65)}]}, "at most 64 deep"),
+        ({**OWN, "examples": [{"args": [nested(65)], "expected": 1}]}, "at most 64 deep"),
+        ({**OWN, "tests": [{"args": [[0] * 60_001], "expected": 1}]}, "at most 60,000 elements"),
+        ({**OWN, "tests": [{"args": [n], "expected": "x" * 99_999} for n in range(5)]}, "500,005 characters"),
     ],
 )
 def test_bad_rows(value, words):
@@ -278,6 +308,43 @@ def test_a_file_of_three_kinds(tmp_path):
     assert load_problems(str(path)) is file
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_byte_order_marks_and_line_ends_do_not_matter(tmp_path, mark, end):
+    rows = [{**row, "split": "train"} for row in (OWN, HUMAN_EVAL, MBPP)]
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(mark + "".join(json.dumps(row) + end for row in rows).encode())
+    file = load_problems(path)
+    assert [file.read("train", at)[1] for at in range(3)] == [row_of(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "words"),
+    [
+        ("utf-16", "line 1: expected UTF-8"),
+        ("utf-16-le", "line 1: expected one JSON object"),
+        ("utf-32", "line 1: expected UTF-8"),
+        ("latin-1", "line 2: expected UTF-8"),
+        ("cp1252", "line 2: expected UTF-8"),
+    ],
+)
+def test_other_encodings_are_named_with_their_line(tmp_path, encoding, words):
+    rows = [OWN, {**OWN, "statement": "Añade dos números."}]
+    path = tmp_path / "p.jsonl"
+    path.write_bytes("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode(encoding))
+    with pytest.raises(DatasetError, match=words):
+        load_problems(path)
+
+
+@pytest.mark.parametrize("row", [OWN, {**OWN, "id": "a"}, HUMAN_EVAL, MBPP])
+def test_a_second_row_of_one_name_is_named_with_both_lines(tmp_path, row):
+    path = write(tmp_path / "p.jsonl", [row, {**OWN, "statement": "Something else."}, row])
+    with pytest.raises(
+        DatasetError, match=r"line 3: a second problem is called .*, the first one is in line 1"
+    ):
+        load_problems(path)
+
+
 def test_bad_lines_are_named(tmp_path):
     path = tmp_path / "p.jsonl"
     path.write_text(json.dumps(OWN) + "\n\n{\n" + json.dumps({**OWN, "tests": []}) + "\n", encoding="utf-8")
@@ -292,7 +359,7 @@ def test_empty_missing_changed_and_overlapping_files(tmp_path):
         load_problems(tmp_path / "none.jsonl")
     with pytest.raises(DatasetError, match="has no rows"):
         load_problems(write(tmp_path / "empty.jsonl", []))
-    both = [{**OWN, "split": "train"}, {**OWN, "split": "test"}]
+    both = [{**OWN, "id": split, "split": split} for split in ("train", "test")]
     with pytest.raises(DatasetError, match=r"lines 1 \(train\) and 2 \(test\) ask the same"):
         load_problems(write(tmp_path / "both.jsonl", both))
     file = load_problems(write(tmp_path / "p.jsonl", [{**OWN, "split": "train"}]))

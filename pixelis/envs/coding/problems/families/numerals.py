@@ -9,6 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from pixelis.envs.coding.problems.family import Family, Rule
+from pixelis.envs.coding.problems.trusted import trusted_function
 
 _WRITE = """
 def solve(n):
@@ -75,23 +76,7 @@ def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
 
 
 def _written(rule: Rule, n: int) -> str:
-    symbols, result = rule["SYMBOLS"], ""
-    for place in (3, 2, 1, 0):
-        one, five, ten = (symbols[2 * place : 2 * place + 3] + "  ")[:3]
-        parts = [
-            "",
-            one,
-            one * 2,
-            one * 3,
-            one + five,
-            five,
-            five + one,
-            five + one * 2,
-            five + one * 3,
-            one + ten,
-        ]
-        result += parts[n // 10**place % 10]
-    return result
+    return trusted_function(_WRITE, "solve", rule)(n)
 
 
 def _draw_number(rng: Random, rule: Rule) -> int:

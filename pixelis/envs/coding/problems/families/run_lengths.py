@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from pixelis.envs.coding.problems.family import Arguments, Family, Rule
+from pixelis.envs.coding.problems.trusted import trusted_function
 
 _ENCODE = """
 def solve(text):
@@ -79,13 +80,7 @@ def _edges(rule: Rule) -> Sequence[Arguments]:
 
 
 def _encoded(rule: Rule, text: str) -> str:
-    runs: list[str] = []
-    for letter in text:
-        if runs and runs[-1][0] == letter:
-            runs[-1] += letter
-        else:
-            runs.append(letter)
-    return "".join(f"{len(r)}{rule['MARK']}{r[0]}" if len(r) >= rule["SHORTEST"] else r for r in runs)
+    return trusted_function(_ENCODE, "solve", rule)(text)
 
 
 def _encode_wordings(rule: Rule) -> Sequence[str]:
