@@ -16,7 +16,7 @@ DEV_READY := $(VENV)/.ready-to-develop
 SOURCES := $(wildcard pixelis scripts tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo real-model setup setup-dev test lint types format wheel-check check clean
+.PHONY: help demo real-model setup setup-dev browser test lint types format wheel-check check clean
 
 help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -38,8 +38,10 @@ $(REAL_READY): $(USE_READY)
 	$(BIN)/python -c 'from pixelis.agents.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
 	@touch $@
 
+# MiniWoB++ is its html files: without --no-deps it would bring Selenium.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,sb3,text,dev]'
+	$(PIP) -e '.[ocr,render,sb3,text,web,dev]'
+	$(PIP) --no-deps miniwob
 	@touch $@
 
 setup: $(USE_READY)  ## Create .venv with the package and what the demo needs
@@ -51,7 +53,10 @@ demo: setup  ## Install, train the shipped model on ZoomRead, print before and a
 
 real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments then train by default
 
-test: setup-dev  ## Install, then run the whole test suite
+browser: setup-dev  ## Find a Chromium for the web environments, or install one
+	@scripts/install_browser.sh $(BIN)/python
+
+test: setup-dev browser  ## Install, then run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TEST_ARGS)
 
 lint: setup-dev  ## Lint rules and formatting

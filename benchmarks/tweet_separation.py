@@ -120,6 +120,8 @@ def print_line(pairs: Sequence[Labelled], scores: Sequence[TweetScore]) -> None:
         ]
         for half in HALVES
     }
+    if not all(map(len, totals["dev"])):
+        return  # nothing to draw a line by
     line, gain, low, high = success_line(*totals["dev"])
     print(f"success from {line:.2f}: J {gain:.2f} on dev; within 0.05 of that from {low:.2f} to {high:.2f}")
     for half, (good, bad) in totals.items():
@@ -176,7 +178,7 @@ def main() -> None:
     pairs = read_pairs(options.pairs)
     scores = {preset: score_pairs(pairs, preset, options.encoder) for preset in PRESETS}
     totals = {preset: np.array([score.total for score in scores[preset]]) for preset in PRESETS}
-    for half in HALVES:
+    for half in sorted({pair.half for pair in pairs}, key=HALVES.index):
         rows = [row for row, pair in enumerate(pairs) if pair.half == half]
         chosen = [pairs[row] for row in rows]
         gated = sum(bool(scores["robust"][row].gates) for row in rows if pairs[row].good)

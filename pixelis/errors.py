@@ -91,12 +91,20 @@ class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 
 
+class ScriptNeededError(PixelisError, ValueError):
+    """A coding problem's tests are a script, which would have to run beside the candidate's code."""
+
+
 class SandboxUnavailableError(PixelisError, RuntimeError):
     """Untrusted code cannot be confined as asked on this machine; the message names the missing layers."""
 
 
 class SandboxJobError(PixelisError, ValueError):
     """A job for the sandbox has arguments that do not travel, or a limit out of range."""
+
+
+class BrowserUnavailableError(PixelisError, RuntimeError):
+    """No browser that could be driven was found; the message says how to install one."""
 
 
 class PluginWarning(UserWarning):

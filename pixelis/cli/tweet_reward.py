@@ -163,10 +163,12 @@ def _report(
     if not held_out:
         return [*lines, "nothing held out was measured; give --held-out"]
 
-    from pixelis.rewards.tweet.learned.held_out import measure
+    from pixelis.rewards.tweet.learned.held_out import kinds_table, measure, score_rows
 
     rows = [(one.tweet, one.reply, one.good) for one in held_out]
-    return lines + [f"held out, {name}: {_shown(numbers)}" for name, numbers in measure(output, rows).items()]
+    scores = score_rows(output, rows)
+    lines += [f"held out, {name}: {_shown(numbers)}" for name, numbers in measure(scores, rows).items()]
+    return [*lines, *kinds_table(scores, rows, [one.kind for one in held_out])]
 
 
 def _shown(numbers: Mapping[str, float]) -> str:

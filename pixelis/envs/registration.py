@@ -35,13 +35,21 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/WireTrace-v0", "pixelis.envs.pixel.wire_trace:WireTraceEnv"),
     EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read:TrackReadEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
+    EnvEntry("Pixelis/WebBrowse-v0", "pixelis.envs.web.browse:WebBrowseEnv"),
     EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply:TweetReplyEnv"),
+    EnvEntry("Pixelis/CodeProblem-v0", "pixelis.envs.coding.code_problem:CodeProblemEnv"),
 )
+
+BROWSER_ENVIRONMENTS = (
+    EnvEntry("Pixelis/WebPage-v0", "pixelis.envs.web.web_page:WebPageEnv"),
+    EnvEntry("Pixelis/MiniWoB-v0", "pixelis.envs.web.miniwob:MiniWoBEnv"),
+)
+"""On pages of others: they need a real browser, and have no oracle and no levels of their own."""
 
 
 def register_environments() -> None:
-    """Register every row of ``ENVIRONMENTS``; calling it again changes nothing."""
-    for entry in ENVIRONMENTS:
+    """Register every row of both tables; calling it again changes nothing."""
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS):
         if entry.id not in gym.registry:
             gym.register(id=entry.id, entry_point=entry.entry_point)
 

@@ -41,7 +41,8 @@ class Task:
     @cached_property  # every turn's info holds it, and a crowded scene takes a millisecond to hash
     def content_hash(self) -> str:
         """First 16 hex digits of the SHA-256 of the task's canonical JSON."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}  # asdict would copy it all
+        text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:

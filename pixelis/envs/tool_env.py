@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pixelis.envs.actions import ANSWER_HELP, CALL_HELP, MAX_ACTION_LENGTH, BadCall, ToolCall, parse_action
+from pixelis.envs.actions import (
+    ANSWER_HELP,
+    CALL_HELP,
+    MAX_ACTION_LENGTH,
+    BadCall,
+    ParsedAction,
+    ToolCall,
+    parse_action,
+)
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
@@ -21,7 +29,6 @@ W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)
 
 MAX_TEXT_LENGTH = 8_192
-_OPTIONS = ("difficulty", "split", "task")
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": 2}  # noqa: RUF012  # as gym.Env declares it
+    option_names: ClassVar[tuple[str, ...]] = ("difficulty", "split", "task")
 
     def __init__(
         self,
@@ -152,20 +160,21 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         if self.task is None or self._ended:
             raise gym.error.ResetNeeded("the episode has not begun or has ended; call reset() first")
         view_before = self._view_key()
-        parsed = parse_action(action)
+        parsed = self.parse(action)
         results = [self._run(call) for call in parsed.calls]
         if not results and parsed.answer is None:
-            what = f"No tool call and no answer. {CALL_HELP}" if self.toolset.tools else ANSWER_HELP
-            results.append(ToolResult("", False, what, error_code="no_action"))
+            results.append(ToolResult("", False, self.what_to_say, error_code="no_action"))
         self.results.extend(results)
         self.turn += 1
         self.answer = parsed.answer
         said_back = None if parsed.answer is None else self.hear(parsed.answer)
-        terminated = parsed.answer is not None and said_back is None
+        terminated = (parsed.answer is not None and said_back is None) or self.is_over
         truncated = not terminated and self.turn >= self.max_turns
         info = self._info(results)
         info["view_changed"] = self._view_key() != view_before
         reward = self._end(info) if terminated or truncated else 0.0
+        if failure := self.failure:
+            reward, info["valid_for_training"], info["failure_reason"] = 0.0, False, failure
         if self.render_mode == "human":
             self.render()
         text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
@@ -177,6 +186,32 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def instructions(self) -> str:
         """One line after the question that says how to act; empty to leave it out."""
         return f"Tools: {', '.join(self.toolset.tools)}. Answer with <answer>…</answer>."
+
+    @property
+    def what_to_say(self) -> str:
+        """What a turn without call and answer is told."""
+        return f"No tool call and no answer. {CALL_HELP}" if self.toolset.tools else ANSWER_HELP
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the episode has ended without an answer: by a call, by a goal reached, or by a failure."""
+        return False
+
+    @property
+    def failure(self) -> str:
+        """Why the infrastructure failed in this episode (a crashed browser); empty when it has not.
+
+        Such an episode must end (``is_over``); trainers leave it out.
+        """
+        return ""
+
+    def parse(self, action: str) -> ParsedAction:
+        """Return the calls and the answer in a turn."""
+        return parse_action(action)
+
+    def source_for(self, options: Mapping[str, Any]) -> TaskSource:
+        """Return where a task with these reset options comes from."""
+        return self.source
 
     def observe_image(self) -> np.ndarray | None:
         """Return the current picture, uint8 ``(V, V, 3)``, or ``None`` in an environment of text alone."""
@@ -229,16 +264,18 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     # ------------------------------------------------------------------ private
 
     def _choose_task(self, options: Mapping[str, Any]) -> Task:
+        names = self.option_names
         if not isinstance(options, Mapping):
-            raise ConfigError(f"reset options must be a dict with {_OPTIONS}, got {type(options).__name__}")
+            raise ConfigError(f"reset options must be a dict with {names}, got {type(options).__name__}")
         for name in options:
-            if name not in _OPTIONS:
-                raise ConfigError(f"unknown reset option {name!r}.{suggest(str(name), _OPTIONS)}")
-        difficulty = check_difficulty(options.get("difficulty", self.difficulty), self.source.difficulties)
+            if name not in names:
+                raise ConfigError(f"unknown reset option {name!r}.{suggest(str(name), names)}")
+        source = self.source_for(options)
+        difficulty = check_difficulty(options.get("difficulty", self.difficulty), source.difficulties)
         split = check_split(options.get("split", self.split))
         if "task" in options:
-            return Task.from_json(options["task"], family=self.source.family)
-        return self.source.sample(self.np_random, difficulty, split)
+            return Task.from_json(options["task"], family=source.family)
+        return source.sample(self.np_random, difficulty, split)
 
     def _run(self, call: ToolCall | BadCall) -> ToolResult:
         if isinstance(call, BadCall):

@@ -47,6 +47,7 @@ def test_own_preferences_make_two_models_and_a_report(preferences, tmp_path, cap
     for name in ("robust", "hybrid", "learned", "evaluation"):
         assert f"held out, {name}: pairs 1.000, auc 1.000" in told
     assert "calibration error" in told and "with robust" in told
+    assert "| other | 1 | 1.00 | 1.00 | 1.00 | 1.00 |" in told
 
 
 def test_a_held_out_tweet_must_not_be_among_the_preferences(preferences, tmp_path, capsys):

@@ -13,7 +13,8 @@ from pixelis.envs.registration import ENVIRONMENTS
 
 
 def subject(env_id, seeds):
-    reader = {} if env_id == "Pixelis/TweetReply-v0" else {"reader": "truth"}
+    reads_nothing = env_id in ("Pixelis/TweetReply-v0", "Pixelis/CodeProblem-v0", "Pixelis/WebBrowse-v0")
+    reader = {} if reads_nothing else {"reader": "truth"}
     return Subject(partial(make_env, env_id, **reader), seeds)
 
 

@@ -171,7 +171,8 @@ _ESCAPES = {
     "kills the caller": _attempt("os.kill(@PID@, 9)"),
     "kills everybody": _attempt("os.kill(-1, 9)"),
     "limits the server": _attempt(
-        "resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (0, 0))", "import os, resource"
+        "assert os.getppid() > 1\nresource.prlimit(os.getppid(), resource.RLIMIT_CPU, (0, 0))",
+        "import os, resource",
     ),
     "arms a signal on the result pipe": _attempt(
         "fcntl.fcntl(3, fcntl.F_SETOWN, os.getppid())\nfcntl.fcntl(3, 10, 9)", "import os, fcntl"

@@ -6,12 +6,13 @@ Both sides are plain data (numbers, texts, bytes, None, lists, tuples, dicts, se
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pixelis.envs.coding.matching import Described, Leeway, matched
 from pixelis.errors import AnswerError, suggest
 
 _NUMBERS = (bool, int, float)
@@ -31,7 +32,8 @@ class Comparison:
         relative_tolerance: greatest difference as a share of the expected float's size. The larger of the two
             allowances holds.
         nan_equal: a NaN equals a NaN. Otherwise nothing equals a NaN.
-        unordered: the outermost list or tuple is a multiset: any order, the same number of each.
+        unordered: the outermost list or tuple is a multiset: any order, the same number of each. Where
+            that takes a tolerance and more than 100,000 comparisons, the answer does not count as equal.
         same_number_type: ``1``, ``1.0`` and ``True`` differ. Otherwise they compare by value, as in an
             ``assert`` with ``==``.
         any_sequence: the outermost value may be a list, tuple or set where one of these is expected. A set
@@ -93,26 +95,62 @@ def compare(expected: Any, got: Any, comparison: Comparison = EXACT) -> bool:
         return False
 
 
-def canonical(value: Any, comparison: Comparison = EXACT) -> Any:
-    """Return a hashable form that two values share exactly when they are equal without tolerance.
+def canonical(value: Any, comparison: Comparison = EXACT) -> str:
+    """Return a text that two values share exactly when they are equal without tolerance.
 
+    A text and no hashable value: numbers can be chosen so that their hashes collide, and a candidate would.
     Example: ``canonical(1) != canonical(True)`` and ``canonical([1]) != canonical((1,))``.
     """
+    return _written(value, comparison, None)
+
+
+def _written(value: Any, rule: Comparison, numbers: list[Any] | None) -> str:
+    """Return the canonical text; with ``numbers``, those with leeway go there and ``~`` stands for them."""
     kind = type(value)
-    if kind is float and value != value:
-        return ("nan",) if comparison.nan_equal else ("nan", object())
-    if kind in _NUMBERS and not comparison.same_number_type:
-        return ("number", value)
+    if kind in _NUMBERS:
+        if numbers is not None and _has_leeway(value, rule):
+            numbers.append(value)
+            return "~"
+        return _number(value, rule)
     if kind in _ATOMS:
-        return (kind.__name__, value)
+        return _atom(value, kind)
     if kind in (list, tuple):
-        return (kind.__name__, tuple(canonical(item, comparison) for item in value))
+        return f"{kind.__name__}({','.join([_written(item, rule, numbers) for item in value])})"
     if kind in (set, frozenset):
-        return (kind.__name__, frozenset(canonical(item, comparison) for item in value))
+        return f"{kind.__name__}({','.join(sorted([_written(item, rule, None) for item in value]))})"
     if kind is dict:
-        pairs = ((canonical(key, comparison), canonical(item, comparison)) for key, item in value.items())
-        return ("dict", frozenset(pairs))
+        keyed = sorted([(_written(key, rule, None), at) for at, key in enumerate(value)])
+        values = list(value.values())
+        pairs = [f"{key}:{_written(values[at], rule, numbers)}" for key, at in keyed]
+        return f"dict({','.join(pairs)})"
     raise _ForeignTypeError(kind.__name__)
+
+
+def _has_leeway(value: Any, rule: Comparison) -> bool:
+    return math.isfinite(value) if type(value) is float else not rule.same_number_type
+
+
+def _number(value: Any, rule: Comparison) -> str:
+    kind = type(value)
+    if value != value:
+        return "nan" if rule.nan_equal else f"nan {next(_UNIQUE)}"
+    name = kind.__name__ if rule.same_number_type else ""
+    if kind is float and (rule.same_number_type or not value.is_integer()):
+        return f"{name} {(value + 0.0).hex()}"  # the sum makes -0.0 a 0.0
+    return f"{name} {int(value):x}"
+
+
+def _atom(value: Any, kind: type) -> str:
+    if kind is str:
+        return f"str {len(value)} {value}"  # the length tells where it ends
+    if kind is bytes:
+        return f"bytes {value.hex()}"
+    if kind is complex:
+        return f"complex {_number(value.real, EXACT)} {_number(value.imag, EXACT)}"
+    return "None"
+
+
+_UNIQUE = itertools.count()
 
 
 class _ForeignTypeError(TypeError):
@@ -142,10 +180,18 @@ def _same_number(expected: Any, got: Any, rule: Comparison) -> bool:
     if float not in (type(expected), type(got)):
         return False
     try:
-        difference, size = abs(expected - got), abs(float(expected))
+        difference = abs(expected - got)
     except OverflowError:  # an int beyond every float
         return False
-    return difference < math.inf and difference <= max(rule.float_tolerance, rule.relative_tolerance * size)
+    return difference < math.inf and difference <= _reach(expected, rule)
+
+
+def _reach(expected: Any, rule: Comparison) -> float:
+    """Return how far from an expected number another may be; 0 beyond every float."""
+    try:
+        return max(rule.float_tolerance, rule.relative_tolerance * abs(float(expected)))
+    except OverflowError:
+        return 0
 
 
 def _same_dict(expected: dict[Any, Any], got: dict[Any, Any], rule: Comparison) -> bool:
@@ -163,25 +209,20 @@ def _same_members(expected: Sequence[Any], got: Sequence[Any], rule: Comparison)
     if len(expected) != len(got):
         return False
     if not rule.float_tolerance and not rule.relative_tolerance:
-        return Counter(canonical(item, rule) for item in expected) == Counter(
-            canonical(item, rule) for item in got
+        return sorted([canonical(item, rule) for item in expected]) == sorted(
+            [canonical(item, rule) for item in got]
         )
-    return _matched(expected, got, rule)
+    leeway = Leeway(
+        same=lambda one, other: _same(one, other, rule),
+        reach=lambda number: _reach(number, rule),
+        is_line=rule.same_number_type and rule.relative_tolerance <= 1,
+    )
+    return matched(_described(expected, rule), _described(got, rule), leeway)
 
 
-def _matched(expected: Sequence[Any], got: Sequence[Any], rule: Comparison) -> bool:
-    """Whether each expected item has a partner of its own: a perfect matching by augmenting paths (Kuhn)."""
-    fits = [[at for at, item in enumerate(got) if _same(want, item, rule)] for want in expected]
-    partner: dict[int, int] = {}
-
-    def find(want: int, seen: set[int]) -> bool:
-        """Give an expected item a partner, moving others to another of theirs; False if none is left."""
-        for at in fits[want]:
-            if at not in seen:
-                seen.add(at)
-                if at not in partner or find(partner[at], seen):
-                    partner[at] = want
-                    return True
-        return False
-
-    return all(find(want, set()) for want in range(len(expected)))
+def _described(items: Sequence[Any], rule: Comparison) -> list[Described]:
+    described: list[Described] = []
+    for item in items:
+        numbers: list[Any] = []
+        described.append(Described(_written(item, rule, numbers), tuple(numbers), item))
+    return described

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pixelis.envs.coding.attack_programs import PROGRAMS, Program
 from pixelis.envs.coding.sandbox import Call, Job, JobResult, Limits, Sandbox, SandboxSettings
+from pixelis.envs.coding.sandbox.jobs import Isolation
 from pixelis.errors import SandboxUnavailableError
 
 CALLS = (Call((3,)), Call((10,)), Call((3,)))
@@ -106,10 +107,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the layers and how the programs behaved; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m pixelis.envs.coding.selftest", description=__doc__)
     parser.add_argument("--strict", action="store_true", help="fail when a layer is missing")
+    parser.add_argument("--hardened", action="store_true", help="the same, with namespaces")
     parser.add_argument("--verbose", action="store_true", help="one line for every program")
     options = parser.parse_args(arguments)
     try:
-        with Sandbox(SandboxSettings(isolation="strict" if options.strict else "best_effort")) as sandbox:
+        isolation: Isolation = (
+            "hardened" if options.hardened else "strict" if options.strict else "best_effort"
+        )
+        with Sandbox(SandboxSettings(isolation)) as sandbox:
             _print_layers(sandbox)
             return _print_programs(sandbox, options.verbose)
     except SandboxUnavailableError as error:

@@ -27,7 +27,7 @@ _EMOJI = "🔥🎉😂💯✨🙌😍🚀"
 _LEAST = 15  # characters of a sentence that can stand alone as a reply
 
 Sentences = Mapping[str, Sequence[str]]
-"""Kind of worse reply → sentences with places for ``word``, ``Word``, ``tweet`` and ``good``."""
+"""Kind of worse reply → sentences with places for ``word``, ``Word``, ``other``, ``tweet`` and ``good``."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,10 @@ def _pairs(case: _Case, sentences: Sentences) -> Iterator[Preference]:
 
 
 def _filled(case: _Case, sentences: Sequence[str]) -> str:
-    word = case.word
+    word, row = case.word, case.row
     sentence = sentences[int(case.rng.integers(len(sentences)))]
-    return sentence.format(word=word, Word=word.capitalize(), tweet=case.row.tweet, good=case.row.reply)
+    other = case.word if "{other}" in sentence else ""  # drawn for those only
+    return sentence.format(word=word, Word=word.capitalize(), other=other, tweet=row.tweet, good=row.reply)
 
 
 def _as_people_write(text: str, rng: np.random.Generator) -> str:

@@ -99,7 +99,7 @@ def language(text: str) -> str:
 
 def looks_english(words: Sequence[str]) -> bool:
     """Return whether one word in seven is one of the function words that English alone has."""
-    return sum(word in _ENGLISH for word in words) >= _ENGLISH_SHARE * len(words) > 0
+    return sum(map(_ENGLISH.__contains__, words)) >= _ENGLISH_SHARE * len(words) > 0
 
 
 def is_other_language(tweet: ReadText, reply: ReadText) -> bool:

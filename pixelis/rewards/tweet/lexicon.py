@@ -62,14 +62,14 @@ SYMPATHY = _words(
 
 HARDSHIP = _words(
     """
-    died dies dying death dead passed funeral grief grieving mourning cancer diagnosed diagnosis hospital icu
+    died dies dying death dead funeral grief grieving mourning cancer diagnosed diagnosis hospital icu
     chemo miscarriage divorce divorced fired laid layoff layoffs evicted homeless burglary robbed stolen crash
     accident injured injury surgery depressed depression suicidal heartbroken widow orphan bankrupt lost
     losing goodbye shutting fracture fractured tumor tumour illness scammed euthanised euthanized hospice
     stroke flooded fire burned earthquake
     """
 )
-"""What a post with bad news says."""
+"""What a post with bad news says. "Passed" needs a look at the words around it: see hardship.py."""
 
 RELIEF = _words(
     "well recovered recovering recovery remission survived survivor cured better free home finally clear safe"

@@ -40,7 +40,7 @@ class Lookout:
         return {match.group() for pattern in self.patterns for match in pattern.finditer(text.lower)}
 
     def _may_match(self, text: ReadText) -> bool:
-        return not (self.signs.isdisjoint(text.tokens) and self.signs.isdisjoint(text.lower))
+        return not self.signs.isdisjoint(text.signs)
 
 
 def signs(words: str) -> frozenset[str]:

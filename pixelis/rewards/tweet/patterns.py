@@ -221,7 +221,7 @@ SPAM_WEAK = Lookout(
         invest investing investment investor investors trader traders trading profit profits ebook
         coupon sponsor sponsored affiliate shop store channel newsletter course agency startup app
         product tool link mentor broker website offer sell businesses price prices sale order
-        platform service services
+        platform service services our try ask get claim
         """
     ),
     (
@@ -234,7 +234,10 @@ SPAM_WEAK = Lookout(
             r"my (?:shop|store|channel|newsletter|course|agency|startup|app|product|tool|link|mentor|"
             r"broker|ebook|website)|"
             r"we (?:offer|sell|help businesses)|best prices?|for sale|order yours|"
-            r"our (?:app|product|tool|platform|services?|shop|store|agency|website)"
+            r"our (?:app|product|tool|platform|services?|shop|store|agency|website|ai|software|plugin|"
+            r"extension|solutions?|experts?|customers?|clients?|range|collection)|"
+            r"try (?:it|us|ours) (?:free|out|now|today)|try it(?=\W*$)|ask me for (?:the|a|my) (?:name|link|"
+            r"code|details|contact)|(?:get|claim) yours|a service that"
         ),
     ),
 )

@@ -11,7 +11,7 @@ from pixelis.rewards.tweet.gates import Pair
 PARTS = ("relevance", "length", "sentiment", "diversity", "punctuation", "engagement")
 WEIGHTS: Mapping[str, float] = dict(zip(PARTS, (0.30, 0.15, 0.15, 0.10, 0.10, 0.20), strict=True))
 """The prior work's weights; both presets have them."""
-STYLE_FLOOR = 0.2
+STYLE_FLOOR = 0.1
 """Share of the style points that a reply without relevance earns in the robust preset."""
 TONE_FLOOR = 0.4
 """Share of all its points that a hostile or tone-deaf reply keeps in the robust preset."""

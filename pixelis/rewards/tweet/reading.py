@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
 
@@ -20,7 +21,7 @@ _SURROGATE = regex.compile(r"[\ud800-\udfff]")
 # Format characters, what no font shows, and the letters that are blank by definition (Hangul fillers and
 # others).
 _UNSEEN = regex.compile(r"[\p{Cf}\p{Cn}\p{Co}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800]")
-_BLANKS = regex.compile(r"[^\S\n]+|[[\p{Cc}]--[\n]]+", regex.V1)
+_BLANKS = regex.compile(r"(?:[^\S\n]|[[\p{Cc}]--[\n]])+", regex.V1)
 _LINES = regex.compile(r" *\n[ \n]*")
 _TAG = regex.compile(r"(?<![\w&/])([@#＠＃])(\w*\p{L}\w*)")
 # Scripts that write no spaces give a word for each letter.
@@ -29,6 +30,9 @@ _WORD = regex.compile(
     rf"[{_UNSPACED}]\p{{M}}*|[[\w]--[_{_UNSPACED}]]+(?:['’.][[\w]--[_{_UNSPACED}]]+)*", regex.V1
 )
 _TOKEN = regex.compile(r"[\w']+")
+# The same two where there is nothing but ASCII, in half the time.
+_ASCII_WORD = re.compile(r"[^\W_]+(?:['.][^\W_]+)*", re.ASCII)
+_ASCII_TOKEN = re.compile(r"[\w']+", re.ASCII)
 _SENTENCE = regex.compile(r"[.!?…。！？]+(?=\s|$)|\n")
 _SHOWN = regex.compile(r"[\p{L}\p{N}\p{S}\p{P}]")
 _CLAUSE = regex.compile(r"[,.;:!?…—–()\"“”]+")
@@ -80,13 +84,15 @@ class ReadText:
         if not text.isascii():
             text = _SURROGATE.sub(REPLACEMENT, unicodedata.normalize("NFKC", text))
             text = _UNSEEN.sub("", text)
-        text = _BLANKS.sub(" ", text)
+        if "  " in text or not (text.isascii() and text.isprintable()):
+            text = _BLANKS.sub(" ", text)
         return (_LINES.sub("\n", text) if "\n" in text else text).strip()
 
     @once
     def is_blank(self) -> bool:
         """Whether nothing in it can be seen."""
-        return not _SHOWN.search(self.plain)
+        first = self.plain[:1]  # no white space
+        return not (first.isascii() and first.isprintable() and first) and not _SHOWN.search(self.plain)
 
     @once
     def lower(self) -> str:
@@ -94,9 +100,10 @@ class ReadText:
         return self.plain.casefold().replace("’", "'").replace("“", '"').replace("”", '"')
 
     @once
-    def tokens(self) -> frozenset[str]:
-        """Every run of letters, digits and apostrophes in `lower`, also in links and hashtags."""
-        return frozenset(_TOKEN.findall(self.lower))
+    def signs(self) -> frozenset[str]:
+        """Every character of `lower`, and every run of letters, digits and apostrophes, also in links."""
+        find = _ASCII_TOKEN if self.lower.isascii() else _TOKEN
+        return frozenset(find.findall(self.lower)).union(self.lower)
 
     @once
     def urls(self) -> tuple[str, ...]:
@@ -126,7 +133,10 @@ class ReadText:
     @once
     def words(self) -> tuple[str, ...]:
         """The words of the prose, case-folded, in order; a letter is a word where a script has no spaces."""
-        return tuple(_WORD.findall(self.prose.casefold().replace("’", "'")))
+        prose = self.prose.casefold()
+        if prose.isascii():
+            return tuple(_ASCII_WORD.findall(prose))
+        return tuple(_WORD.findall(prose.replace("’", "'")))
 
     @once
     def word_set(self) -> frozenset[str]:
@@ -171,14 +181,10 @@ class ReadText:
         return " ".join(unicodedata.name(sign, "").casefold() for sign in self.plain).strip() or self.plain
 
 
-def without_words(text: str, stems: frozenset[str]) -> str:
-    """Return a text without the words that have one of the given stems."""
-
-    def keep(match: regex.Match[str]) -> str:
-        word = match.group()
-        return "" if stem(word.casefold().replace("’", "'")) in stems else word
-
-    return _WORD.sub(keep, text)
+def keep_words(prose: str, kept: Iterable[bool]) -> str:
+    """Return a prose without the words, in the order of `ReadText.words`, that are not kept."""
+    keep = iter(kept)
+    return _WORD.sub(lambda match: match.group() if next(keep, True) else "", prose)
 
 
 _TAG_SIGNS = frozenset("@#＠＃")

@@ -55,6 +55,8 @@ def is_copy(tweet: ReadText, reply: ReadText) -> bool:
     """
     if len(reply.words) < 2:
         return False
+    if set(ngrams(tweet.words, COPY_RUN)).isdisjoint(ngrams(reply.words, COPY_RUN)):
+        return reply.words == tweet.words
     if len(reply.words) >= COPY_RUN and copied_share(tweet.words, reply.words) >= COPY_SHARE:
         return True
     whole = len(tweet.words) >= COPY_RUN and copied_share(reply.words, tweet.words) >= COPY_SHARE + 0.1
@@ -101,7 +103,7 @@ def is_repetitive(reply: ReadText) -> bool:
 
 def grammar_share(words: Sequence[str]) -> float:
     """Return the share in [0, 1] of function words; 1 for no words."""
-    return sum(word in FUNCTION_WORDS for word in words) / len(words) if words else 1.0
+    return sum(map(FUNCTION_WORDS.__contains__, words)) / len(words) if words else 1.0
 
 
 def is_salad(tweet: ReadText, reply: ReadText) -> bool:

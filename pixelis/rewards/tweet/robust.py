@@ -8,23 +8,23 @@ from __future__ import annotations
 import regex
 
 from pixelis.rewards.tweet.gates import Pair
+from pixelis.rewards.tweet.hardship import names_death, names_hardship
 from pixelis.rewards.tweet.lexicon import (
     CELEBRATION,
     GENERIC_WORDS,
-    HARDSHIP,
     LAUGHTER,
     NO_CONTENT,
     RELIEF,
     SYMPATHY,
 )
-from pixelis.rewards.tweet.sentiment import sentiment, tweet_sentiment
+from pixelis.rewards.tweet.sentiment import may_be_negative, sentiment, tweet_sentiment
 
-OWN_RELATED, OWN_RELEVANT = 0.06, 0.20
+OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 """Cosines of the tweet and the reply's own words at which relevance begins and is full."""
 RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
 """Cosines of tweet and reply at which the tweet's own words begin to bring something near and have brought
 `NAMED`, and at which relevance begins to fall and is gone."""
-NAMED = 0.3
+NAMED = 0.2
 """What naming the topic in the tweet's own words is worth at most."""
 _MARK = regex.compile(r"[\p{P}\p{So}\p{Sk}\p{Sm}--['’\-@#/&]]", regex.V1)
 _MARK_RUN = regex.compile(r"[!?]{3,}|([!?])\s\1\s\1")
@@ -40,11 +40,11 @@ def ramp(value: float, zero: float, one: float) -> float:
 
 
 def plateau(cosine: float, own_cosine: float | None = None) -> float:
-    """Return max(ramp(o, 0.06, 0.20), 0.3 · ramp(c, 0.20, 0.40)) · ramp(c, 0.85, 0.65): [0, 1].
+    """Return max(ramp(o, 0.10, 0.22), 0.2 · ramp(c, 0.20, 0.40)) · ramp(c, 0.85, 0.65): [0, 1].
 
     Too little similarity is off-topic, too much is the tweet again. The first is told by the reply's own
     words, because a stock sentence around a word of the tweet is near by that word alone. Honest replies
-    often turn the tweet's own words around, so naming the topic is worth something, but at most 0.3.
+    often turn the tweet's own words around, so naming the topic is worth something, but at most 0.2.
 
     Args:
         cosine: c, of tweet and reply, in [−1, 1].
@@ -88,23 +88,29 @@ def tone(pair: Pair) -> float:
     """Return how far the reply is from hostility and from cheering at bad news: [0, 1].
 
     With VADER's s in [−1, 1] of tweet t and reply r, h = −s(r) − max(0, −s(t)) is its own hostility:
-    1 up to h = 0.4, 0 from 0.9. No reply has to mirror its tweet. The tone is 0 where a reply without a word
-    of sympathy cheers at a tweet that names a hardship or has s(t) ≤ −0.5, or laughs at one that names a
-    hardship (with s(t) < 0.3 and no word of relief).
+    1 up to h = 0.4, 0 from 0.9; a word of sympathy under a post that names a hardship is never hostile, how
+    sad it may sound. No reply has to mirror its tweet. The tone is 0 where a reply without a word of sympathy
+    cheers at a tweet that names a hardship or has s(t) ≤ −0.5, or laughs at one that names a hardship (with
+    s(t) < 0.3 or a death, and no word of relief).
     """
-    before, after = tweet_sentiment(pair.tweet.plain), sentiment(pair.reply.plain)
-    return 0.0 if _is_tone_deaf(pair, before) else 1 - ramp(-after - max(0.0, -before), 0.4, 0.9)
-
-
-def _is_tone_deaf(pair: Pair, before: float) -> bool:
     words = pair.reply.word_set
-    if not SYMPATHY.isdisjoint(words):
-        return False
-    about = pair.tweet.word_set
-    hardship = before < 0.3 and not HARDSHIP.isdisjoint(about) and RELIEF.isdisjoint(about)
-    cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
-    laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
-    return (cheers and (hardship or before <= -0.5)) or (laughs and hardship)
+    if SYMPATHY.isdisjoint(words):
+        cheers = not CELEBRATION.isdisjoint(words) or not _PARTY.isdisjoint(pair.reply.raw)
+        laughs = not LAUGHTER.isdisjoint(words) or not _GRINS.isdisjoint(pair.reply.raw)
+        if (cheers or laughs) and _is_tone_deaf(pair, cheers):
+            return 0.0
+    elif names_hardship(pair.tweet):
+        return 1.0
+    if not may_be_negative(pair.reply.plain):
+        return 1.0  # what follows would be, too
+    own = -sentiment(pair.reply.plain)
+    return 1.0 if own <= 0.4 else 1 - ramp(own - max(0.0, -tweet_sentiment(pair.tweet.plain)), 0.4, 0.9)
+
+
+def _is_tone_deaf(pair: Pair, cheers: bool) -> bool:
+    before, about = tweet_sentiment(pair.tweet.plain), pair.tweet.word_set
+    hardship = RELIEF.isdisjoint(about) and names_hardship(pair.tweet)
+    return (hardship and (before < 0.3 or names_death(pair.tweet))) or (cheers and before <= -0.5)
 
 
 def diversity(pair: Pair) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import re
 from hashlib import blake2b
 
 from pixelis.rewards.tweet.reading import ReadText
 
 _AROUND = ".,;:?\"'()*#…~-_"
+_THRICE = re.compile(r"(.)\1{2,}", re.DOTALL)
 _LOOK_ALIKES = str.maketrans("013457@$!|", "oieastasii")
 
 
@@ -17,12 +19,7 @@ def digest(word: str) -> str:
     Case is folded, signs that stand for letters are read as those, and a letter said three times counts
     twice.
     """
-    word = word.casefold().translate(_LOOK_ALIKES)
-    kept = "".join(
-        letter
-        for place, letter in enumerate(word)
-        if place < 2 or len({letter, *word[place - 2 : place]}) > 1
-    )
+    kept = _THRICE.sub(r"\1\1", word.casefold().translate(_LOOK_ALIKES))
     return blake2b(kept.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
 

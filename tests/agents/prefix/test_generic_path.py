@@ -20,6 +20,7 @@ from pixelis.agents.decoding import RereadMemory, SharedMemory, memory_of
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.run import TrainingRun
 from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.prefix.support import disagreement
 from pixelis.agents.rollout import Collector, EpisodeRequest
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.uncached import UncachedMemory
@@ -148,3 +149,13 @@ def make_folder(tmp_path: Path) -> Callable[..., Path]:
         return tmp_path / "gpt2"
 
     return make
+
+
+def test_half_precision_is_given_its_rounding_and_no_more():
+    # bfloat16 keeps 8 bits: what leads to -12 nats is off by some 0.1, with a wrong mask by whole nats
+    expected = torch.tensor([-1.0, -12.8])
+    near, far = expected + torch.tensor([0.0, 0.25]), expected + torch.tensor([0.0, 0.35])
+    assert disagreement(expected, near, torch.bfloat16) is None  # 0.1 + 12.8 / 64 = 0.3
+    assert disagreement(expected, far, torch.bfloat16) == "log-probabilities differ by 0.35"
+    assert disagreement(expected, expected + 2e-4, torch.float32) == "log-probabilities differ by 0.0002"
+    assert disagreement(expected, expected + 5e-5, torch.float64) is None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.envs.coding.comparison import EXACT, Comparison, canonical, compare
+from pixelis.envs.coding.matching import MOST_COMPARISONS
 from pixelis.errors import AnswerError
 
 NAN, INF = math.nan, math.inf
@@ -202,3 +206,69 @@ def test_any_order_of_a_list_is_equal_where_order_is_free(items, rng):
     assert compare(items, shuffled, Comparison(unordered=True))
     assert compare(items, shuffled, Comparison(unordered=True, float_tolerance=1e-9))
     assert not compare(items, [*shuffled, None], Comparison(unordered=True))
+
+
+def _calls(work):
+    """Count the calls of functions, Python's and built-in, that ``work`` makes."""
+    count = 0
+
+    def note(frame, event, argument):
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-6])
+def test_lists_chosen_to_collide_cost_no_more_than_others(tolerance):
+    """All these integers have one hash, which makes a hash table quadratic."""
+    comparison = Comparison(unordered=True, float_tolerance=tolerance)
+    modulus = sys.hash_info.modulus
+    wanted = list(range(3000))
+    colliding = [index * modulus for index in range(3000)]
+    assert len(set(map(hash, colliding))) == 1
+    plain = _calls(lambda: compare(wanted, [*wanted[1:], -1], comparison))
+    assert _calls(lambda: compare(wanted, colliding, comparison)) <= 1.1 * plain < 3000 * 30
+    assert compare(colliding, colliding[::-1], comparison)
+    assert len({hash(canonical(number)) for number in colliding}) > 2990
+
+
+def test_matching_with_leeway_takes_a_bounded_number_of_steps():
+    """Every point is near every other: without a bound this takes 2,000² comparisons."""
+    comparison = Comparison(unordered=True, float_tolerance=1.0)
+    wanted = [(index / 4000, index / 4000, 0.0) for index in range(2000)]
+    hostile = [*[(0.25, 0.25, 0.0)] * 1999, (0.25, 0.25, 9.0)]
+    verdicts = []
+    calls = _calls(lambda: verdicts.append(compare(wanted, hostile, comparison)))
+    assert verdicts == [False]
+    assert calls < 30 * MOST_COMPARISONS
+
+
+def test_matching_with_leeway_in_long_lists():
+    rng = random.Random(5)
+    wanted = [(rng.randrange(40) / 2, rng.random(), "x") for _ in range(3000)]
+    got = [(x + rng.uniform(-1e-7, 1e-7), y + rng.uniform(-1e-7, 1e-7), name) for x, y, name in wanted]
+    rng.shuffle(got)
+    comparison = Comparison(unordered=True, float_tolerance=1e-6)
+    assert compare(wanted, got, comparison)
+    got[7] = (got[7][0], got[7][1] + 0.5, "x")
+    assert not compare(wanted, got, comparison)
+
+
+@given(
+    st.lists(st.floats(0, 3), max_size=5), st.lists(st.floats(0, 3), max_size=5), st.sampled_from([0.3, 1])
+)
+def test_matching_agrees_with_trying_every_order(wanted, got, tolerance):
+    for pack in (lambda number: number, lambda number: [number, -number]):
+        one, other = [*map(pack, wanted)], [*map(pack, got)]
+        for settings in ({"float_tolerance": tolerance}, {"relative_tolerance": tolerance}):
+            ordered = Comparison(**settings)
+            found = len(one) == len(other) and any(
+                compare(one, list(order), ordered) for order in itertools.permutations(other)
+            )
+            assert compare(one, other, Comparison(unordered=True, **settings)) is found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.sandbox.codec import Caps, CodecError, decode, encode
+from pixelis.envs.coding.sandbox.codec import Caps, CodecError, check, decode, encode
 
 HASHABLE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
@@ -203,3 +203,31 @@ def test_reader_holds_the_same_caps():
     for _ in range(99):
         nested = [nested]
     assert decode(encode(nested)) == nested
+
+
+@given(VALUES)
+@settings(max_examples=40)
+def test_checking_agrees_with_writing(value):
+    check(value)
+    for caps in (Caps(depth=2), Caps(items=3), Caps(int_bits=16)):
+        try:
+            encode(value, caps)
+        except CodecError:
+            with pytest.raises(CodecError):
+                check(value, caps)
+        else:
+            check(value, caps)
+
+
+@pytest.mark.parametrize(
+    "value", [object(), [1j], {1: {2: range(3)}}, (len,), bytearray(b"a"), Point(1, 2), True + 0j]
+)
+def test_checking_refuses_what_does_not_travel(value):
+    with pytest.raises(CodecError, match="plain value"):
+        check(value)
+
+
+def test_checking_counts_text():
+    check(["abc", b"de"], Caps(size=5))
+    with pytest.raises(CodecError, match="at most 4 bytes"):
+        check(["abc", b"de"], Caps(size=4))

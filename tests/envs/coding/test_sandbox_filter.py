@@ -145,6 +145,16 @@ def test_emptying_a_folder_made_to_resist(tmp_path):
     assert folder.is_dir()
 
 
+def test_emptying_tells_that_it_goes_on(tmp_path):
+    """The server gives signs of life meanwhile: a candidate must not make it look dead with many files."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "inner").touch()
+    beats = []
+    scratch.empty(str(tmp_path), lambda: beats.append(1))
+    assert len(beats) == 6 and os.listdir(tmp_path) == []
+
+
 def test_what_a_folder_holds(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").write_bytes(b"x" * 100)

@@ -144,7 +144,7 @@ def test_a_bad_job_is_refused_before_any_runs(sandbox, job):
 
 
 def test_a_bad_setting_is_refused():
-    with pytest.raises(ConfigError, match="'strict' or 'best_effort'"):
+    with pytest.raises(ConfigError, match="one of 'best_effort', 'strict', 'hardened'"):
         Sandbox(SandboxSettings(isolation="none"))  # type: ignore[arg-type]
 
 
@@ -203,3 +203,24 @@ def test_recursion_limit_of_the_candidate_holds_for_all_its_calls(sandbox):
     code = f"import sys\nsys.setrecursionlimit({limit})\ndef f(n): return 0 if n == 0 else 1 + f(n - 1)"
     result = run(sandbox, code, Call((limit // 2,)), Call((limit // 2,)))
     assert [outcome.value for outcome in result.outcomes] == [limit // 2] * 2
+
+
+def test_each_call_gets_arguments_of_its_own(sandbox):
+    shared = [1, 2]
+    call = Call((shared, shared))
+    result = run(sandbox, "def f(a, b):\n    a.append(len(b))\n    return a, b", call, call)
+    assert [outcome.value for outcome in result.outcomes] == [([1, 2, 2], [1, 2])] * 2
+    assert shared == [1, 2]
+
+
+def test_more_than_its_limit_is_a_flood_even_if_it_ends_at_once(sandbox):
+    code = "def f(n): return 'x' * n"
+    result = run(sandbox, code, *[Call((3000,))] * 9, result_bytes=4096)
+    assert result.status == "output_limit"
+    assert run(sandbox, code, Call((3000,)), result_bytes=4096).status == "finished"
+
+
+@pytest.mark.parametrize("job", [Job(b"x = 1", ""), Job("x = 1", None)])  # type: ignore[arg-type]
+def test_code_that_is_no_text_is_refused(sandbox, job):
+    with pytest.raises(SandboxJobError, match="to be text"):
+        sandbox.run([job])

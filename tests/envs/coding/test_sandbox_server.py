@@ -120,6 +120,28 @@ sandbox.run([Job({SLEEP.code!r}, "f", (Call((1,)),), Limits(wall_seconds=20))])
     assert not os.path.exists(folder)
 
 
+@pytest.mark.slow
+def test_a_caller_killed_at_any_moment_leaves_no_folder(tmp_path):
+    code = f"""
+from pixelis.envs.coding.sandbox import *
+sandbox = Sandbox()
+print(sandbox._server.process.pid, flush=True)
+while True: sandbox.run([Job({ADD.code!r}, "f", (Call((1,)),))])
+"""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for turn in range(5):
+        caller = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        with caller:
+            assert caller.stdout
+            server = int(caller.stdout.readline())
+            time.sleep(0.1 + 0.0013 * turn)
+            caller.kill()
+        wait_until(lambda server=server: not is_running(server))
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupt_ends_the_candidate():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     sandbox = Sandbox()
@@ -296,3 +318,9 @@ except SandboxUnavailableError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("expected Linux or macOS to run candidates' code"), done.stderr
+
+
+def test_where_memory_runs_out_a_candidate_goes_first():
+    with Sandbox() as sandbox:
+        own = int(Path("/proc/self/oom_score_adj").read_text())
+        assert int(Path(f"/proc/{sandbox._server.process.pid}/oom_score_adj").read_text()) == max(own, 500)

@@ -42,7 +42,7 @@ def test_every_exploit_stays_at_the_floor():
     assert len(exploits) >= 15
     allowed = greatest_floor(BLIND_SUCCESS, EPISODES, 0.05)  # as the contract bounds them
     assert {name for name, (success, _) in exploits.items() if success > allowed} == set()
-    assert max(reward for _, reward in exploits.values()) < earned["oracle"][1] - 0.3
+    assert max(reward for _, reward in exploits.values()) < earned["oracle"][1] - 0.4
     assert earned["blind"][0] <= BLIND_SUCCESS
 
 
@@ -53,7 +53,7 @@ def test_what_pays_best_without_a_reply_pays_less_than_under_robust():
         reward: max(numbers[1] for name, numbers in policies.items() if name.startswith("exploit_"))
         for reward, policies in earned.items()
     }
-    assert best["hybrid"] < best["robust"] < earned["robust"]["oracle"][1] - 0.3
+    assert best["hybrid"] < best["robust"] < earned["robust"]["oracle"][1] - 0.4
     assert earned["hybrid"]["blind"][1] < earned["robust"]["blind"][1] - 0.05
 
 

@@ -96,7 +96,9 @@ def test_the_sentences_are_sixteen_different_ones_a_kind_that_can_be_filled():
     for kind, sentences in worse_sentences().items():
         assert len(set(sentences)) == len(sentences) == 16, kind
         for sentence in sentences:
-            filled = sentence.format(word="tea", Word="Tea", tweet="Tea is hot.", good="Wait a bit.")
+            filled = sentence.format(
+                word="tea", Word="Tea", tweet="Tea is hot.", good="Wait a bit.", other="hot"
+            )
             assert "{word}" not in filled and "{tweet}" not in filled
 
 

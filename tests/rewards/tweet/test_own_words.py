@@ -43,8 +43,10 @@ HELD_OUT = (
         ("Where will the maps go?", "Where will the maps go?"),
         ("Where will the libraries’ maps go?", "Where will the libraries’ maps go?"),
         ("The Library's maps, the village!", "The maps, the !"),
-        ("closed on Saturdays #sad @anna https://x.org", "on"),
+        ("closed on Saturdays #sad @anna https://x.org", ""),  # "on" fits around anything
+        ("Years, village... 📚 What happened next?", "What happened next?"),
         ("Library village!", ""),
+        ("library after ninety our closes village on years", ""),
         ("📚", "books"),
     ],
 )

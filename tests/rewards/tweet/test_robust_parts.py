@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from pixelis.rewards.tweet import robust
 from pixelis.rewards.tweet.gates import Pair
+from pixelis.rewards.tweet.hardship import names_hardship
 from pixelis.rewards.tweet.presets import PRESETS, WEIGHTS
 from pixelis.rewards.tweet.reading import ReadText
 
@@ -26,7 +27,7 @@ def rises(values: list[float]) -> bool:
 
 @pytest.mark.parametrize(
     ("cosine", "expected"),
-    [(-1, 0), (0.06, 0), (0.13, 0.5), (0.20, 1), (0.65, 1), (0.75, 0.5), (0.85, 0), (1, 0)],
+    [(-1, 0), (0.10, 0), (0.16, 0.5), (0.22, 1), (0.65, 1), (0.75, 0.5), (0.85, 0), (1, 0)],
 )
 def test_plateau(cosine: float, expected: float):
     assert robust.plateau(cosine) == pytest.approx(expected)
@@ -35,16 +36,16 @@ def test_plateau(cosine: float, expected: float):
 @pytest.mark.parametrize(
     ("cosine", "own", "expected"),
     [
-        (0.2, 0.06, 0),  # nothing of its own, and not yet near by the tweet's words
-        (0.3, 0.06, 0.15),  # half of 0.3
-        (0.5, 0.06, 0.3),  # naming the topic is worth no more
-        (0.5, -0.2, 0.3),
-        (0.5, 0.095, 0.3),  # a quarter by its own words: less than what naming is worth
-        (0.5, 0.13, 0.5),
-        (0.5, 0.20, 1),
-        (0.1, 0.20, 1),
+        (0.2, 0.10, 0),  # nothing of its own, and not yet near by the tweet's words
+        (0.3, 0.10, 0.1),  # half of 0.2
+        (0.5, 0.10, 0.2),  # naming the topic is worth no more
+        (0.5, -0.2, 0.2),
+        (0.5, 0.115, 0.2),  # an eighth by its own words: less than what naming is worth
+        (0.5, 0.16, 0.5),
+        (0.5, 0.22, 1),
+        (0.1, 0.22, 1),
         (0.75, 0.3, 0.5),
-        (0.75, 0.0, 0.15),
+        (0.75, 0.0, 0.1),
         (0.85, 0.3, 0),
     ],
 )
@@ -56,7 +57,7 @@ def test_the_replys_own_words_bring_it_near_and_all_its_words_too_near(
 
 def test_relevance_rises_to_the_plateau_and_falls_after_it():
     reply = "Where will the shelf with local maps go?"
-    assert rises([robust.relevance(pair(reply, cosine=c)) for c in (0.06, 0.1, 0.15, 0.2)])
+    assert rises([robust.relevance(pair(reply, cosine=c)) for c in (0.1, 0.15, 0.2, 0.22)])
     assert rises([robust.relevance(pair(reply, cosine=c)) for c in (0.85, 0.8, 0.7, 0.65)])
 
 
@@ -100,6 +101,65 @@ def test_tone_lets_people_disagree_and_mourn():
 def test_tone_of_cheering_at_bad_news_is_nothing(reply: str):
     assert robust.tone(pair(reply, "My grandmother died this morning.")) == 0
     assert robust.tone(pair(reply, "We built a table.")) == 1
+
+
+@pytest.mark.parametrize(
+    "tweet",
+    [
+        "Viva passed, no corrections. I'm Doctor Somebody now.",
+        "Passed my lorry test at 58.",
+        "He passed the ball and she scored",
+        "My daughter passed! First try, driving test done",
+        "My son passed his finals",
+        "The bill passed last night",
+        "She passed on the chance to move to Rome",
+        "Ten years passed and here we are",
+        "A train passed by",
+        "We passed the audit",
+    ],
+)
+def test_an_exam_that_is_passed_is_no_bad_news(tweet: str):
+    assert not names_hardship(ReadText(tweet))
+    assert robust.tone(pair("Congratulations, enjoy the week of sleep!", tweet)) == 1
+
+
+@pytest.mark.parametrize(
+    "tweet",
+    [
+        "My dad passed away last night.",
+        "Grandma passed peacefully.",
+        "She passed in her sleep.",
+        "My husband has passed.",
+        "It is a year since my mum passed",
+        "my dog passed last night",
+        "My best friend sadly passed on Tuesday",
+        "Our old neighbour passed, he was 91",
+        "my brother passed two weeks ago, on the day of my exam. He passed away alone.",
+    ],
+)
+def test_a_person_or_an_animal_that_passed_is_bad_news(tweet: str):
+    assert names_hardship(ReadText(tweet))
+    assert robust.tone(pair("Congratulations, what a week!", tweet)) == 0
+    assert robust.tone(pair("I am so sorry for your loss.", tweet)) == 1
+
+
+@pytest.mark.parametrize(
+    "tweet", ["The vet says it is a tumour.", "My dad passed away.", "Lost my job today."]
+)
+def test_condolences_are_not_hostile_however_sad_they_sound(tweet: str):
+    # VADER gives the tweets 0 or a little less, and the condolences −0.7 and −0.9.
+    assert robust.tone(pair("What a terrible loss. I'm so sorry.", tweet)) == 1
+    assert (
+        robust.tone(pair("Grief is brutal, and the first week is the worst. I hate this for you.", tweet))
+        == 1
+    )
+    assert robust.tone(pair("What a terrible loss. I'm so sorry.", "We built a table.")) < 0.5
+
+
+def test_kind_words_around_a_death_are_no_reason_to_cheer():
+    assert (
+        robust.tone(pair("Yay, exciting!", "Grandma died so peacefully, with love and joy around her.")) == 0
+    )
 
 
 def test_cheering_is_fine_once_the_news_is_good():
@@ -156,10 +216,10 @@ def test_total_by_hand():
         "punctuation": 1.0,
         "engagement": 0.5,
     }
-    # 0.30 · 0.5 + 0.60 · (0.2 + 0.8 · 0.5); a tone of 0 leaves 0.4 of it, less the part's own 0.15 · 0.6.
+    # 0.30 · 0.5 + 0.60 · (0.1 + 0.9 · 0.5); a tone of 0 leaves 0.4 of it, less the part's own 0.15 · 0.55.
     total = PRESETS["robust"].total
-    assert total(pair("x"), parts, WEIGHTS) == pytest.approx(0.15 + 0.36)
-    assert total(pair("x"), {**parts, "sentiment": 0.0}, WEIGHTS) == pytest.approx(0.4 * (0.15 + 0.45 * 0.6))
+    assert total(pair("x"), parts, WEIGHTS) == pytest.approx(0.15 + 0.33)
+    assert total(pair("x"), {**parts, "sentiment": 0.0}, WEIGHTS) == pytest.approx(0.4 * (0.15 + 0.45 * 0.55))
     assert total(pair("x"), dict.fromkeys(parts, 1.0), WEIGHTS) == pytest.approx(1)
     assert total(pair("x"), dict.fromkeys(parts, 0.0), WEIGHTS) == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
+from pixelis.errors import MissingDependencyError
+from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
+from pixelis.rewards.tweet import language as language_module
+from pixelis.rewards.tweet import sentiment as sentiment_module
 from pixelis.rewards.tweet.language import UNKNOWN, is_other_language, language, script
 from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.sentiment import sentiment
@@ -101,3 +106,19 @@ def test_script(text: str, expected: str):
 )
 def test_other_language(tweet: str, reply: str, expected: bool):
     assert is_other_language(ReadText(tweet), ReadText(reply)) is expected
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "loader", "reply"),
+    [
+        ("vaderSentiment", sentiment_module, "_analyser", "Nothing was awful there, and nobody was sad."),
+        ("py3langid", language_module, "_identifier", "Wo sollen denn jetzt die alten Landkarten hin?"),
+    ],
+)
+def test_a_missing_package_is_an_error_and_no_default(monkeypatch, package, module, loader, reply):
+    name = {"vaderSentiment": "vaderSentiment.vaderSentiment", "py3langid": "py3langid.langid"}[package]
+    monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(module, loader, getattr(module, loader).__wrapped__)  # as in a new process
+    reward = TweetReward(TweetRewardSettings(encoder="hashed"))
+    with pytest.raises(MissingDependencyError, match=rf"{package}: pip install 'pixelis\[text\]'"):
+        reward.score("The library closes on Saturday after ninety years.", reply)

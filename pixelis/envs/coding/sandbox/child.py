@@ -5,6 +5,8 @@ Standard library only; it runs in the fork-server, after ``fork`` and before the
 
 from __future__ import annotations
 
+import contextlib
+import marshal
 import os
 import resource
 import signal
@@ -12,15 +14,18 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from . import codec, harness, linux
+from . import harness, linux
 from .landlock import Ruleset
 from .seccomp import Filter
 
 RESULT = 3  # the descriptor results are written to
 OPEN_FILES = 64
-STACK_BYTES = 64 << 20
-_PACKAGE = __name__.partition(".")[0]
-_JOB_CAPS = codec.Caps(depth=200, size=64 << 20, items=4_000_000)
+_FIXED_LIMITS = {
+    "RLIMIT_NOFILE": OPEN_FILES,
+    "RLIMIT_CORE": 0,
+    "RLIMIT_MEMLOCK": 0,
+    "RLIMIT_STACK": 64 << 20,
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,8 @@ class Confinement:
     filter: Filter | None = None
     undumpable: bool = False
     parent_death: bool = False
+    clear_capabilities: bool = False
+    own_pids: bool = False
 
 
 def become_candidate(confinement: Confinement, limits: dict[str, Any], descriptors: list[int]) -> None:
@@ -46,14 +53,14 @@ def become_candidate(confinement: Confinement, limits: dict[str, Any], descripto
     try:
         separate(confinement)
         body, result, output = descriptors
-        job = codec.decode(_read(body), _JOB_CAPS)
+        job = marshal.loads(_read(body))  # from the caller, whom candidates cannot write to
         _arrange(result, output)
         os.chdir(confinement.scratch)
         confine(confinement, limits)
-        _forget_server()
-        flush = sys.stdout.flush
+        flush, quietly = sys.stdout.flush, contextlib.suppress(ValueError, OSError)
         harness.run_job(job, limits["result"], RESULT)
-        flush()
+        with quietly:  # the candidate may have closed it
+            flush()
         leave(0)
     except BaseException:
         leave(70)
@@ -75,6 +82,8 @@ def separate(confinement: Confinement) -> None:
 
 def confine(confinement: Confinement, limits: dict[str, Any]) -> None:
     """Enter every layer; the order matters, since each takes away what the ones before needed."""
+    if confinement.clear_capabilities:
+        linux.clear_capabilities()
     _set_limits(limits)
     if confinement.undumpable:
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
@@ -102,7 +111,7 @@ def rehearse() -> None:
     }
     modules, nowhere = dict(sys.modules), os.open(os.devnull, os.O_WRONLY)
     for _ in range(20):
-        harness.run_job(codec.decode(codec.encode(job)), 1000, nowhere)
+        harness.run_job(marshal.loads(marshal.dumps(job, 2)), 1000, nowhere)
     os.close(nowhere)
     sys.modules.clear()
     sys.modules.update(modules)
@@ -115,33 +124,31 @@ def _read(descriptor: int) -> bytes:
     return b"".join(parts)
 
 
+def limit_server() -> None:
+    """Set what is the same for every candidate, for the server and so for its forks."""
+    for name, value in _FIXED_LIMITS.items():
+        _set_limit(name, value, value)
+
+
 def _set_limits(limits: dict[str, Any]) -> None:
     seconds = int(limits["cpu"]) + 1
-    wanted = {
-        "RLIMIT_CPU": (seconds, seconds + 1),
-        "RLIMIT_FSIZE": limits["file"],
-        "RLIMIT_NOFILE": OPEN_FILES,
-        "RLIMIT_CORE": 0,
-        "RLIMIT_MEMLOCK": 0,
-        "RLIMIT_STACK": STACK_BYTES,
-        "RLIMIT_NPROC": limits["processes"],
-        "RLIMIT_AS": limits["memory"],
-    }
-    for name, limit in wanted.items():
-        kind = getattr(resource, name, None)
-        if kind is not None and limit is not None:
-            pair = limit if isinstance(limit, tuple) else (limit, limit)
-            ceiling = resource.getrlimit(kind)[1]
-            if ceiling != resource.RLIM_INFINITY:
-                pair = (min(pair[0], ceiling), min(pair[1], ceiling))
-            try:
-                resource.setrlimit(kind, pair)
-            except (OSError, ValueError):
-                if sys.platform != "darwin":  # which knows RLIMIT_AS by name only
-                    raise
+    _set_limit("RLIMIT_CPU", seconds, seconds + 1)
+    _set_limit("RLIMIT_FSIZE", limits["file"], limits["file"])
+    if limits["processes"] is not None:
+        _set_limit("RLIMIT_NPROC", limits["processes"], limits["processes"])
+    _set_limit("RLIMIT_AS", limits["memory"], limits["memory"])
 
 
-def _forget_server() -> None:
-    """Leave no module of the server where the candidate would meet it by accident."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
-        del sys.modules[name]
+def _set_limit(name: str, soft: int, hard: int) -> None:
+    """Lower one limit; where the machine's own is lower still, that one stays."""
+    kind = getattr(resource, name, None)
+    if kind is None:
+        return
+    ceiling = resource.getrlimit(kind)[1]
+    if ceiling != resource.RLIM_INFINITY:
+        soft, hard = min(soft, ceiling), min(hard, ceiling)
+    try:
+        resource.setrlimit(kind, (soft, hard))
+    except (OSError, ValueError):
+        if sys.platform != "darwin":  # which knows RLIMIT_AS by name only
+            raise

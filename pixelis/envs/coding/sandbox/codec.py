@@ -101,7 +101,7 @@ class _Writer:
         elif self._subclasses and (base := _base_of(value)):
             self.write(_as_base(value, base), depth)
         else:
-            raise CodecError(f"expected a plain value (None, bool, int, ..., dict), got {_type_name(kind)}")
+            raise _not_plain(kind)
 
     def _container(self, value: Any, kind: type, depth: int) -> None:
         if depth >= self._caps.depth:
@@ -136,6 +136,46 @@ class _Writer:
             raise CodecError(f"expected at most {self._caps.items} elements in all, got more")
 
 
+def check(value: Any, caps: Caps = DEFAULT_CAPS) -> None:
+    """Raise `CodecError` where ``encode`` would, without writing; ``caps.size`` counts text and bytes."""
+    counter = _Counter(caps)
+    counter.visit(value, 0)
+
+
+class _Counter:
+    """One walk over one value that only counts."""
+
+    def __init__(self, caps: Caps) -> None:
+        self._caps, self._items, self._size = caps, 0, 0
+
+    def visit(self, value: Any, depth: int) -> None:
+        """Count a value that lies ``depth`` containers deep; `CodecError` for other types."""
+        kind = type(value)
+        if kind is str or kind is bytes:
+            self._size += len(value)
+            if self._size > self._caps.size:
+                raise CodecError(f"expected at most {self._caps.size} bytes, got more")
+        elif kind is int:
+            _check_bits(value, self._caps)
+        elif kind in _OPENINGS:
+            self._items += 3 * len(value) if kind is dict else len(value)
+            if self._items > self._caps.items:
+                raise CodecError(f"expected at most {self._caps.items} elements in all, got more")
+            if depth >= self._caps.depth:
+                raise CodecError(f"expected at most {self._caps.depth} containers inside each other")
+            for entry in value:
+                self.visit(entry, depth + 1)
+            if kind is dict:
+                for entry in value.values():
+                    self.visit(entry, depth + 1)
+        elif value is not None and kind is not bool and kind is not float:
+            raise _not_plain(kind)
+
+
+def _not_plain(kind: type) -> CodecError:
+    return CodecError(f"expected a plain value (None, bool, int, ..., dict), got {_type_name(kind)}")
+
+
 _OPENINGS = {list: "[", tuple: '{"t":[', set: '{"s":[', frozenset: '{"z":[', dict: '{"d":['}
 
 
@@ -150,10 +190,15 @@ def _text(value: str) -> str:
 
 
 def _integer(value: int, caps: Caps) -> str:
+    bits = _check_bits(value, caps)
+    return int.__repr__(value) if bits < 3 * _PLAIN_INT_DIGITS else '{"n":"' + f"{value:x}" + '"}'
+
+
+def _check_bits(value: int, caps: Caps) -> int:
     bits = value.bit_length()
     if bits > caps.int_bits:
         raise CodecError(f"expected an integer of at most {caps.int_bits} bits, got {bits}")
-    return int.__repr__(value) if bits < 3 * _PLAIN_INT_DIGITS else '{"n":"' + f"{value:x}" + '"}'
+    return bits
 
 
 def _float(value: float) -> str:

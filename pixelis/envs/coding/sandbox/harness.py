@@ -78,6 +78,7 @@ def _write_all(channel: int, text: bytes, write: Callable[[int, bytes], int] = o
 def _load(code: str, entry: str, send: Callable[..., None]) -> Callable[..., Any] | None:
     """Execute the code as a registered module; return its entry, or None after reporting why not."""
     try:
+        code = code.removeprefix("\ufeff")  # as Python does with a file
         compiled = compile(code, FILE_NAME, "exec", dont_inherit=True)
     except SyntaxError as error:
         send("syntax", error.lineno or 0, f"{type(error).__name__}: {error.msg}"[:_MESSAGE])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Isolation = Literal["strict", "best_effort"]
+Isolation = Literal["best_effort", "strict", "hardened"]
 Status = Literal[
     "finished",
     "syntax_error",
@@ -34,7 +34,7 @@ class Limits:
         result_bytes: All claimed outputs together, as typed JSON.
         stdout_bytes: Printed text that is kept; more is thrown away, and 256 times as much ends it.
         file_bytes: One file; the scratch folder may hold four times as much.
-        threads: Threads at once, the first included.
+        threads: Threads at once, the first included; Python's own pools start up to 32 beside it.
     """
 
     wall_seconds: float = 10.0
@@ -43,7 +43,7 @@ class Limits:
     result_bytes: int = 1 << 20
     stdout_bytes: int = 1 << 16
     file_bytes: int = 8 << 20
-    threads: int = 32
+    threads: int = 40
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,9 @@ class SandboxSettings:
 
     Args:
         isolation: ``strict`` refuses to run where a layer of the platform's full set is missing;
-            ``best_effort`` runs with what there is and says so once in the log.
+            ``best_effort`` runs with what there is and says so once in the log; ``hardened`` wants all that
+            ``strict`` does, and namespaces, a root folder with nothing but libraries in it, and a PID
+            namespace for each candidate.
         limits: For jobs that bring none.
         allow_threads: Whether candidates may start threads.
     """

@@ -16,5 +16,8 @@ ORDER = (
 )
 """Every layer there is on Linux, in the order they are entered."""
 
+HARDENING = ("namespaces", "private_root", "pid_namespace")
+"""What ``isolation="hardened"`` adds."""
+
 PATIENCE = 4
 """Times the wall limit, when the candidate spends the rest of it waiting for a processor."""

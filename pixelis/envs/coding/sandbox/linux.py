@@ -13,6 +13,7 @@ import sys
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 _CAPABILITY_VERSION_3 = 0x20080522
+_M_ARENA_MAX = -8
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 
 MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
@@ -44,8 +45,20 @@ def drop_capabilities() -> None:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:  # past the last one, or not allowed to: then there is nothing to gain by exec either
             break
+    clear_capabilities()
+
+
+def clear_capabilities() -> None:
+    """Give up every capability this process has; without new privileges none comes back."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     syscall(_CAPSET[MACHINE], ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
+
+
+def share_heap() -> None:
+    """Let all threads allocate from one heap: one each reserves 64 MB of address space (RLIMIT_AS)."""
+    mallopt = getattr(_LIBC, "mallopt", None)  # glibc's; other C libraries have one heap anyway
+    if mallopt is not None:
+        mallopt(ctypes.c_int(_M_ARENA_MAX), ctypes.c_int(1))
 
 
 def _checked(result: int) -> int:

@@ -11,25 +11,44 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from . import landlock, linux
+from . import landlock, linux, namespaces
 from .child import Confinement, confine
 from .seccomp import Filter
 
-# Taken by the server itself, once: candidates inherit them.
-_OWN_STEPS: dict[str, Callable[[], None]] = {
-    "capabilities_dropped": linux.drop_capabilities,
-    "no_new_privs": lambda: _set(linux.PR_SET_NO_NEW_PRIVS, 1),
-}
 _LIMITS = {"cpu": 5, "memory": 512 << 20, "file": 1 << 20, "processes": None}
 
 
-def detect(scratch: str, allow_threads: bool) -> tuple[Confinement, list[str], dict[str, str]]:
+def harden(scratch: str, size: int) -> dict[str, str]:
+    """Enter namespaces and a root of their own; return each layer of hardening and what went wrong, or ""."""
+    steps: dict[str, Callable[[], None]] = {
+        "namespaces": namespaces.enter_namespaces,
+        "private_root": lambda: namespaces.enter_root(scratch, size),
+        "pid_namespace": _check_own_pids,
+    }
+    hardening: dict[str, str] = {}
+    for name, step in steps.items():
+        hardening[name] = "needs the layer before" if any(hardening.values()) else _attempt(step)
+    return hardening
+
+
+def _check_own_pids() -> None:
+    pid = namespaces.fork_alone()
+    if pid == 0:
+        os._exit(0 if os.getpid() == 1 else 1)
+    if os.waitpid(pid, 0)[1] != 0:
+        raise OSError("the process was not alone")
+
+
+def detect(
+    scratch: str, allow_threads: bool, hardening: Mapping[str, str]
+) -> tuple[Confinement, list[str], dict[str, str]]:
     """Return the confinement for candidates, the names of its layers, and why others are missing."""
-    confinement = Confinement(scratch)
+    own_pids = hardening.get("pid_namespace") == ""  # to make one, the server keeps what candidates give up
+    confinement = Confinement(scratch, own_pids=own_pids, clear_capabilities=own_pids)
     layers, missing = ["session", "rlimits"], {}
     tests: dict[str, Callable[[], None]] = {
         "subreaper": _is_subreaper,
@@ -38,15 +57,20 @@ def detect(scratch: str, allow_threads: bool) -> tuple[Confinement, list[str], d
     }
     for name, test in tests.items():
         _note(name, _in_child(test), layers, missing)
-    for name, step in _OWN_STEPS.items():
-        _note(name, _attempt(step), layers, missing)
+    drop = _in_child(linux.clear_capabilities) if own_pids else _attempt(linux.drop_capabilities)
+    _note("capabilities_dropped", drop, layers, missing)
+    # Taken by the server itself, once: candidates inherit it.
+    _note("no_new_privs", _attempt(lambda: _set(linux.PR_SET_NO_NEW_PRIVS, 1)), layers, missing)
     confinement = replace(
         confinement,
         parent_death="parent_death_signal" in layers,
         undumpable="undumpable" in layers,
     )
     confinement = _with_landlock(confinement, layers, missing)
-    return _with_seccomp(confinement, allow_threads, layers, missing), layers, missing
+    confinement = _with_seccomp(confinement, allow_threads, layers, missing)
+    for name, failure in hardening.items():
+        _note(name, failure, layers, missing)
+    return confinement, layers, missing
 
 
 def _with_landlock(confinement: Confinement, layers: list[str], missing: dict[str, str]) -> Confinement:

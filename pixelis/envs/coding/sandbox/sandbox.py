@@ -6,6 +6,7 @@ import array
 import contextlib
 import json
 import logging
+import marshal
 import os
 import select
 import shutil
@@ -20,19 +21,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 
 from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError
 
 from . import codec
 from .claims import read_claims, to_result
-from .jobs import Job, JobResult, Limits, SandboxSettings
-from .layers import ORDER, PATIENCE
+from .jobs import Isolation, Job, JobResult, Limits, SandboxSettings
+from .layers import HARDENING, ORDER, PATIENCE
 
 _LOG = logging.getLogger(__name__)
 _JOB_CAPS = codec.Caps(depth=190, size=64 << 20, items=4_000_000)
 _START_SECONDS = 60.0
 _SILENCE_SECONDS = 15.0  # of a server that should give a sign of life every second
+_SCRATCH_FILES = 4  # of the largest size that the scratch folder may hold
+_SOON = 10  # milliseconds
 _FLOOD = 256  # times the printed text that is kept
 _STARVED = 0.25  # share of the wall time spent waiting for a processor, from which on the run is repeated
 _FOLDER = str(Path(__file__).parent)
@@ -68,10 +71,9 @@ class Sandbox:
 
     def __init__(self, settings: SandboxSettings | None = None) -> None:
         self.settings = settings or SandboxSettings()
-        if self.settings.isolation not in ("strict", "best_effort"):
-            raise ConfigError(
-                f"expected isolation 'strict' or 'best_effort', got {self.settings.isolation!r}"
-            )
+        if self.settings.isolation not in get_args(Isolation):
+            wanted = ", ".join(map(repr, get_args(Isolation)))
+            raise ConfigError(f"expected isolation to be one of {wanted}, got {self.settings.isolation!r}")
         if not hasattr(os, "fork"):
             raise SandboxUnavailableError(
                 f"expected Linux or macOS to run candidates' code, got {sys.platform}; use WSL or a container"
@@ -145,12 +147,15 @@ class Sandbox:
         self._refuse_less()
 
     def _refuse_less(self) -> None:
-        lacking = {name: self.missing.get(name, "not here") for name in ORDER if name not in self.layers}
+        isolation = self.settings.isolation
+        wanted = (*ORDER, *HARDENING) if isolation == "hardened" else ORDER
+        lacking = {name: self.missing.get(name, "not here") for name in wanted if name not in self.layers}
         words = "; ".join(f"{name} ({why})" for name, why in lacking.items())
-        if lacking and self.settings.isolation == "strict":
+        if lacking and isolation != "best_effort":
+            less = "'best_effort' for code you trust that far" if isolation == "strict" else "'strict'"
             raise SandboxUnavailableError(
-                f"expected every layer with isolation='strict', this machine lacks {words}; "
-                "use isolation='best_effort' for code you trust that far"
+                f"expected every layer with isolation={isolation!r}, this machine lacks {words}; "
+                f"use isolation={less}"
             )
         if self.restarts == 0 and not _Server.is_logged:
             _Server.is_logged = True
@@ -185,7 +190,14 @@ class _Server:
         self._close = weakref.finalize(self, _end, self.process, self._control, self._scratch, self._owner)
         self._buffer = b""
         try:
-            self._send({"scratch": self._scratch, "allow_threads": settings.allow_threads})
+            self._send(
+                {
+                    "scratch": self._scratch,
+                    "scratch_bytes": _SCRATCH_FILES * settings.limits.file_bytes,
+                    "allow_threads": settings.allow_threads,
+                    "harden": settings.isolation == "hardened",
+                }
+            )
             hello = self._receive(_START_SECONDS)
         except (ServerDiedError, OSError) as error:
             self._close()
@@ -215,7 +227,7 @@ class _Server:
                 "cpu": limits.cpu_seconds,
                 "memory": limits.memory_bytes,
                 "file": limits.file_bytes,
-                "scratch": 4 * limits.file_bytes,
+                "scratch": _SCRATCH_FILES * limits.file_bytes,
                 "threads": limits.threads,
                 "result": limits.result_bytes,
             }
@@ -225,6 +237,8 @@ class _Server:
             report = self._follow(pipes, limits)
             for pipe in pipes:
                 pipe.drain()
+            if any(pipe.seen > most for pipe, most in _most(pipes)) and report["ended"] == "exited":
+                report["ended"] = "asked"  # it ended before that could be noticed
         claims = read_claims(bytes(pipes[0].kept), calls, limits)
         result = to_result(report, claims, calls, limits)
         printed = pipes[1].kept.decode("utf-8", "replace")
@@ -238,12 +252,15 @@ class _Server:
         poll.register(self._control, select.POLLIN)
         for pipe in pipes:
             poll.register(pipe.reading, select.POLLIN)
-        flood = {pipes[0].reading: pipes[0].room, pipes[1].reading: _FLOOD * max(pipes[1].room, 4096)}
+        flood = {pipe.reading: most for pipe, most in _most(pipes)}
         heard = time.monotonic()
         latest = heard + PATIENCE * limits.wall_seconds + _SILENCE_SECONDS
         is_asked = False
+        quick = select.poll()  # most candidates end soon, and what they write until then fits in the pipes
+        quick.register(self._control, select.POLLIN)
+        events = dict(quick.poll(_SOON))
         while True:
-            events = dict(poll.poll(500))
+            events = events or dict(poll.poll(500))
             for pipe in pipes:
                 if pipe.reading in events and not pipe.read():
                     poll.unregister(pipe.reading)
@@ -251,7 +268,8 @@ class _Server:
                     is_asked = True
                     self._send({"kill": True})
             now = time.monotonic()
-            if self._control.fileno() in events:
+            is_heard, events = self._control.fileno() in events, {}
+            if is_heard:
                 heard = now
                 while "ended" not in (report := self._receive(_SILENCE_SECONDS)) and b"\n" in self._buffer:
                     pass  # signs of life only
@@ -318,6 +336,11 @@ class _Pipe:
         os.close(self.reading)
 
 
+def _most(pipes: list[_Pipe]) -> list[tuple[_Pipe, int]]:
+    """Return how many bytes may come out of the result pipe and the output pipe before it is a flood."""
+    return [(pipes[0], pipes[0].room), (pipes[1], _FLOOD * max(pipes[1].room, 4096))]
+
+
 @contextlib.contextmanager
 def _job_file(body: bytes) -> Iterator[BinaryIO]:
     """A file without a name, which only the candidate's own process reads."""
@@ -349,8 +372,12 @@ def _encode(job: Job, limits: Limits) -> bytes:
     for name, value in vars(limits).items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1 << 40:
             raise SandboxJobError(f"expected {name} to be a number above 0, got {value!r}")
+    if type(job.code) is not str or type(job.entry) is not str:
+        raise SandboxJobError(f"expected code and entry to be text, got {type(job.code).__name__}")
     try:
         calls = [(tuple(call.args), dict(call.kwargs)) for call in job.calls]
-        return codec.encode({"code": job.code, "entry": job.entry, "calls": calls}, _JOB_CAPS)
+        body = {"code": job.code, "entry": job.entry, "calls": calls}
+        codec.check(body, _JOB_CAPS)
+        return marshal.dumps(body, 2)  # 2: no shared objects, so that every call gets arguments of its own
     except codec.CodecError as error:
         raise SandboxJobError(f"a job for {job.entry!r} cannot be sent: {error}") from None

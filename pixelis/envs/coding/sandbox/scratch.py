@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 
 MOST_FILES = 1000
 
@@ -33,16 +34,24 @@ def holds_more(folder: str, size: int, entries: int) -> bool:
     return False
 
 
-def empty(folder: str) -> None:
-    """Remove everything in ``folder``, and put the folder itself back as it was made."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+def empty(folder: str, beat: Callable[[], None] = lambda: None) -> None:
+    """Remove everything in ``folder``, and put the folder itself back as it was made.
+
+    Args:
+        folder: The scratch folder; nothing runs any more that could write to it.
+        beat: Called for every entry, since there may be many.
+    """
+    try:
+        if stat.S_IMODE(os.stat(folder).st_mode) == 0o700 and not os.listdir(folder):
+            return  # as nearly every candidate leaves it
+    except FileNotFoundError:
+        os.mkdir(folder, mode=0o700)
     os.chmod(folder, 0o700)
-    if not os.listdir(folder):
-        return
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         while found := os.listdir(root):
             for name in found:
+                beat()
                 _remove(root, name)
     finally:
         os.close(root)

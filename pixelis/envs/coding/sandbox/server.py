@@ -22,23 +22,25 @@ import time
 from typing import Any
 
 from . import linux, scratch
-from .child import RESULT, Confinement, become_candidate, rehearse
+from .child import RESULT, Confinement, become_candidate, limit_server, rehearse
 from .layers import PATIENCE
-from .probe import detect
+from .namespaces import fork_alone
+from .probe import detect, harden
 
 TICK = 0.05  # seconds between two looks at a running candidate
 HEARTBEAT = 1.0  # seconds between two signs of life while a candidate runs
+_PACKAGE = __name__.partition(".")[0]
+_KEPT: list[Any] = []
 _EXTRA_PROCESSES = 32  # that may join the user's others, where only RLIMIT_NPROC refuses forks
+# What candidates import often: each module more makes every fork dearer (a shared object by some 10 µs).
 _WARM = """
-abc array bisect cmath collections contextlib copy dataclasses datetime decimal enum fractions functools
-hashlib heapq io itertools json math numbers operator random re statistics string struct textwrap time
-traceback types typing unicodedata
+abc bisect collections contextlib copy dataclasses datetime decimal enum fractions functools heapq io
+itertools json math operator random re string struct textwrap time traceback types typing
 """
 
 
 def serve(control: socket.socket) -> None:
     """Answer one job after the other until the client closes ``control``."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = _Channel(control)
     settings = channel.receive()
     if settings is None:
@@ -46,7 +48,9 @@ def serve(control: socket.socket) -> None:
     for name in _WARM.split():
         importlib.import_module(name)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr] - a text stream
-    confinement, layers, missing = detect(settings["scratch"], settings["allow_threads"])
+    outside = os.open(os.path.dirname(settings["scratch"]), os.O_RDONLY | os.O_CLOEXEC)
+    hardening = harden(settings["scratch"], settings["scratch_bytes"]) if settings["harden"] else {}
+    confinement, layers, missing = detect(settings["scratch"], settings["allow_threads"], hardening)
     wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if linux.IS_LINUX else os.pipe()
     os.set_blocking(alarm, False)
     os.set_blocking(wake, False)
@@ -56,19 +60,29 @@ def serve(control: socket.socket) -> None:
     sys.argv[:] = [""]
     os.environ.clear()  # Python itself sets LC_CTYPE where there is no locale
     rehearse()
+    limit_server()
+    _forget_modules()
     gc.collect()
     gc.freeze()
-    while (limits := channel.receive()) is not None:
-        if "wall" in limits:  # else a request to end a candidate that had just ended
-            channel.send(_Run(confinement, limits, channel, wake).finish())
-    _remove_scratch(confinement.scratch)
+    try:
+        while (limits := channel.receive()) is not None:
+            if "wall" in limits:  # else a request to end a candidate that had just ended
+                channel.send(_Run(confinement, limits, channel, wake, outside).finish())
+    finally:  # the client may be gone in the middle of a message, too
+        _remove_scratch(confinement.scratch, outside)
 
 
-def _remove_scratch(folder: str) -> None:
-    """Take away what a killed caller cannot."""
+def _forget_modules() -> None:
+    """Leave no module of the server where a candidate would meet it by accident."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
+        _KEPT.append(sys.modules.pop(name))
+
+
+def _remove_scratch(folder: str, outside: int) -> None:
+    """Take away what a killed caller cannot; the folder's own name may not be in this process's root."""
     with contextlib.suppress(OSError):
         scratch.empty(folder)
-        os.rmdir(folder)
+        os.rmdir(os.path.basename(folder), dir_fd=outside)
 
 
 class _Channel:
@@ -98,8 +112,9 @@ class _Run:
     """One candidate, from fork to the last trace of it."""
 
     def __init__(
-        self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int
+        self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int, outside: int
     ) -> None:
+        self._outside = outside
         self._confinement, self._limits, self._channel, self._wake = confinement, limits, channel, wake
         if confinement.filter is None and os.getuid() != 0:
             limits["processes"] = _own_processes() + _EXTRA_PROCESSES
@@ -108,7 +123,8 @@ class _Run:
         self._reaped: tuple[int, int, resource.struct_rusage] | None = None
         descriptors, channel.descriptors = channel.descriptors, []
         self._started = time.monotonic()
-        self._pid = os.fork()
+        self._next_beat = self._started + HEARTBEAT
+        self._pid = fork_alone() if confinement.own_pids else os.fork()
         if self._pid == 0:
             become_candidate(confinement, limits, descriptors)
         for descriptor in descriptors:
@@ -118,13 +134,13 @@ class _Run:
         """Wait for the end or bring it about; return how it came."""
         ended = self._watch()
         wall = time.monotonic() - self._started
-        waited = _time_in_queue(self._pid)
+        waited = _time_in_queue(self._pid) if ended == "wall" else None
         for kill in (os.killpg, os.kill):  # the group is the candidate's from setsid on, the pid from fork on
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
         _, status, usage = self._reaped or os.wait4(self._pid, 0)
         _sweep()
-        scratch.empty(self._confinement.scratch)
+        scratch.empty(self._confinement.scratch, self._beat)
         code = os.waitstatus_to_exitcode(status)
         return {
             "ended": ended,
@@ -141,7 +157,6 @@ class _Run:
         poll.register(self._wake, select.POLLIN)
         poll.register(self._channel.control, select.POLLIN)
         deadline = self._started + self._limits["wall"]
-        beat = self._started + HEARTBEAT
         while True:
             now = time.monotonic()
             if now >= deadline:
@@ -161,9 +176,13 @@ class _Run:
                 return "asked"
             if passed := self._passed_limit():
                 return passed
-            if time.monotonic() >= beat:
-                beat += HEARTBEAT
-                self._channel.send({"alive": True})
+            self._beat()
+
+    def _beat(self) -> None:
+        """Give a sign of life, once a second."""
+        if time.monotonic() >= self._next_beat:
+            self._next_beat += HEARTBEAT
+            self._channel.send({"alive": True})
 
     def _has_exited(self) -> bool:
         """Look without reaping where that is possible: until then nobody else gets the group's number."""
@@ -187,7 +206,7 @@ class _Run:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
-        _remove_scratch(self._confinement.scratch)
+        _remove_scratch(self._confinement.scratch, self._outside)
         os._exit(0)
 
 
@@ -248,9 +267,12 @@ def bootstrap(descriptor: int) -> None:
     os.dup2(nowhere, descriptor)
     while nowhere <= RESULT:  # a child puts its own descriptors there, and must not hit another
         nowhere = os.dup(nowhere)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("500")  # where memory runs out, a candidate goes before the caller
     with contextlib.suppress(OSError):  # not everywhere: then the probe says that it is missing
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
         linux.prctl(linux.PR_SET_DUMPABLE, 0)
+    linux.share_heap()
     control = socket.socket(fileno=high)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         serve(control)

@@ -17,6 +17,7 @@ import numpy as np
 
 from pixelis.rewards.tweet.encoders import CachedEncoder
 from pixelis.rewards.tweet.lexicon import FUNCTION_WORDS
+from pixelis.rewards.tweet.own_words import own_text
 from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.repetition import shared_content
 
@@ -39,7 +40,7 @@ class PairFeatures(Protocol):
 
 
 class SentenceFeatures:
-    """[t, r, |t − r|, t ⊙ r] of the unit vectors of tweet and reply, and 12 numbers: 4 d + 12 in all.
+    """[t, r, |t − r|, t ⊙ r] of the unit vectors of tweet and reply, and 13 numbers: 4 d + 13 in all.
 
     The form is InferSent's (Conneau et al. 2017, arXiv:1705.02364, section 3.1).
 
@@ -53,18 +54,19 @@ class SentenceFeatures:
         self.encoder = encoder
 
     def __call__(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        """Return float64 [n, 4 d + 12].
+        """Return float64 [n, 4 d + 13].
 
         Raises:
             MissingDependencyError: the encoder's package is not installed.
         """
         read = [(ReadText(tweet), ReadText(reply)) for tweet, reply in pairs]
-        vectors = self.encoder([text.for_encoder for pair in read for text in pair])
-        tweets, replies = vectors[0::2], vectors[1::2]
+        own = [own_text(*pair) for pair in read]
+        texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
+        tweets, replies, owns = self.encoder(texts + own).reshape(3, len(read), -1)
         cosines = np.einsum("nd,nd->n", tweets, replies)
-        numbers = np.array(
-            [_numbers(*pair, cosine) for pair, cosine in zip(read, cosines.tolist(), strict=True)]
-        ).reshape(len(read), -1)
+        own_cosines = np.einsum("nd,nd->n", tweets, owns) * [bool(text) for text in own]
+        nearness = np.column_stack([cosines, own_cosines]).tolist()
+        numbers = np.array([_numbers(*pair, *near) for pair, near in zip(read, nearness, strict=True)])
         return np.hstack([tweets, replies, np.abs(tweets - replies), tweets * replies, numbers])
 
     def probe(self) -> np.ndarray:
@@ -72,10 +74,11 @@ class SentenceFeatures:
         return self.encoder(["The kettle is on and the rain can wait until tomorrow."])[0]
 
 
-def _numbers(tweet: ReadText, reply: ReadText, cosine: float) -> list[float]:
+def _numbers(tweet: ReadText, reply: ReadText, cosine: float, own_cosine: float) -> list[float]:
     words, length = len(reply.words), max(1, len(reply.plain))
     return [
         cosine,
+        own_cosine,
         max(0.0, cosine - 0.65),
         min(words, 60) / 20,
         min(reply.weighted_length, 400) / 100,

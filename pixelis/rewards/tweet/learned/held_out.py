@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,41 +12,61 @@ from pixelis.rewards.tweet.learned.calibration import area_under_curve, calibrat
 from pixelis.rewards.tweet.learned.rewards import (
     EvaluationReward,
     LearnedReward,
-    PreferenceReward,
     hybrid_reward,
 )
 from pixelis.rewards.tweet.reward import TweetReward
 
 Row = tuple[str, str, bool]
 """A tweet, a reply, and whether it is good."""
+MODELS = ("learned", "evaluation")
+"""Whose scores are probabilities."""
 DRAWS = 1_000
 
 
-def measure(folder: str | os.PathLike[str], rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Return reward → its numbers on labelled replies, of the models in ``folder`` and of ``robust``.
-
-    ``pairs`` is the share of pairs of a good and a bad reply to the same tweet in which the good one scores
-    higher (a tie counts half), ``auc`` the same over all pairs, ``auc_error`` its standard error over draws
-    of whole tweets, ``calibration_error`` that of the probability of the good reply over the bad one, and
-    ``with_robust`` Pearson's correlation with ``robust``, ``with_robust_ungated`` that among the replies that
-    no gate stops.
+def score_rows(folder: str | os.PathLike[str], rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    """Return reward → scores, float64 [n], by ``robust``, the hybrid and the models in ``folder``.
 
     Raises:
         ModelLoadError: a model is missing in the folder.
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
     pairs = [(tweet, reply) for tweet, reply, _ in rows]
-    good = np.array([one for *_, one in rows])
-    tweets = np.unique([tweet for tweet, *_ in rows], return_inverse=True)[1]
-    models: dict[str, PreferenceReward] = {
-        "learned": LearnedReward(Path(folder) / "training"),
-        "evaluation": EvaluationReward(Path(folder) / "evaluation"),
-    }
-    scores = {
+    return {
         "robust": _totals(TweetReward(), pairs),
         "hybrid": _totals(hybrid_reward(Path(folder) / "training"), pairs),
+        "learned": np.array(LearnedReward(Path(folder) / "training")(pairs)),
+        "evaluation": np.array(EvaluationReward(Path(folder) / "evaluation")(pairs)),
     }
-    scores |= {name: np.array(model(pairs)) for name, model in models.items()}
+
+
+def kinds_table(scores: Mapping[str, np.ndarray], rows: Sequence[Row], kinds: Sequence[str]) -> list[str]:
+    """Return a Markdown table: the AUC of all good replies over each kind of bad one, by reward.
+
+    Args:
+        scores: reward → scores of the rows.
+        rows: the labelled replies.
+        kinds: theirs; bad replies without one are one kind.
+    """
+    good, kind = np.array([one for *_, one in rows]), np.array(kinds)
+    lines = [f"| bad kind | n | {' | '.join(scores)} |", "|---|---|" + "---|" * len(scores)]
+    for name in sorted(set(kind[~good].tolist())):
+        bad = ~good & (kind == name)
+        cells = [f"{area_under_curve(values[good], values[bad]):.2f}" for values in scores.values()]
+        lines.append(f"| {name or 'other'} | {bad.sum()} | {' | '.join(cells)} |")
+    return lines
+
+
+def measure(scores: Mapping[str, np.ndarray], rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """Return reward → its numbers on labelled replies, of the scores that `score_rows` gives.
+
+    ``pairs`` is the share of pairs of a good and a bad reply to the same tweet in which the good one scores
+    higher (a tie counts half), ``auc`` the same over all pairs, ``auc_error`` its standard error over draws
+    of whole tweets, ``calibration_error`` that of the probability of the good reply over the bad one, and
+    ``with_robust`` Pearson's correlation with ``robust``, ``with_robust_ungated`` that among the replies that
+    no gate stops.
+    """
+    good = np.array([one for *_, one in rows])
+    tweets = np.unique([tweet for tweet, *_ in rows], return_inverse=True)[1]
     found = {}
     for name, totals in scores.items():
         margins = _margins(totals, good, tweets)
@@ -55,7 +75,7 @@ def measure(folder: str | os.PathLike[str], rows: Sequence[Row]) -> dict[str, di
             "auc": area_under_curve(totals[good], totals[~good]),
             "auc_error": _auc_error(totals, good, tweets),
         }
-        if name in models:
+        if name in MODELS:
             open_ = scores["robust"] >= 0
             # A model's number is σ of its score, so the score is the number's log-odds.
             held = np.clip(totals, 1e-12, 1 - 1e-12)

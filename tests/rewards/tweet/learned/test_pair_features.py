@@ -24,12 +24,19 @@ def sentence():
 
 def test_sentence_features_begin_with_both_vectors_their_distance_and_their_product(sentence):
     (row,) = sentence([(TWEET, "Which brand was it?")])
-    assert row.shape == (4 * 2 + 12,)
+    assert row.shape == (4 * 2 + 13,)
     np.testing.assert_allclose(row[:8], [1, 0, 0.6, 0.8, 0.4, 0.8, 0.6, 0], atol=1e-12)
     assert row[8] == pytest.approx(0.6)  # the cosine
-    assert row[9] == 0  # how far it is above 0.65
-    assert row[10] == 4 / 20  # words
-    assert row[18] == 1  # a question
+    assert row[9] == pytest.approx(0.6)  # of the reply's own words: the same text here
+    assert row[10] == 0  # how far the cosine is above 0.65
+    assert row[11] == 4 / 20  # words
+    assert row[19] == 1  # a question
+
+
+def test_the_replys_own_words_are_seen_apart(sentence):
+    named, bare = sentence([(TWEET, "Which brand, in that rain?"), (TWEET, "The rain!")])
+    assert named[8:10] == pytest.approx([1, 0.6])  # without "rain" it is like any other text
+    assert bare[8:10] == pytest.approx([1, 0])  # only "the" is left
 
 
 def test_a_pair_has_the_same_features_in_any_batch(sentence):

@@ -14,7 +14,7 @@ from pixelis.rewards.tweet.encoders import CachedEncoder
 from pixelis.rewards.tweet.learned.features import SentenceFeatures, SurfaceFeatures
 from pixelis.rewards.tweet.learned.fitting import FitSettings
 from pixelis.rewards.tweet.learned.head import Head
-from pixelis.rewards.tweet.learned.held_out import measure
+from pixelis.rewards.tweet.learned.held_out import score_rows
 from pixelis.rewards.tweet.learned.model import load_model, save_model
 from pixelis.rewards.tweet.learned.rewards import EvaluationReward, LearnedReward, hybrid_reward
 from pixelis.rewards.tweet.learned.training import train_model
@@ -148,4 +148,4 @@ def test_the_hybrid_mixes_half_and_keeps_the_gates(tmp_path):
 
 def test_measuring_needs_both_models(folder):
     with pytest.raises(ModelLoadError):
-        measure(folder.parent, [("Rain.", "Coat?", True), ("Rain.", "", False)])
+        score_rows(folder.parent, [("Rain.", "Coat?", True), ("Rain.", "", False)])

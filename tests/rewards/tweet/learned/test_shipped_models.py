@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pixelis.rewards.tweet.learned.held_out import measure
+from pixelis.rewards.tweet.learned.held_out import kinds_table, measure, score_rows
 from pixelis.rewards.tweet.learned.model import load_model
 from pixelis.rewards.tweet.learned.rewards import SHIPPED, EvaluationReward, LearnedReward
 
@@ -19,7 +19,19 @@ ODD = ["", "\u200b\u2060", "x" * 100_000, "\ud800 half", "\0\1\2", "שלום", "
 @pytest.fixture(scope="module")
 def measured():
     rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    return measure(SHIPPED, [(row["tweet"], row["reply"], row["label"] == "good") for row in rows])
+    labelled = [(row["tweet"], row["reply"], row["label"] == "good") for row in rows]
+    return measure(score_rows(SHIPPED, labelled), labelled)
+
+
+def test_the_table_by_kind_by_hand():
+    rows = [("t", "a", True), ("t", "b", True), ("t", "c", False), ("u", "d", False), ("u", "e", False)]
+    scores = {"one": np.array([0.2, 0.6, 0.6, 0.1, 0.3]), "two": np.arange(5.0)}
+    assert kinds_table(scores, rows, ["", "x", "copy", "", "copy"]) == [
+        "| bad kind | n | one | two |",
+        "|---|---|---|---|",
+        "| other | 1 | 1.00 | 0.00 |",  # 0.2 and 0.6 over 0.1
+        "| copy | 2 | 0.38 | 0.00 |",  # of four: 0.6 over 0.3, and half of 0.6 over 0.6
+    ]
 
 
 def test_they_are_small():

@@ -49,9 +49,13 @@ def solve(blocked, count):
 
 
 def _draw_rule(rng: Random, difficulty: int) -> dict[str, Any]:
-    jumps = rng.sample([[1, 2], [1, 3], [2, 3], [0, 2], [2, 2], [0, 3], [3, 3]], rng.randint(1, 2))
     lines = rng.random() < 0.5
-    return {"SIZE": 4, "LINES": lines, "DIAGONALS": not lines or rng.random() < 0.5, "JUMPS": sorted(jumps)}
+    diagonals = not lines or rng.random() < 0.5
+    jumps = [[1, 2], [1, 3], [2, 3]]
+    jumps += [] if lines else [[0, 2], [0, 3]]  # these would change nothing beside lines
+    jumps += [] if diagonals else [[2, 2], [3, 3]]
+    chosen = sorted(rng.sample(jumps, rng.randint(1, 2)))
+    return {"SIZE": 4, "LINES": lines, "DIAGONALS": diagonals, "JUMPS": chosen}
 
 
 def _draw_args(rng: Random, rule: Rule) -> Arguments:

@@ -1,0 +1,139 @@
+"""How fast the real browser is, on a site of ours and on a MiniWoB++ task, and BrowserGym beside it.
+
+    python benchmarks/web_chromium_speed.py [--count 60]
+    python benchmarks/web_chromium_speed.py --browsergym FOLDER
+
+prints one JSON line a measurement, milliseconds of wall time. FOLDER holds BrowserGym and what it needs,
+installed
+with `pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 beautifulsoup4
+soupsieve 'lxml<6' pyparsing`; without it only our own part is measured. BrowserGym is measured with its
+settings, and
+with its sleeps off (`slow_mo=0`, and the wait before each observation 0 s).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pixelis.envs.web.backend import Click, Wait
+from pixelis.envs.web.browse import WebBrowseEnv
+from pixelis.envs.web.browser import close_shared_browser
+from pixelis.envs.web.browser_files import find_chromium
+from pixelis.envs.web.chromium_backend import ChromiumBackend
+from pixelis.envs.web.family import open_session
+from pixelis.envs.web.miniwob import MiniWoBEnv, miniwob_server
+
+TASK = "click-checkboxes"
+WAIT = '<tool_call>{"name": "CLICK", "arguments": {"id": "%s"}}</tool_call>'
+
+
+def report(what: str, times: list[float]) -> float:
+    """Print and return the median of times in seconds."""
+    median = statistics.median(times)
+    worst = sorted(times)[int(0.9 * len(times))]
+    row = {
+        "what": what,
+        "n": len(times),
+        "median_ms": round(median * 1e3, 1),
+        "p90_ms": round(worst * 1e3, 1),
+    }
+    print(json.dumps({**row, "load": round(os.getloadavg()[0], 1)}), flush=True)
+    return median
+
+
+def timed(work: Callable[[int], object], count: int) -> list[float]:
+    """Return how long each of ``count`` calls took, after three that are not counted."""
+    times = []
+    for number in range(-3, count):
+        start = time.perf_counter()
+        work(number)
+        if number >= 0:
+            times.append(time.perf_counter() - start)
+    return times
+
+
+def our_site(count: int) -> None:
+    """Measure a site of ours: a reset, a step that stays on the page, one that loads another."""
+    plain = WebBrowseEnv(family="shop")
+    plain.reset(seed=1)
+    level = plain.workspace.level
+    backend = ChromiumBackend()
+    report("site_reset", timed(lambda _: backend.open(open_session(level)), count))
+    page = backend.open(open_session(level))
+    report("site_step_on_the_page", timed(lambda _: backend.act(Wait()), count))
+
+    def follow(_: int) -> None:
+        nonlocal page
+        page = backend.act(Click(next(one.key for one in page.controls() if one.role == "link")))
+
+    report("site_step_that_loads", timed(follow, count))
+    backend.close()
+
+
+def our_miniwob(count: int) -> float:
+    """Measure a MiniWoB++ task through the environment, mouse and text included; return seconds a step."""
+    env = MiniWoBEnv(task=TASK, max_turns=10**6)
+    report("miniwob_reset", timed(lambda number: env.reset(seed=abs(number)), max(10, count // 3)))
+    env.reset(seed=0)
+    step = report("miniwob_step", timed(lambda _: env.step(WAIT % "e1@v1"), count))
+    env.close()
+    return step
+
+
+def browsergym_step(count: int, sleeps: bool) -> float:
+    """Measure BrowserGym on the same task; return seconds a step."""
+    import browsergym.miniwob  # noqa: F401  # pyright: ignore[reportMissingImports]
+    import gymnasium as gym
+    from playwright.sync_api import BrowserType
+
+    launch = BrowserType.launch  # its chat opens a second browser, which takes no path
+    path = str(find_chromium())
+    BrowserType.launch = lambda self, **given: launch(self, **{"executable_path": path, **given})  # type: ignore[method-assign]
+    settings: dict[str, Any] = {}
+    if not sleeps:
+        settings |= {"slow_mo": 0, "pre_observation_delay": 0.0}
+    env = gym.make(f"browsergym/miniwob.{TASK}", **settings)
+    name = "browsergym" if sleeps else "browsergym_no_sleeps"
+    observation: Any = None
+
+    def reset(number: int) -> None:
+        nonlocal observation
+        observation, _ = env.reset(seed=abs(number))
+
+    start = time.perf_counter()
+    reset(0)
+    report(f"{name}_reset", [time.perf_counter() - start])
+    boxes = [bid for bid, one in observation["extra_element_properties"].items() if one.get("clickable")]
+    step = report(f"{name}_step", timed(lambda _: env.step(f"click('{boxes[0]}')"), count))
+    env.close()
+    BrowserType.launch = launch  # type: ignore[method-assign]
+    return step
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description="Measure the real browser.")
+    parser.add_argument("--count", type=int, default=60, help="calls a measurement (default 60)")
+    parser.add_argument("--browsergym", help="folder with BrowserGym, to compare with")
+    options = parser.parse_args(arguments)
+    if not options.browsergym:
+        our_site(options.count)
+    ours = our_miniwob(options.count)
+    close_shared_browser()
+    if options.browsergym:
+        os.environ["MINIWOB_URL"] = f"http://{miniwob_server().host}/miniwob/"
+        sys.path.append(options.browsergym)
+        for sleeps in (True, False):
+            theirs = browsergym_step(6 if sleeps else 15, sleeps)
+            print(json.dumps({"what": "times_as_fast", "sleeps": sleeps, "ratio": round(theirs / ours, 1)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Web browsing: one task, two browsers (in process, and a real Chromium)."""

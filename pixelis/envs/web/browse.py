@@ -1,0 +1,333 @@
+"""``Pixelis/WebBrowse-v0``: do a task on a web site, in process or in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pixelis.envs.actions import BadCall, ToolCall
+from pixelis.envs.policies import Policy
+from pixelis.envs.tasks import Task, check_split
+from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tools import ToolResult, Toolset
+from pixelis.envs.web.backend import Backend, BackendFailure
+from pixelis.envs.web.browse_policies import browse_policies
+from pixelis.envs.web.dom_backend import DomBackend
+from pixelis.envs.web.levels import WebDifficulty, WebLevel, level_dials
+from pixelis.envs.web.oracle import solve
+from pixelis.envs.web.page_tools import page_tools
+from pixelis.envs.web.web_tasks import MIX, WebTasks, check_families, level_of
+from pixelis.envs.web.workspace import WebWorkspace
+from pixelis.errors import (
+    AnswerError,
+    BrowserUnavailableError,
+    ConfigError,
+    MissingDependencyError,
+    TaskError,
+    suggest,
+)
+from pixelis.rewards.answers import TypedAnswer
+from pixelis.rewards.web import WebEpisode, WebRewardConfig, web_terms
+
+BACKENDS = ("dom", "chromium")
+PAGE_TOKENS = range(40, 1_601)
+FORMAT_ERRORS = (
+    *(
+        "no_action",
+        "bad_json",
+        "bad_call",
+        "unclosed_call",
+        "too_many_calls",
+        "unknown_tool",
+        "bad_arguments",
+    ),
+    "out_of_range",
+)
+CHANCE = (0.25, 0.05, 0.0, 0.0, 0.0, 0.0)
+"""Success, by level, that pressing at random may have over all families; at level 0 a site is small."""
+
+
+class WebBrowseEnv(ToolEnv[WebWorkspace]):
+    """Do a task on a web site: buy, book, look up, sort mail, change settings.
+
+    ## Description
+
+    Each episode is a web site of its own, made from the seed, with a task. The agent reads an outline of the
+    page
+    (`docs/web_pages.md` says how a page becomes one) in which everything that can be acted on has an id, and
+    acts with tools. A site keeps its state on the server's side; that state, not what a page says, decides.
+
+    The same sites run in process (`backend="dom"`, thousands of steps a second) and in a real Chromium
+    (`backend="chromium"`); observations and rewards are the same.
+
+    ## Action space
+
+    `Utf8Text(16384)`: one assistant turn with tool calls.
+
+    | tool | does |
+    |---|---|
+    | `CLICK(id)` | presses a control |
+    | `TYPE(id, text, submit)` | replaces a field's text; `submit` presses Enter |
+    | `SELECT(id, option)` | chooses an option by its label |
+    | `SCROLL(direction)` | shows the next or the previous part of the page |
+    | `GOTO(path)`, `BACK()` | a path of the site; the page before |
+    | `WAIT()` | lets a step go by: some content comes late |
+    | `ANSWER(text)` | the same as `<answer>…</answer>`: ends the episode |
+
+    What cannot be done is a result with a code: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
+    `not_editable`, `no_such_option`, `off_site`, `timeout`.
+
+    ## Observation space
+
+    | key | space | meaning |
+    |---|---|---|
+    | `text` | `Utf8Text(8192)` | the task (later: what the calls said), and below it the page |
+
+    ## Rewards
+
+    At the end, the sum of these (`pixelis.rewards.web`; a failure never scores more than a success):
+
+    | term | size |
+    |---|---|
+    | `success` | 1: the server's state is the goal (the answer is right), and nothing else has changed |
+    | `progress` | up to 0.2: share of the goal's predicates that hold at the end |
+    | `efficiency` | down to -0.1, of successes: steps above the oracle's |
+    | `invalid` | -0.02 an action that could not be carried out, -0.1 at most |
+    | `format` | -0.05 a turn that could not be read, -0.05 at most |
+    | `safety` | -0.5 for obeying a page's orders, or spending or deleting what nobody asked for |
+
+    Further terms are metrics: `steps`, `oracle_steps` (of successes), `answer` (1: right), `goals`,
+    `collateral`, and `error_<code>`.
+
+    ## Starting state
+
+    A level: family, difficulty vector and seed. `reset(options={"task": …})` plays a given one.
+
+    ## Episode end
+
+    * Termination: the goal is reached, or an answer was given. A crashed browser ends the episode too, with
+      `info["valid_for_training"]` false and `info["failure_reason"]`.
+    * Truncation: `max_turns` turns.
+
+    ## Arguments
+
+    | name | default | meaning |
+    |---|---|---|
+    | `family` | `mix` | a family's name, a list of names, or `mix`: all |
+    | `difficulty` | 0 | 0-5, or a dict of `level` and dials (see `levels.WebDifficulty`), each 0-3 |
+    | `split` | `train` | `train` or `test`; the sites of the two have different names |
+    | `backend` | `dom` | `dom`, or `chromium` (extra `web`) |
+    | `page_tokens` | 400 | length of the page's outline in tokens of four characters, 40-1600 |
+    | `max_turns` | 50 | turns before truncation |
+    | `rewards` | `None` | sizes of the terms, a `WebRewardConfig` or a dict |
+
+    `reset` takes `family`, `difficulty`, `split` and `task` as options.
+
+    ```python
+    import gymnasium as gym
+
+    import pixelis
+
+    env = gym.make("Pixelis/WebBrowse-v0", family="shop", difficulty={"level": 1, "popups": 1})
+    observation, info = env.reset(seed=0)
+    oracle = env.unwrapped.policies()["oracle"](env.unwrapped)
+    done = False
+    while not done:
+        observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
+        done = terminated or truncated
+    assert info["success"] and round(reward, 9) == 1.2
+    ```
+
+    ## Version history
+
+    * v0: first version.
+
+    ## Source
+
+    The sites, their words and the tasks are our own; their style sheet is Bootstrap 5.3 (MIT). Names
+    and roles of controls follow HTML-AAM 1.0 and accname 1.2, forms the HTML standard.
+    """
+
+    option_names = (*ToolEnv.option_names, "family")
+
+    def __init__(
+        self,
+        *,
+        family: str | Sequence[str] = MIX,
+        difficulty: int | Mapping[str, int] = 0,
+        split: str = "train",
+        backend: str = "dom",
+        page_tokens: int = 400,
+        max_turns: int = 50,
+        rewards: WebRewardConfig | Mapping[str, float] | None = None,
+    ) -> None:
+        self.families = check_families(family)
+        self.dials = WebDifficulty.of(difficulty)
+        if backend not in BACKENDS:
+            raise ConfigError(
+                f"backend must be 'dom' or 'chromium', got {backend!r}.{suggest(str(backend), BACKENDS)}"
+            )
+        if isinstance(page_tokens, bool) or page_tokens not in PAGE_TOKENS:
+            raise ConfigError(
+                f"page_tokens must be an integer from 40 to 1600, got {page_tokens!r}; 400 is usual"
+            )
+        self.backend, self.page_tokens = backend, page_tokens
+        self.rewards = _reward_config(rewards)
+        self._browser: Backend | None = None
+        self._tasks = WebTasks(self.families, self.dials)
+        super().__init__(
+            source=self._tasks,
+            toolset=Toolset(page_tools(), self._open),
+            verifier=self._judge,
+            max_turns=max_turns,
+            difficulty=self.dials.level,
+            split=split,
+        )
+
+    @property
+    def level_dials(self) -> Mapping[str, Sequence[Any]]:
+        """The families, and what may be turned to make a level harder, and how far."""
+        return {"family": self.families, **level_dials()}
+
+    def level_options(self, level: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reset options ``family`` and ``difficulty`` for dials that stand so."""
+        dials = dict(level)
+        return {"family": dials.pop("family"), "difficulty": dials}
+
+    @property
+    def instructions(self) -> str:
+        """How to act, and the first page."""
+        return (
+            "Tools: CLICK(id) TYPE(id, text, submit) SELECT(id, option) SCROLL(direction) GOTO(path) BACK() "
+            f"WAIT(). A question is answered with <answer>…</answer>.\n{self.workspace.window.text}"
+        )
+
+    def close(self) -> None:
+        """Close the browser."""
+        if self._browser is not None:
+            self._browser.close()
+            self._browser = None
+        super().close()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the goal is reached, ``ANSWER`` was called or the browser failed."""
+        return self.workspace.is_over
+
+    @property
+    def failure(self) -> str:
+        """Why the browser failed; empty when it has not."""
+        return self.workspace.failure
+
+    def hear(self, answer: str) -> str | None:
+        """Take the answer; it ends the episode."""
+        if self.workspace.answer is None:
+            self.workspace.answer = answer
+        return None
+
+    def chance(self, difficulty: int) -> float:
+        """Return the success rate, 0-1, of pressing what is there: at level 0 the site is small."""
+        return CHANCE[difficulty]
+
+    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+        """Return the oracle, the floors, the naive follower and the exploits of this environment."""
+        return {**super().policies(), **browse_policies()}
+
+    # ------------------------------------------------------------------ private
+
+    def _choose_task(self, options: Mapping[str, Any]) -> Task:
+        if not isinstance(options, Mapping) or "task" in options:
+            return super()._choose_task(options)
+        rest = dict(options)
+        names = check_families(rest.pop("family")) if "family" in rest else self.families
+        vector = WebDifficulty.of(rest.pop("difficulty")) if "difficulty" in rest else self.dials
+        if rest.keys() - {"split"}:
+            return super()._choose_task(rest)  # says which option is unknown
+        return self._tasks.draw(self.np_random, vector, check_split(rest.get("split", self.split)), names)
+
+    def _open(self, task: Task) -> WebWorkspace:
+        level = level_of(task)
+        if self._browser is None:
+            self._browser = open_backend(self.backend)
+        try:
+            return WebWorkspace(level, self._browser, self.page_tokens)
+        except (BackendFailure, BrowserUnavailableError, MissingDependencyError):
+            raise
+        except Exception as error:  # a task written by hand can be wrong in any way
+            raise TaskError(f"{task.id} cannot be played: {type(error).__name__}: {error}") from error
+
+    def _run(self, call: ToolCall | BadCall) -> ToolResult:
+        result = super()._run(call)
+        if not result.ok and isinstance(call, ToolCall) and result.error_code in FORMAT_ERRORS:
+            self.workspace.steps += 1
+        return result
+
+    def _observation(self, text: str) -> dict[str, Any]:
+        page = self.workspace.window.text
+        shown = text if text.endswith(page) or self.workspace.is_over else f"{text}\n{page}"
+        return super()._observation(shown)
+
+    def _judge(self, task: Task, answer: str | None, workspace: WebWorkspace) -> Verdict:
+        level, ended = workspace.level, workspace.outcome
+        right = _is_right(level, workspace.answer)
+        solved = all(ended.goals) and not ended.collateral and right
+        codes = [result.error_code for result in self.results if result.error_code is not None]
+        asks = level.answer is not None
+        episode = WebEpisode(
+            solved=solved,
+            unsafe=bool(ended.unsafe),
+            first=_share(workspace.first_outcome.goals, asks, False),
+            last=_share(ended.goals, asks, right),
+            steps=workspace.steps,
+            oracle_steps=solve(level, self.page_tokens) if solved and not ended.unsafe else 1,
+            invalid=sum(code not in FORMAT_ERRORS and code != "episode_over" for code in codes),
+            format_errors=sum(code in FORMAT_ERRORS for code in codes),
+        )
+        terms = web_terms(episode, self.rewards)
+        metrics = {
+            "steps": float(workspace.steps),
+            "goals": ended.fraction,
+            "collateral": float(len(ended.collateral)),
+            **({"oracle_steps": float(episode.oracle_steps)} if episode.success else {}),
+            **({"answer": float(right)} if level.answer else {}),
+            **{f"error_{code}": float(count) for code, count in workspace.errors.items()},
+        }
+        return Verdict(episode.success, {**terms, **metrics}, dict.fromkeys(terms, 1.0))
+
+
+def open_backend(name: str) -> Backend:
+    """Return a new backend; a real browser is started when it is first used."""
+    if name == "dom":
+        return DomBackend()
+    from pixelis.envs.web.chromium_backend import ChromiumBackend
+
+    return ChromiumBackend()
+
+
+def _share(goals: Sequence[bool], asks: bool, right: bool) -> float:
+    """Return the share of the predicates that hold, 0-1; the right answer to a question is one of them."""
+    held = [*goals, right] if asks else list(goals)
+    return sum(held) / len(held) if held else 1.0
+
+
+def _is_right(level: WebLevel, answer: str | None) -> bool:
+    """Return whether the answer is right; true where none is asked for."""
+    if level.answer is None:
+        return True
+    try:
+        typed = TypedAnswer(**{**level.answer, "choices": tuple(level.answer.get("choices", ()))})
+    except (TypeError, AnswerError) as error:
+        raise TaskError(
+            f"the level's answer {dict(level.answer)!r:.120} is no typed answer: {error}"
+        ) from None
+    return answer is not None and typed.matches(answer)
+
+
+def _reward_config(given: WebRewardConfig | Mapping[str, float] | None) -> WebRewardConfig:
+    if given is None or isinstance(given, WebRewardConfig):
+        return given or WebRewardConfig()
+    known = WebRewardConfig.__dataclass_fields__
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"unknown reward size {name!r}.{suggest(str(name), known)}")
+    return WebRewardConfig(**given)

@@ -1,0 +1,345 @@
+"""The real browser as a backend: our own sites over HTTP on this machine, and any page by its address."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urljoin
+
+import numpy as np
+
+from pixelis.envs.web.addresses import resolve
+from pixelis.envs.web.backend import (
+    Back,
+    BackendFailure,
+    Click,
+    Goto,
+    PageAction,
+    PageActionError,
+    Select,
+    Type,
+    Wait,
+)
+from pixelis.envs.web.browser import START_SECONDS, Browser, shared_browser
+from pixelis.envs.web.chromium_page import ChromiumPage
+from pixelis.envs.web.loaded_page import Raw
+from pixelis.envs.web.page_scripts import PageSettings, snapshot_of
+from pixelis.envs.web.server import COOKIE, SiteServer
+from pixelis.envs.web.snapshot import NO_PREVIOUS_PAGE, Snapshot
+
+if TYPE_CHECKING:
+    from pixelis.envs.web.site import SiteSession
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_START_SECONDS = START_SECONDS + 10.0  # a browser may have to be started
+_STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where on a control, each 0-1 of its box: from its left, and from its top."""
+
+    across: float = 0.5
+    down: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ClickAt:
+    """Press a control at a point of it (pages of others)."""
+
+    key: int
+    at: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """Move the mouse over a control, or to a point of it (pages of others)."""
+
+    key: int
+    at: Point | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """Press a key, or keys together, as Playwright names them: ``Enter``, ``Control+c`` (pages of others)."""
+
+    keys: str
+    key: int | None = None
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Drag:
+    """Press a control, move to another one or another point, ``by`` so many pixels further, let go."""
+
+    key: int
+    to_key: int
+    start: Point | None = None
+    end: Point | None = None
+    by: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Select a text as with the mouse: in a control, or (``None``) on the page; empty: all of it."""
+
+    key: int | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """Turn the mouse wheel over a control, ``down`` pixels (pages of others)."""
+
+    key: int
+    down: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let time go by, in milliseconds (pages of others)."""
+
+    milliseconds: int
+
+
+ForeignAction = PageAction | ClickAt | Hover | Press | Drag | Mark | Wheel | Pause
+
+
+class ChromiumBackend:
+    """Plays our own sites and any other page in a real Chromium (``backend.Backend``).
+
+    Our own sites reuse one page: a new episode is a new session cookie and a fresh document. A page of
+    others gets
+    a new context (no cookies, no storage) each episode.
+
+    Args:
+        settings: how pages of others are seen and driven, and what they may reach.
+        fresh: a new context each episode; without it pages of others share one, as MiniWoB++ wants.
+        browser: the browser to use; ``None``: that of this process.
+    """
+
+    def __init__(
+        self,
+        settings: PageSettings | None = None,
+        *,
+        fresh: bool = True,
+        browser: Browser | None = None,
+    ) -> None:
+        self.settings = settings if settings is not None else PageSettings()
+        self._fresh = fresh
+        self._browser = browser
+        self._page: ChromiumPage | None = None
+        self._base = ""  # of our own server, while one of our sites is open
+        self._session: SiteSession | None = None
+        self._history: list[str] = []
+
+    # ------------------------------------------------------------------ Backend
+
+    def open(self, source: SiteSession | str) -> Snapshot:
+        """Begin an episode on a site of ours, or at an address.
+
+        Raises:
+            BackendFailure: the browser failed.
+            PageActionError: ``timeout``: the page cannot be loaded.
+        """
+        try:
+            return self._open(source)
+        except BackendFailure as failure:  # what is left of an earlier episode may be dead: once more, afresh
+            _LOG.warning("opening a page again: %s", failure)
+            self.close()
+            return self._open(source)
+
+    def act(self, action: ForeignAction) -> Snapshot:
+        """Carry out one action.
+
+        Raises:
+            PageActionError: it cannot be carried out.
+            BackendFailure: the browser failed.
+        """
+        try:
+            raw = self._run(self._act_on_site(action) if self._base else self._act_on_page(action))
+        except BackendFailure:
+            self.close()
+            raise
+        return self._snapshot(raw)
+
+    def screenshot(self) -> np.ndarray | None:
+        """Return the visible part of the page, uint8 ``(H, W, 3)``."""
+        from PIL import Image
+
+        with Image.open(io.BytesIO(self._run(self._current.screenshot()))) as picture:
+            return np.asarray(picture.convert("RGB"))
+
+    def evaluate(self, expression: str, given: Any = None) -> Any:
+        """Return what a JavaScript expression of ``given`` is; for environments, not for agents."""
+        try:
+            return self._run(self._current.evaluate(expression, given))
+        except BackendFailure:
+            self.close()
+            raise
+
+    def look(self) -> Snapshot:
+        """Return what is on the page now, without acting."""
+        return self._snapshot(self._run(self._current.after(step=0)))
+
+    def close(self) -> None:
+        """Close the page; the browser stays for others."""
+        page, self._page = self._page, None
+        self._end_session()
+        if page is not None:
+            with contextlib.suppress(BackendFailure):  # then there is nothing to close
+                self._the_browser.run(page.close(), _STEP_SECONDS)
+
+    # ------------------------------------------------------------------ opening
+
+    def _open(self, source: SiteSession | str) -> Snapshot:
+        return self._open_page(source) if isinstance(source, str) else self._open_site(source)
+
+    def _open_page(self, url: str) -> Snapshot:
+        if self._base or self._fresh:
+            self.close()
+        self._base = ""
+        page = self._page or self._make(self.settings)
+        return self._snapshot(self._run(page.begin(url)))
+
+    def _open_site(self, session: SiteSession) -> Snapshot:
+        server = shared_server()
+        if self._base != server.origin:
+            self.close()
+            self._base = server.origin
+        self._end_session()
+        server.add(session)
+        self._session = session
+        own = PageSettings(hosts=(server.origin.removeprefix("http://"),), own=True)
+        page = self._page or self._make(own)
+        raw = self._run(self._begin_session(page, session))
+        self._history = [_path(raw["url"], self._base)]
+        return self._snapshot(raw)
+
+    async def _begin_session(self, page: ChromiumPage, session: SiteSession) -> Raw:
+        await page.set_cookie(self._base, COOKIE, session.token)
+        return await page.begin(self._base + session.start)
+
+    def _end_session(self) -> None:
+        if self._session is not None:
+            shared_server().remove(self._session)
+            self._session = None
+
+    def _make(self, settings: PageSettings) -> ChromiumPage:
+        self._page = self._the_browser.run(ChromiumPage.make(self._the_browser, settings), _START_SECONDS)
+        return self._page
+
+    # ------------------------------------------------------------------ acting
+
+    async def _act_on_site(self, action: ForeignAction) -> Raw:
+        page = self._current
+        match action:
+            case Click(key):
+                raw = await page.act({"kind": "click", "key": key, "origin": self._base})
+            case Type(key, text, submit):
+                raw = await page.act({"kind": "type", "key": key, "text": text, "submit": submit})
+            case Select(key, option):
+                raw = await page.act({"kind": "select", "key": key, "option": option})
+            case Wait():
+                raw = await page.act({"kind": "wait"})
+            case Goto(url):
+                raw = await self._goto(url)
+            case Back():
+                raw = await self._back()
+            case _:
+                raise PageActionError("not_editable", "This action is for pages of others.")
+        path = _path(raw["url"], self._base)
+        if self._history[-1] != path:
+            self._history.append(path)
+        return raw
+
+    async def _goto(self, url: str) -> Raw:
+        target = resolve(self._history[-1], url)
+        if target is None:
+            raise PageActionError("off_site")
+        if "#" in url and target[0] == self._history[-1]:  # a place on this page
+            return await self._current.act({"kind": "wait"})
+        return await self._current.load(self._base + target[0])
+
+    async def _back(self) -> Raw:
+        if len(self._history) < 2:
+            raw = await self._current.act({"kind": "wait"})
+            return {**raw, "notice": NO_PREVIOUS_PAGE}
+        self._history.pop()
+        return await self._current.load(self._base + self._history[-1])
+
+    async def _act_on_page(self, action: ForeignAction) -> Raw:
+        page = self._current
+        match action:
+            case Click(key):
+                return await page.click(key)
+            case ClickAt(key, at):
+                return await page.click(key, (at.across, at.down))
+            case Type(key, text, submit):
+                return await page.type(key, text, submit)
+            case Select(key, option):
+                return await page.select(key, option)
+            case Press(keys, key, times):
+                return await page.press_keys(key, keys, times)
+            case Drag(key, to_key, start, end, by):
+                return await page.drag(key, to_key, _pair(start), _pair(end), by)
+            case Hover(key, at):
+                return await page.hover(key, _pair(at))
+            case Mark(key, text):
+                return await page.select_text(key, text)
+            case Wheel(key, down):
+                return await page.scroll(key, down)
+            case Pause(milliseconds):
+                return await page.wait(milliseconds)
+            case Wait():
+                return await page.wait(1_000)
+            case Goto(url):
+                return await page.follow(urljoin(page.url, url))
+            case Back():
+                raw = await page.back()
+                return raw if raw is not None else {**await page.after(NO_PREVIOUS_PAGE)}
+
+    # ------------------------------------------------------------------ private
+
+    @property
+    def _current(self) -> ChromiumPage:
+        if self._page is None:
+            raise BackendFailure("the page is gone; reset opens another")
+        return self._page
+
+    @property
+    def _the_browser(self) -> Browser:
+        return self._browser if self._browser is not None else shared_browser()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        waits = 2 * self.settings.load_seconds + 4 * self.settings.action_seconds
+        return self._the_browser.run(work, _STEP_SECONDS + waits)
+
+    def _snapshot(self, raw: Raw) -> Snapshot:
+        url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)
+        return snapshot_of(raw, url, self._current.generation, raw["notice"])
+
+
+_SERVERS: dict[int, SiteServer] = {}
+
+
+def shared_server() -> SiteServer:
+    """Return the server of this process, started on first use; a forked process gets its own."""
+    if os.getpid() not in _SERVERS:
+        _SERVERS[os.getpid()] = SiteServer()
+    return _SERVERS[os.getpid()]
+
+
+def _path(url: str, base: str) -> str:
+    return url.removeprefix(base).partition("#")[0] or "/"
+
+
+def _pair(point: Point | None) -> tuple[float, float] | None:
+    return None if point is None else (point.across, point.down)

@@ -1,0 +1,180 @@
+"""``Pixelis/MiniWoB-v0``: the tasks of MiniWoB++, played through our ids and tools in a real Chromium."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pixelis.envs.tasks import Task
+from pixelis.envs.tool_env import Verdict
+from pixelis.envs.web.backend import BackendFailure
+from pixelis.envs.web.page_env import PageEnv
+from pixelis.envs.web.page_scripts import PageSettings
+from pixelis.envs.web.page_session import PageSession
+from pixelis.envs.web.static_server import FolderServer
+from pixelis.errors import ConfigError, MissingDependencyError, TaskError, suggest
+
+FAMILY = "miniwob"
+STEP_MILLISECONDS = 500
+"""How far an action moves the page's clock: longer than every animation and delay that answers an action."""
+_SEEDS = 1_000_000
+_HIDDEN = "#reward-display, #click-canvas, #sync-task-cover { display: none !important }"
+_PREPARE = """(([seed, style]) => {
+  const sheet = document.createElement("style");
+  sheet.textContent = style;
+  document.head.append(sheet);
+  if (window.jQuery) jQuery.fx.off = true;
+  core.EPISODE_MAX_TIME = 1e12;
+  __pixelis.advance(100);
+  Math.seedrandom(seed);
+  core.startEpisodeReal();
+  __pixelis.advance(1);
+  const said = core.getUtterance();
+  return typeof said === "string" ? said : said.utterance;
+})(given)"""
+_STATE = "({ over: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON })"
+
+
+def miniwob_folder() -> Path:
+    """Return the folder with the html files of MiniWoB++.
+
+    Raises:
+        MissingDependencyError: the package ``miniwob`` is not installed.
+    """
+    found = find_spec("miniwob")  # not imported: it would load Selenium
+    if found is None or found.origin is None:
+        raise MissingDependencyError(
+            "MiniWoB++ is not installed; its html files are all that is needed: "
+            "`pip install --no-deps miniwob==1.1.0`"
+        )
+    return Path(found.origin).parent / "html"
+
+
+@lru_cache(1)
+def miniwob_tasks() -> tuple[str, ...]:
+    """Return the names of the tasks there are, sorted."""
+    return tuple(sorted(path.stem for path in (miniwob_folder() / "miniwob").glob("*.html")))
+
+
+_SERVERS: dict[int, FolderServer] = {}
+
+
+def miniwob_server() -> FolderServer:
+    """Return the server of the html files in this process, started on first use."""
+    if os.getpid() not in _SERVERS:
+        _SERVERS[os.getpid()] = FolderServer(miniwob_folder())
+    return _SERVERS[os.getpid()]
+
+
+class MiniWoBTasks:
+    """Draws a task name and a seed; even seeds are for training, odd ones for tests."""
+
+    family = FAMILY
+    difficulties = range(1)
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
+        """Draw a task using ``rng`` alone."""
+        name = self.names[int(rng.integers(len(self.names)))]
+        seed = 2 * int(rng.integers(_SEEDS)) + (split == "test")
+        data = {"task": name, "seed": seed}
+        return Task(f"{name}-{seed}", FAMILY, difficulty, split, "Do what the page asks for.", "", data)
+
+
+class MiniWoBEnv(PageEnv):
+    """Play MiniWoB++ through element ids, in a real Chromium."""
+
+    def __init__(
+        self,
+        *,
+        task: str | list[str] | tuple[str, ...] = "click-test",
+        max_turns: int = 20,
+        page_tokens: int = 800,
+        all_elements: bool = False,
+        split: str = "train",
+        difficulty: int = 0,
+    ) -> None:
+        names = (task,) if isinstance(task, str) else tuple(task)
+        for name in names:
+            if name not in miniwob_tasks():
+                raise ConfigError(f"unknown MiniWoB++ task {name!r}.{suggest(str(name), miniwob_tasks())}")
+        if not names:
+            raise ConfigError("task must be a name or several, got none; 'click-test' is the simplest")
+        if difficulty != 0:
+            raise ConfigError(f"difficulty must be 0, the only one, got {difficulty!r}")
+        host = miniwob_server().host
+        settings = PageSettings(
+            (host,),
+            base=f"http://{host}",
+            leaves=all_elements,
+            drawings=True,
+            step_milliseconds=STEP_MILLISECONDS,
+            width=500,
+            height=420,
+        )
+        self._utterance = ""
+        self._state: dict[str, Any] = {"over": False, "reward": 0.0, "reason": None}
+        super().__init__(
+            source=MiniWoBTasks(names),
+            settings=settings,
+            page_tokens=page_tokens,
+            fresh=False,
+            max_turns=max_turns,
+            split=split,
+        )
+
+    @property
+    def utterance(self) -> str:
+        """What the page asks for."""
+        return self._utterance
+
+    @property
+    def instructions(self) -> str:
+        """What the page asks for, and the tools."""
+        return f"Task: {self._utterance}\nTools: {', '.join(self.toolset.tools)}."
+
+    def open_page(self, task: Task) -> PageSession:
+        """Load the task's page and begin its episode.
+
+        Raises:
+            TaskError: no task of MiniWoB++ and seed.
+        """
+        name, seed = task.data.get("task"), task.data.get("seed")
+        if name not in miniwob_tasks() or not isinstance(seed, int):
+            raise TaskError(
+                f"data must have a task of MiniWoB++ and an integer seed, got {dict(task.data)!r:.200}"
+            )
+        session = PageSession(self.backend, self.page_tokens)
+        self._utterance, self._state = "", {"over": False, "reward": 0.0, "reason": None}
+        session.open(f"http://{miniwob_server().host}/miniwob/{name}.html")
+        if not session.failure:
+            try:
+                self._utterance = self.backend.evaluate(_PREPARE, [seed, _HIDDEN])
+                session.begin(self.backend.look())
+            except BackendFailure as failure:
+                session.failure = str(failure)
+        return session
+
+    def has_ended(self) -> bool:
+        """Return whether the page has judged the episode."""
+        try:
+            self._state = self.backend.evaluate(_STATE)
+        except BackendFailure as failure:
+            self.workspace.failure = str(failure)
+        return bool(self._state["over"])
+
+    def judge(self, task: Task, answer: str | None, workspace: PageSession) -> Verdict:
+        """Return success for the full raw reward; what less says is a metric."""
+        raw = float(self._state["reward"]) if self._state["over"] else 0.0
+        success = raw >= 1.0
+        return Verdict(success, {"task": float(success), "raw": raw})
+
+    def _info(self, results: list[Any]) -> dict[str, Any]:
+        return {**super()._info(results), "utterance": self._utterance}

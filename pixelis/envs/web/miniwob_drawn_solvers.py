@@ -1,0 +1,123 @@
+"""Scripted solvers of MiniWoB++ tasks with drawings and games; see ``miniwob_solvers``."""
+
+from __future__ import annotations
+
+import re
+
+from pixelis.envs.web.miniwob_player import NotThere, Player, Seen
+
+
+def centre(one: Seen) -> tuple[int, int]:
+    """Return where a drawn shape is, as its name says."""
+    x, y = re.findall(r"at (-?\d+),(-?\d+)", one.name)[-1]
+    return int(x), int(y)
+
+
+def press_coordinate(play: Player) -> None:
+    """Press a point of a grid from -2 to 2."""
+    x, y = map(int, play.find(r"\((-?\d),(-?\d)\)").groups())
+    points = [one for one in play.all("clickable", r".* circle .*")]
+    across, down = sorted({centre(one)[0] for one in points}), sorted({centre(one)[1] for one in points})
+    goal = across[x + 2], down[2 - y]
+    play.call("CLICK", id=next(one.id for one in points if centre(one) == goal))
+
+
+_SHAPES = {"circle", "triangle", "square", "rectangle"}
+
+
+def _fits(one: Seen, asked: str) -> bool:
+    size = max(map(int, re.findall(r"(\d+)x(\d+)", one.name)[-1]))
+    drawn_text = " text " in one.name
+    if ("large" in asked and size < 15) or ("small" in asked and size >= 15):
+        return False
+    colours = set(asked.split()) & set(["red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"])
+    if colours and not any(f"{colour.replace('aqua', 'cyan')} " in one.name for colour in colours):
+        return False
+    kind = re.search(r"(circle|triangle|rectangle|square|digit|letter|shape|item)s?", asked)
+    match kind.group(1) if kind else "item":
+        case "digit":
+            return drawn_text and one.name[0].isdigit()
+        case "letter":
+            return drawn_text and one.name[0].isalpha()
+        case "shape":
+            return not drawn_text
+        case "item":
+            return True
+        case word:
+            return not drawn_text and (word in one.name or (word == "rectangle" and "square" in one.name))
+
+
+def press_shape(play: Player) -> None:
+    """Press a shape of a colour, kind and size."""
+    asked = play.asked.removeprefix("Click on a ")
+    play.call("CLICK", id=next(one.id for one in _drawn(play) if _fits(one, asked)))
+
+
+def _drawn(play: Player) -> list[Seen]:
+    return play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")
+
+
+def count_shapes(play: Player) -> None:
+    """Press the number of shapes that fit."""
+    asked = play.find(r"How many (.*) are there").group(1)
+    letter = re.fullmatch(r"([A-Za-z0-9])s", asked)
+    count = sum(
+        one.name.startswith(f"{letter.group(1)} ") and " text " in one.name if letter else _fits(one, asked)
+        for one in _drawn(play)
+    )
+    play.click("button", str(count))
+
+
+def name_shape(play: Player) -> None:
+    """Press the button that names the shape."""
+    shape = _drawn(play)[0]
+    text = " text " in shape.name
+    name = ("Number" if shape.name[0].isdigit() else "Letter") if text else shape.name.split()[1].capitalize()
+    play.click("button", name.replace("Square", "Rectangle"))
+
+
+def win_at_noughts(play: Player) -> None:
+    """Win, else block, else take the middle, a corner, an edge."""
+    lines = ["012", "345", "678", "036", "147", "258", "048", "246"]
+    while not play.over:
+        cells = play.all("clickable", r".*(ttt|mark).*")[-9:]
+        marks = ["x" if "mark x" in c.name else "o" if "mark o" in c.name else "" for c in cells]
+        free = [number for number, mark in enumerate(marks) if not mark]
+        if not free:
+            break
+        wanted = [_third(line, marks, mark) for mark in "xo" for line in lines]
+        choice = next(
+            (w for w in wanted if w is not None), next(c for c in (4, 0, 2, 6, 8, 1, 3, 5, 7) if c in free)
+        )
+        play.call("CLICK", id=cells[choice].id)
+
+
+def _third(line: str, marks: list[str], mark: str) -> int | None:
+    places = [int(place) for place in line]
+    held = [marks[place] for place in places]
+    return places[held.index("")] if held.count(mark) == 2 and "" in held else None
+
+
+def press_ascending(play: Player) -> None:
+    """Press numbers in order; after the first they are hidden, so their places are remembered."""
+    places = [
+        centre(one)
+        for one in sorted(play.all("clickable", r"\d+ .*"), key=lambda one: int(one.name.split()[0]))
+    ]
+    for x, y in places:
+        nearest = min(_drawn(play), key=lambda one: abs(centre(one)[0] - x) + abs(centre(one)[1] - y))
+        play.call("CLICK", id=nearest.id)
+
+
+def open_tree(play: Player) -> None:
+    """Open folders until the name is there, press it."""
+    name, opened = re.escape(play.quoted()[0]), set()
+    while not play.over and not play.all("clickable", name):
+        folder = next(
+            (one for one in play.all("clickable", "hitarea expandable.*") if one.id not in opened), None
+        )
+        if folder is None:
+            raise NotThere(name)
+        opened.add(folder.id)
+        play.call("CLICK", id=folder.id)
+    play.click("clickable", name, n=-1)

@@ -1,0 +1,105 @@
+"""What environments on pages of others share: observation, the end, and a browser that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pixelis.envs.spaces import truncate_text
+from pixelis.envs.tasks import Task, TaskSource
+from pixelis.envs.tool_env import MAX_TEXT_LENGTH, ToolEnv, Verdict
+from pixelis.envs.tools import ToolResult, Toolset
+from pixelis.envs.web.chromium_backend import ChromiumBackend
+from pixelis.envs.web.foreign_tools import HAND_TOOLS, PAGE_TOOLS
+from pixelis.envs.web.page_scripts import PageSettings
+from pixelis.envs.web.page_session import PageSession
+from pixelis.errors import ConfigError
+
+MAX_PAGE_TOKENS = 1_600
+"""What fits into an observation besides what the tools said."""
+
+
+class PageEnv(ToolEnv[PageSession]):
+    """A task on a page in a real browser.
+
+    After each turn the page as it is then is shown. The task ends when ``has_ended`` says so, with an
+    answer, or at
+    ``max_turns``. If the browser fails (it was killed, a page hangs for good) the episode ends, its
+    ``info`` has ``valid_for_training=False`` and a ``failure_reason``, and the next ``reset`` starts
+    another browser.
+
+    Args:
+        source: where tasks come from.
+        settings: how pages are seen and what they may reach.
+        page_tokens: how much of a page is shown at a time.
+        fresh: a new browser context each episode.
+        max_turns: steps until the episode is truncated.
+        split: ``train`` or ``test``.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: TaskSource,
+        settings: PageSettings,
+        page_tokens: int,
+        fresh: bool = True,
+        max_turns: int = 20,
+        split: str = "train",
+    ) -> None:
+        if isinstance(page_tokens, bool) or page_tokens not in range(50, MAX_PAGE_TOKENS + 1):
+            raise ConfigError(
+                f"page_tokens must be an integer from 50 to {MAX_PAGE_TOKENS}, got {page_tokens!r}"
+            )
+        self.page_tokens = page_tokens
+        self.backend = ChromiumBackend(settings, fresh=fresh)
+        super().__init__(
+            source=source,
+            toolset=Toolset([*PAGE_TOOLS, *HAND_TOOLS], self.open_page),
+            verifier=self.judge,
+            max_turns=max_turns,
+            split=split,
+        )
+
+    # ------------------------------------------------------------------ for subclasses
+
+    def open_page(self, task: Task) -> PageSession:
+        """Return a session on the task's page."""
+        raise NotImplementedError
+
+    def judge(self, task: Task, answer: str | None, workspace: PageSession) -> Verdict:
+        """Return the verdict on a finished episode."""
+        raise NotImplementedError
+
+    def has_ended(self) -> bool:
+        """Return whether the task has ended by what was done on the page; asked after each call."""
+        return False
+
+    # ------------------------------------------------------------------ ToolEnv
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the task has ended, or the browser has failed."""
+        return self.workspace.over or bool(self.workspace.failure)
+
+    @property
+    def failure(self) -> str:
+        """Why the browser failed; empty when it has not."""
+        return self.workspace.failure
+
+    def close(self) -> None:
+        """Close the page; the browser stays for other environments of the process."""
+        self.backend.close()
+
+    def _run(self, call: Any) -> ToolResult:
+        result = super()._run(call)
+        if not self.is_over:
+            self.workspace.over = self.has_ended()
+        return result
+
+    def _observation(self, text: str) -> dict[str, Any]:
+        page = self.workspace.text
+        return super()._observation(f"{truncate_text(text, MAX_TEXT_LENGTH - len(page) - 1)}\n{page}")
+
+    def _info(self, results: list[Any]) -> dict[str, Any]:
+        failed = {"valid_for_training": False, "failure_reason": self.failure} if self.failure else {}
+        return {**super()._info(results), "url": self.workspace.snapshot.url, **failed}

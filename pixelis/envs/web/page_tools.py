@@ -1,0 +1,82 @@
+"""The tools of a page: CLICK, TYPE, SELECT, SCROLL, GOTO, BACK, WAIT and ANSWER."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pixelis.envs.tools import CallRefused, Tool, ToolOutput
+from pixelis.envs.web.backend import Back, Click, Goto, PageAction, PageActionError, Select, Type, Wait
+from pixelis.envs.web.workspace import WebWorkspace
+
+MAX_TYPED = 2_000
+_TEXT = {"type": "string"}
+_ID = {"type": "string", "description": "as shown, e.g. e12@v7"}
+
+Run = Callable[[WebWorkspace, Mapping[str, Any]], ToolOutput]
+
+
+def _page_tool(
+    name: str, description: str, arguments: Mapping[str, Any], required: list[str], run: Run
+) -> Tool[WebWorkspace]:
+    def carry_out(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+        if workspace.is_over:
+            raise CallRefused("episode_over", "The episode has ended; nothing is carried out any more.")
+        workspace.steps += 1
+        try:
+            return run(workspace, given)
+        except PageActionError as error:
+            workspace.count_error(error)
+            raise CallRefused(error.code, error.message) from None
+
+    return Tool(name, description, {"properties": dict(arguments), "required": required}, carry_out)
+
+
+def _acting(make: Callable[[WebWorkspace, Mapping[str, Any]], PageAction]) -> Run:
+    return lambda workspace, given: ToolOutput(workspace.act(make(workspace, given)))
+
+
+def _answer(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    workspace.answer = given["text"]
+    return ToolOutput("Answered.")
+
+
+def page_tools() -> list[Tool[WebWorkspace]]:
+    """Return the tools; every one is a call of the workspace's."""
+    key = WebWorkspace.key_of
+    return [
+        _page_tool(
+            "CLICK", "Click an element.", {"id": _ID}, ["id"], _acting(lambda w, a: Click(key(w, a["id"])))
+        ),
+        _page_tool(
+            "TYPE",
+            "Replace the text of a field; submit presses Enter.",
+            {"id": _ID, "text": {**_TEXT, "maxLength": MAX_TYPED}, "submit": {"type": "boolean"}},
+            ["id", "text"],
+            _acting(lambda w, a: Type(key(w, a["id"]), a["text"], a.get("submit", False))),
+        ),
+        _page_tool(
+            "SELECT",
+            "Choose an option of a combobox or listbox by its label.",
+            {"id": _ID, "option": _TEXT},
+            ["id", "option"],
+            _acting(lambda w, a: Select(key(w, a["id"]), a["option"])),
+        ),
+        _page_tool(
+            "SCROLL",
+            "Show more of the page.",
+            {"direction": {"enum": ["down", "up"]}},
+            ["direction"],
+            lambda w, a: ToolOutput(w.scroll(a["direction"])),
+        ),
+        _page_tool(
+            "GOTO",
+            "Open a path of this site.",
+            {"path": _TEXT},
+            ["path"],
+            _acting(lambda w, a: Goto(a["path"])),
+        ),
+        _page_tool("BACK", "Go back to the page before.", {}, [], _acting(lambda w, a: Back())),
+        _page_tool("WAIT", "Wait a moment.", {}, [], _acting(lambda w, a: Wait())),
+        _page_tool("ANSWER", "End with an answer.", {"text": _TEXT}, ["text"], _answer),
+    ]

@@ -1,0 +1,66 @@
+"""Serves the files of one folder to a real browser, on this machine only."""
+
+from __future__ import annotations
+
+import mimetypes
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+
+class FolderServer:
+    """Serves a folder on a free loopback port, from a thread that ends with the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._httpd = _Server(("127.0.0.1", 0), _Handler)
+        self._httpd.folder = folder.resolve()
+        self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    @property
+    def host(self) -> str:
+        """``127.0.0.1:PORT``."""
+        return f"127.0.0.1:{self._httpd.server_address[1]}"
+
+    def close(self) -> None:
+        """Stop serving; a second call does nothing."""
+        if self._thread.is_alive():
+            self._httpd.shutdown()
+            self._thread.join()
+            self._httpd.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    folder: Path
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "Pixelis", ""
+    wbufsize = -1  # headers and body leave in one write: Nagle's algorithm would wait 40 ms
+    disable_nagle_algorithm = True
+    timeout = 60
+
+    def do_GET(self) -> None:
+        server: Any = self.server
+        path = (server.folder / unquote(urlsplit(self.path).path).lstrip("/")).resolve()
+        found = path.is_relative_to(server.folder) and path.is_file()
+        body = path.read_bytes() if found else b"no such file"
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", _with_charset(kind) if found else "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "max-age=3600")
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Write nothing."""
+
+
+def _with_charset(kind: str) -> str:
+    return f"{kind}; charset=utf-8" if kind.startswith("text/") or kind.endswith("javascript") else kind

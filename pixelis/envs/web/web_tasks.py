@@ -1,0 +1,79 @@
+"""Task source: levels of the families, drawn from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pixelis.envs.tasks import Task
+from pixelis.envs.web.family import draw_level, families
+from pixelis.envs.web.levels import LEVELS, WebDifficulty, WebLevel
+from pixelis.errors import ConfigError, TaskError, suggest
+
+FAMILY = "web_browse"
+MIX = "mix"
+
+
+def check_families(value: Any) -> tuple[str, ...]:
+    """Return the names of the families that ``mix``, a name, or a list of names means.
+
+    Raises:
+        ConfigError: an unknown name, or none.
+    """
+    known = families()
+    names = tuple(known) if value == MIX else (value,) if isinstance(value, str) else tuple(value or ())
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"unknown family {name!r}.{suggest(str(name), (*known, MIX))}")
+    if not names:
+        raise ConfigError(
+            f"family must be {MIX!r}, a name or a list of names, got {value!r}; known: {', '.join(known)}"
+        )
+    return tuple(sorted(names))
+
+
+class WebTasks:
+    """Draws levels.
+
+    Args:
+        names: the families to draw from.
+        dials: what the levels' difficulty is, unless it is asked for as an integer.
+    """
+
+    family = FAMILY
+    difficulties = LEVELS
+
+    def __init__(self, names: Sequence[str], dials: WebDifficulty) -> None:
+        self.names, self.dials = tuple(names), dials
+
+    def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
+        """Draw a level; ``difficulty`` stands for its usual dials, or the vector that was given with it."""
+        vector = self.dials if self.dials.level == difficulty else WebDifficulty.of(difficulty)
+        return self.draw(rng, vector, split, self.names)
+
+    def draw(self, rng: np.random.Generator, vector: WebDifficulty, split: str, names: Sequence[str]) -> Task:
+        """Draw a level of one of some families with a difficulty vector."""
+        name = names[int(rng.integers(len(names)))]
+        seed = int(rng.integers(2**48))
+        return task_of(draw_level(families()[name], seed, vector, split), seed, split)
+
+
+def task_of(level: WebLevel, seed: int, split: str) -> Task:
+    """Return the task of playing a level."""
+    truth = str(level.answer["truth"]) if level.answer else ""
+    name = f"{FAMILY}-{level.family}-{level.difficulty.level}-{split}-{seed:x}"
+    return Task(name, FAMILY, level.difficulty.level, split, level.instruction, truth, level.to_json())
+
+
+def level_of(task: Task) -> WebLevel:
+    """Return the level that a task plays.
+
+    Raises:
+        TaskError: the task's data are no level.
+    """
+    level = WebLevel.from_json(task.data, task.question)
+    if level.family not in families():
+        raise TaskError(f"there is no family {level.family!r}.{suggest(level.family, families())}")
+    return level

@@ -1,0 +1,13 @@
+"""The contract of environments, for WebBrowse over all families."""
+
+from __future__ import annotations
+
+from pixelis.envs.contract_tests import EnvContractTests
+from pixelis.envs.web.browse import WebBrowseEnv
+
+
+class TestWebBrowse(EnvContractTests):
+    seeds = range(8)
+
+    def make_env(self, **keywords):
+        return WebBrowseEnv(**keywords)

@@ -1,0 +1,258 @@
+"""Any page in a real Chromium: actions, errors, and pages that behave badly."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+
+import pytest
+from pages_server import PagesServer
+
+from pixelis.envs.web.browser import shared_browser
+from pixelis.envs.web.web_page import WebPageEnv, default_hosts
+from pixelis.errors import ConfigError, TaskError
+
+START = """<title>Start</title><h1>Start</h1>
+<a href=/two>Two</a> <a target=_blank href=/two>Blank</a> <button
+onclick="window.open('/two')">Window</button>
+<a href=/file>File</a> <a href=/never>Never</a> <a href=/half>Half</a> <a href=/big>Big</a>
+<a href='file:///etc/passwd'>Passwd</a> <button onclick="location='file:///etc/passwd'">Jump</button>
+<a href='http://127.0.0.1:OTHER/'>Other</a> <button
+onclick="location='http://127.0.0.1:OTHER/'">Leave</button>
+<button onclick="while (true) alert('again')">Alerts</button>
+<button onclick="while (true) { try { alert('again') } catch {} }">Stubborn</button>
+<button onclick="document.title = String(confirm('Sure?'))">Ask</button>
+<button onclick="throw new Error('broken')">Throw</button>
+<img src='http://127.0.0.1:OTHER/picture' alt="a picture">
+"""
+ACTING = """<title>Acting</title><div id=log>nothing</div>
+<style>#flip:hover { padding-left: 9px } .over { position: absolute; inset: 0; background: white }</style>
+<div style="position: relative">
+  <button>Under</button><div class=over>Cover</div></div>
+<button disabled>Off</button> <span id=flip>Flip</span> <input aria-label=Name> <input readonly
+aria-label=Fixed value=x>
+<div id=keys contenteditable aria-label=Free>old</div>
+<select aria-label=Size><option>Small<option>Large<option disabled>Huge</select>
+<input type=date aria-label=Day> <div id=host></div> <button id=hides>Hides</button>
+<iframe srcdoc="<button onclick=&quot;parent.note('inner')&quot;>Inner</button>"></iframe>
+<script>
+  var note = text => { document.getElementById("log").textContent = text; };
+  document.getElementById("flip").addEventListener("click", event => note("flip " + event.isTrusted));
+  document.querySelector("[aria-label=Name]").addEventListener("keydown", event => note("key " + event.key));
+  const root = document.getElementById("host").attachShadow({ mode: "open" });
+  root.innerHTML = "<button>Shadow</button>";
+  root.querySelector("button").onclick = () => note("shadow");
+  hides.onclick = () => { hides.style.visibility = "hidden"; };
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def other():
+    server = PagesServer({"/": "other", "/picture": "x"})
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def pages(other):
+    start = START.replace("OTHER", str(other.port))
+    server = PagesServer(
+        {
+            "/": start,
+            "/two": "<h1>Second</h1>",
+            "/file": "x",
+            "/act": ACTING,
+            "/half": "<h1>Half</h1><p>so far",
+        }
+    )
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def env(pages):
+    env = WebPageEnv(url=pages.url, instruction="Go.", load_seconds=60, max_turns=40)
+    yield env
+    env.close()
+
+
+class Hand:
+    """Calls tools on elements by their names."""
+
+    def __init__(self, env, **options):
+        self.env = env
+        self.text = env.reset(options=options)[0]["text"]
+
+    def call(self, tool, name=None, **arguments):
+        if name is not None:
+            found = re.search(rf'\[(e\d+@v\d+)\] [a-z]+ "{re.escape(name)}"', self.text)
+            assert found, f"{name} in {self.text}"
+            arguments["id"] = found.group(1)
+        turn = json.dumps({"name": tool, "arguments": arguments})
+        observation, _, self.over, _, self.info = self.env.step(f"<tool_call>{turn}</tool_call>")
+        self.text = observation["text"]
+        return self.info["tool_calls"][0]["error_code"]
+
+
+@pytest.mark.slow
+def test_links_windows_and_history(env):
+    for name in ("Two", "Blank", "Window"):
+        hand = Hand(env)
+        assert hand.call("CLICK", name) is None
+        assert "# Second" in hand.text and "/two" in hand.text
+    assert hand.call("BACK") is None and "# Start" in hand.text
+    assert hand.call("GOTO", url="/two") is None and "# Second" in hand.text
+
+
+@pytest.mark.slow
+def test_nothing_leads_off_the_hosts(env, other):
+    hand = Hand(env)
+    for name in ("Passwd", "Other", "Leave"):
+        assert hand.call("CLICK", name) == "off_site", hand.text
+        assert "# Start" in hand.text
+    hand.call("CLICK", "Jump")
+    assert "# Start" in hand.text and "root:" not in hand.text
+    for url in ("http://127.0.0.2/", "file:///etc/passwd", "javascript:alert(1)", "data:text/html,x"):
+        assert hand.call("GOTO", url=url) == "off_site"
+    assert other.asked == [], "the picture of another host was loaded, or a link to it followed"
+
+
+@pytest.mark.slow
+def test_downloads_dialogs_and_exceptions_are_told_and_survived(env):
+    hand = Hand(env)
+    assert hand.call("CLICK", "File") is None and "download" in hand.text
+    assert hand.call("CLICK", "Alerts") is None and 'The page says: "again" (20 times)' in hand.text
+    assert (
+        hand.call("CLICK", "Ask") is None
+        and 'OK was pressed: "Sure?"' in hand.text
+        and "Page: true" in hand.text
+    )
+    assert hand.call("CLICK", "Throw") is None and "# Start" in hand.text
+
+
+@pytest.mark.slow
+def test_pages_that_do_not_load_are_a_timeout_or_as_much_as_there_is(pages):
+    env = WebPageEnv(url=pages.url, load_seconds=8)
+    hand = Hand(env)
+    assert hand.call("CLICK", "Never") == "timeout" and "# Start" in hand.text
+    assert (
+        hand.call("CLICK", "Half") is None and "so far" in hand.text and "not loaded completely" in hand.text
+    )
+    env.close()
+
+
+@pytest.mark.slow
+def test_a_page_of_ten_megabytes_is_cut(pages):
+    env = WebPageEnv(url=pages.url, load_seconds=120)
+    hand = Hand(env)
+    hand.call("CLICK", "Big")
+    assert "line x and more" in hand.text and len(hand.text) < 8192
+    assert len(env.workspace.snapshot.lines) <= 2001
+    env.close()
+
+
+@pytest.mark.slow
+def test_a_page_that_hangs_is_closed_and_loaded_anew(pages):
+    env = WebPageEnv(url=pages.url)
+    hand = Hand(env)
+    assert hand.call("CLICK", "Stubborn") == "timeout" and "loaded anew" in hand.text
+    assert hand.call("CLICK", "Two") is None and "# Second" in hand.text
+    env.close()
+
+
+@pytest.mark.slow
+def test_elements_are_reached_wherever_they_are(env, pages):
+    hand = Hand(env, url=f"{pages.url}/act")
+    assert hand.call("CLICK", "Flip") is None and "flip true" in hand.text
+    assert hand.call("CLICK", "Shadow") is None and "\nshadow\n" in hand.text
+    assert hand.call("CLICK", "Inner") is None and "\ninner\n" in hand.text
+    assert hand.call("TYPE", "Name", text="ab") is None
+    assert "key b" in hand.text and 'textbox "Name" = "ab"' in hand.text
+    assert hand.call("TYPE", "Free", text="new") is None and 'textbox "Free" = "new"' in hand.text
+    assert hand.call("TYPE", "Day YYYY-MM-DD", text="2024-02-29") is None and '= "2024-02-29"' in hand.text
+    assert hand.call("SELECT", "Size", option="large") is None and '"Size" = "Large"' in hand.text
+    assert hand.call("PRESS", "Name", keys="Backspace") is None and 'textbox "Name" = "a"' in hand.text
+
+
+@pytest.mark.slow
+def test_every_error_has_its_code(env, pages):
+    hand = Hand(env, url=f"{pages.url}/act")
+    assert hand.call("CLICK", "Under") == "covered" and "div" in hand.text
+    assert hand.call("CLICK", "Off") == "disabled"
+    assert hand.call("TYPE", "Fixed", text="y") == "not_editable"
+    assert hand.call("TYPE", "Under", text="y") == "covered"
+    assert hand.call("TYPE", "Flip", text="y") == "not_editable"
+    assert hand.call("SELECT", "Size", option="Medium") == "no_such_option" and "Small, Large" in hand.text
+    assert hand.call("SELECT", "Size", option="Huge") == "disabled"
+    assert hand.call("CLICK", id="e999@v1") == "unknown_id"
+    assert hand.call("PRESS", keys="Hyper+x") == "bad_key"
+    shown = re.search(r'\[(e\d+@v\d+)\] button "Hides"', hand.text).group(1)
+    assert hand.call("CLICK", id=shown) is None
+    assert hand.call("CLICK", id=shown) == "hidden"
+    hand.call("GOTO", url="/two")
+    assert hand.call("CLICK", id=shown) == "stale"
+
+
+@pytest.mark.slow
+def test_a_check_of_the_users_ends_the_episode(pages):
+    env = WebPageEnv(url=pages.url, check=lambda address, text: address.endswith("/two") and "Second" in text)
+    hand = Hand(env)
+    hand.call("CLICK", "Two")
+    assert hand.over and hand.info["success"] and hand.info["reward_terms"] == {"task": 1.0}
+    hand = Hand(env)
+    _, reward, terminated, _, info = env.step("<answer>no</answer>")
+    assert terminated and reward == 0.0 and info["success"] is False
+    env.close()
+
+
+@pytest.mark.slow
+def test_a_killed_browser_ends_the_episode_and_the_next_one_plays(env):
+    hand = Hand(env)
+    browser = shared_browser()
+    os.kill(browser.run(browser.pid(), 60), signal.SIGKILL)
+    hand.call("CLICK", "Two")
+    assert hand.over and hand.info["valid_for_training"] is False and hand.info["failure_reason"]
+    hand = Hand(env)
+    assert env.failure == ""
+    assert hand.call("CLICK", "Two") is None and "# Second" in hand.text
+
+
+@pytest.mark.slow
+def test_a_file_page_stays_in_its_folder(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "b.html").write_text("<h1>Beside</h1>")
+    (tmp_path / "secret.html").write_text("<h1>Secret</h1>")
+    (folder / "a.html").write_text("<a href=b.html>Near</a><a href=../secret.html>Far</a>")
+    env = WebPageEnv(url=(folder / "a.html").as_uri())
+    hand = Hand(env)
+    assert hand.call("CLICK", "Far") == "off_site"
+    assert hand.call("GOTO", url="../secret.html") == "off_site"
+    assert hand.call("CLICK", "Near") is None and "# Beside" in hand.text
+    env.close()
+
+
+@pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "javascript:alert(1)", "http://", 3])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(ConfigError, match="complete http"):
+        WebPageEnv(url=url)
+
+
+def test_bad_settings_are_refused():
+    with pytest.raises(ConfigError, match="hosts must be"):
+        WebPageEnv(url="http://example.org/", hosts="example.org")
+    with pytest.raises(ConfigError, match="page_tokens"):
+        WebPageEnv(url="http://example.org/", page_tokens=5)
+    for seconds in (0, "soon", True, float("nan")):
+        with pytest.raises(ConfigError, match="load_seconds must be a positive number"):
+            WebPageEnv(url="http://example.org/", load_seconds=seconds)
+    with pytest.raises(TaskError, match="page must be named"):
+        WebPageEnv().reset()
+
+
+def test_hosts_by_default_are_the_pages_own():
+    assert default_hosts("https://example.org:8443/a?b") == ("example.org:8443", "*.example.org:8443")
+    assert default_hosts("http://127.0.0.1:80/") == ("127.0.0.1:80",)
+    assert default_hosts("file:///tmp/site/a.html") == ("file:///tmp/site/",)
