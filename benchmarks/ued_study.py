@@ -1,7 +1,7 @@
 """Episodes until held-out success is 0.8, by how levels are chosen; writes JSON and a plot.
 
-Usage: python benchmarks/ued_study.py [--seeds 10 11 12] [--steps 150] [--samplers uniform plr ...]
-       [--json docs/results/ued.json] [--plot docs/results/ued.png]
+Usage: python benchmarks/ued_study.py [--seeds 10 11 12] [--steps 150] [--lr 0.002]
+       [--samplers uniform plr ...] [--json docs/results/ued.json] [--plot docs/results/ued.png]
        python benchmarks/ued_study.py --seeds --json docs/results/ued.json   (the table alone)
 
 GRPO, through the trainer of ``scripts/train_agent.py``, on the fourteen cells of ``Study/ShiftRow-v0`` (see
@@ -74,7 +74,9 @@ def held_out(run: TrainingRun) -> list[float]:
     return rates
 
 
-def measure(model: Path, sampler: str, seed: int, steps: int) -> Result:
+def measure(
+    model: Path, sampler: str, seed: int, steps: int, settings: Mapping[str, Any] = SETTINGS
+) -> Result:
     """Train once, until the goal is reached or the steps are over."""
     curve, flat, episodes, start = [], [], 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +85,7 @@ def measure(model: Path, sampler: str, seed: int, steps: int) -> Result:
             "levels": sampler.removesuffix(WITHOUT_ORACLE),
             "level_oracle": WITHOUT_ORACLE not in sampler,
         }
-        config = TrainConfig.from_mapping({**SETTINGS, **values, **choice})
+        config = TrainConfig.from_mapping({**settings, **values, **choice})
         with TrainingRun.start(config) as run:
             curve.append([0, *held_out(run)])
             for step in range(1, steps + 1):
@@ -115,13 +117,15 @@ def is_over(curve: Sequence[Sequence[float]]) -> bool:
     return reached(curve) is not None
 
 
-def study(samplers: Sequence[str], seeds: Sequence[int], steps: int, path: Path | None) -> Runs:
+def study(
+    samplers: Sequence[str], seeds: Sequence[int], steps: int, settings: Mapping[str, Any], path: Path | None
+) -> Runs:
     """Train with every sampler and every seed; print a line for each run, and keep it in the file."""
     torch.set_num_threads(1)
     runs: Runs = {name: {} for name in samplers}
     if path is not None and path.exists():
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["settings"] != SETTINGS:
+        if content["settings"] != settings:
             raise SystemExit(f"{path} holds runs with other settings; choose another file")
         runs = {**runs, **content["runs"]}
     for seed in seeds:
@@ -129,7 +133,7 @@ def study(samplers: Sequence[str], seeds: Sequence[int], steps: int, path: Path 
         with tempfile.TemporaryDirectory() as folder:
             model = build_start(Path(folder), seed) if lacking else Path(folder)
             for name in lacking:
-                runs[name][str(seed)] = found = measure(model, name, seed, steps)
+                runs[name][str(seed)] = found = measure(model, name, seed, steps, settings)
                 last = statistics.fmean(found["curve"][-1][1:])
                 print(
                     f"seed {seed}  {name:27} reached {found['reached']}  last {last:.2f}  zero variance "
@@ -137,7 +141,7 @@ def study(samplers: Sequence[str], seeds: Sequence[int], steps: int, path: Path 
                     flush=True,
                 )
                 if path is not None:
-                    path.write_text(json.dumps({"settings": SETTINGS, "runs": runs}) + "\n", encoding="utf-8")
+                    path.write_text(json.dumps({"settings": settings, "runs": runs}) + "\n", encoding="utf-8")
     return runs
 
 
@@ -210,15 +214,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="*", default=[10, 11, 12, 13, 14])
     parser.add_argument("--steps", type=int, default=150, help="most training steps of a run")
+    parser.add_argument("--lr", type=float, default=SETTINGS["lr"])
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), help="uniform among them")
     parser.add_argument("--json", type=Path, help="is gone on with where it exists")
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
-    runs = {
-        name: found
-        for name, found in study(options.samplers, options.seeds, options.steps, options.json).items()
-        if found
-    }
+    settings = {**SETTINGS, "lr": options.lr}
+    every = study(options.samplers, options.seeds, options.steps, settings, options.json)
+    runs = {name: found for name, found in every.items() if found}
     if options.plot is not None:
         draw(runs, options.plot)
     print(table(runs))
