@@ -7,12 +7,12 @@ The episode is one turn; it succeeds (reward 1, else 0) if just that is said. Tw
 
 - ``family``: ``shown``; or ``hidden``, with dots in the row's place: what is asked for cannot be derived from
   what is seen, so the best policy succeeds with probability 8 ** -length.
-- ``length``: 1 to 6 where the row is shown, 1 to 3 where it is hidden.
+- ``length``: 1 to 6 where the row is shown, 1 to 8 where it is hidden.
 
-That is a third of the nine cells each: easy (shown, 1-3), hard (shown, 4-6) and impossible. A longer level
-asks for all that a shorter one does, and for places with shifts of their own, so a level teaches little
-before those below it are mastered. A hidden letter is a trap of noise: guessed one time in eight for ever,
-so the groups of such levels often differ in reward, and nothing can be learnt from that.
+So eight of the fourteen cells are impossible, and six can be solved, the first of them easily from the start
+(see ``ued_model.py``). A longer level asks for all that a shorter one does, and for places with shifts of
+their own. A single hidden letter is a trap of noise: guessed one time in eight for ever, so the groups of
+such levels often differ in reward, and nothing can be learnt from that.
 
 Rows of the splits differ: the sum of the letters' numbers is even for training and odd for testing.
 """
@@ -31,18 +31,18 @@ from pixelis.errors import DifficultyError
 LETTERS = "abcdefgh"
 ROW = 8
 ASKED, HIDDEN = "?", "."
-LONGEST = {"shown": 6, "hidden": 3}
+LONGEST = {"shown": 6, "hidden": 8}
 
 
 def marks(length: int) -> str:
     """Return the marks of a level that asks for so many letters."""
-    return ASKED * length + HIDDEN * (max(LONGEST.values()) - length)
+    return ASKED * length + HIDDEN * (ROW - length)
 
 
 def shifted(row: str) -> str:
     """Return a row with its n-th letter moved n places on; what is no letter stays."""
     return "".join(
-        LETTERS[(LETTERS.index(letter) + place) % len(LETTERS)] if letter in LETTERS else letter
+        LETTERS[(LETTERS.index(letter) + 1) % len(LETTERS)] if letter in LETTERS else letter
         for place, letter in enumerate(row, start=1)
     )
 
@@ -57,7 +57,10 @@ class ShiftRowEnv(gym.Env[dict[str, Any], str]):
     """
 
     max_turns = 1
-    level_dials: Mapping[str, tuple[Any, ...]] = {"family": tuple(LONGEST), "length": (1, 2, 3, 4, 5, 6)}
+    level_dials: Mapping[str, tuple[Any, ...]] = {
+        "family": tuple(LONGEST),
+        "length": tuple(range(1, ROW + 1)),
+    }
 
     def __init__(self, family: str = "shown", length: int = 1, split: str = "train") -> None:
         self.observation_space = gym.spaces.Dict({"text": Utf8Text(64)})

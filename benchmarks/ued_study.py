@@ -1,15 +1,18 @@
 """Episodes until held-out success is 0.8, by how levels are chosen; writes JSON and a plot.
 
-Usage: python benchmarks/ued_study.py [--seeds 0 1 2] [--steps 400] [--samplers uniform plr ...]
-       [--jobs 3] [--json docs/results/ued.json] [--plot docs/results/ued.png]
-       python benchmarks/ued_study.py --draw docs/results/ued.json   (the plot and the table alone)
+Usage: python benchmarks/ued_study.py [--seeds 10 11 12] [--steps 150] [--lr 0.002]
+       [--samplers uniform plr ...] [--json docs/results/ued.json] [--plot docs/results/ued.png]
+       python benchmarks/ued_study.py --seeds --json docs/results/ued.json   (the table alone)
 
-GRPO, through the trainer of ``scripts/train_agent.py``, on the nine cells of ``Study/ShiftRow-v0`` (see
-``ued_env.py``): a third easy, a third hard, a third impossible. All runs of a seed start from the same
-model (see ``ued_model.py``) and have the settings below; every sampler has its defaults. Every five steps
-192 held-out episodes are sampled, 32 of each length that can be solved; a run has reached 0.8 with the
-first of two such evaluations in a row of at least 0.8. Episodes count whether they are trained on or played
-for a score alone; the evaluation's are not counted.
+GRPO, through the trainer of ``scripts/train_agent.py``, on the fourteen cells of ``Study/ShiftRow-v0`` (see
+``ued_env.py``), eight of which are impossible. All runs of a seed start from the same model (see
+``ued_model.py``) and have the settings below; every sampler has its defaults. Every second step the success
+rate on 64 fresh rows of each of the six cells that can be solved is worked out, exactly
+(``ued_model.success_rates``); a run has reached 0.8 with the first of two such evaluations in a row whose
+mean is at least 0.8. Episodes count whether they are trained on or played for a score alone.
+
+The learning rate is the best for uniform of 0.0005, 0.001, 0.002 and 0.003 on the seeds 0 to 2. The JSON is
+written after every run; runs that it has are not done again.
 """
 
 from __future__ import annotations
@@ -21,56 +24,59 @@ import statistics
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
 import torch
-from ued_env import LONGEST
-from ued_model import build_start
+from ued_env import LONGEST, ROW, shifted
+from ued_model import build_start, success_rates
 
-from pixelis.agents.evaluate import play, summarise
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.sampling import SamplingSettings
 
 SAMPLERS = ("uniform", "domain_random", "learnability", "plr", "accel", "sfl", "learnability-without-oracle")
 WITHOUT_ORACLE = "-without-oracle"
+ENV = "ued_env:Study/ShiftRow-v0"
 SETTINGS: Mapping[str, Any] = {
-    "env": "ued_env:Study/ShiftRow-v0",
+    "env": ENV,
     "groups": 8,
     "group_size": 8,
-    "max_new_tokens": 7,
+    "max_new_tokens": 9,
     "lr": 0.002,
     "beta": 0.0,
     "micro_batch_size": 64,
     "eval_episodes": 0,
     "checkpoint_every": 10**6,
 }
-GOAL, EVERY, ROWS = 0.8, 5, 32
+GOAL, EVERY, ROWS = 0.8, 2, 64
 NEEDED = 0.6  # share of uniform's episodes that is asked for
 
 Result = dict[str, Any]
+Runs = dict[str, dict[str, Result]]
+"""By sampler and seed."""
 
 
 def held_out(run: TrainingRun) -> list[float]:
     """Return the success rate on held-out rows for each length that can be solved."""
-    sampling = SamplingSettings(run.config.temperature, max_new_tokens=run.config.max_new_tokens)
+    env, policy = gym.make(ENV).unwrapped, run.policy
     rates = []
     for length in range(1, LONGEST["shown"] + 1):
         options = {"family": "shown", "length": length, "split": "test"}
-        env = run.task_env.make
-        episodes, _ = play(run.policy, env, range(ROWS), settings=sampling, options=options, rng_seed=length)
-        rates.append(summarise(episodes, agent="policy", mode="sampled").success_rate)
+        shown = [env.reset(seed=seed, options=options)[0]["text"] for seed in range(ROWS)]
+        rows = [(text, shifted(text[:ROW])[:length]) for text in shown]
+        rates.append(round(success_rates(policy.model, policy.tokenizer, rows).mean().item(), 4))
     return rates
 
 
-def measure(model: Path, sampler: str, seed: int, steps: int) -> Result:
+def measure(
+    model: Path, sampler: str, seed: int, steps: int, settings: Mapping[str, Any] = SETTINGS
+) -> Result:
     """Train once, until the goal is reached or the steps are over."""
     curve, flat, episodes, start = [], [], 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +85,7 @@ def measure(model: Path, sampler: str, seed: int, steps: int) -> Result:
             "levels": sampler.removesuffix(WITHOUT_ORACLE),
             "level_oracle": WITHOUT_ORACLE not in sampler,
         }
-        config = TrainConfig.from_mapping({**SETTINGS, **values, **choice})
+        config = TrainConfig.from_mapping({**settings, **values, **choice})
         with TrainingRun.start(config) as run:
             curve.append([0, *held_out(run)])
             for step in range(1, steps + 1):
@@ -111,80 +117,93 @@ def is_over(curve: Sequence[Sequence[float]]) -> bool:
     return reached(curve) is not None
 
 
-def one_seed(seed: int, samplers: Sequence[str], steps: int) -> dict[str, Result]:
-    """Train with every sampler from the same start; print a line for each run."""
+def study(
+    samplers: Sequence[str], seeds: Sequence[int], steps: int, settings: Mapping[str, Any], path: Path | None
+) -> Runs:
+    """Train with every sampler and every seed; print a line for each run, and keep it in the file."""
     torch.set_num_threads(1)
-    results: dict[str, Result] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        model = build_start(Path(folder), seed)
-        for name in samplers:
-            results[name] = found = measure(model, name, seed, steps)
-            last = statistics.fmean(found["curve"][-1][1:])
-            print(
-                f"seed {seed}  {name:27} reached {found['reached']}  last {last:.2f}  zero variance "
-                f"{found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
-                flush=True,
-            )
-    return results
+    runs: Runs = {name: {} for name in samplers}
+    if path is not None and path.exists():
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["settings"] != settings:
+            raise SystemExit(f"{path} holds runs with other settings; choose another file")
+        runs = {**runs, **content["runs"]}
+    for seed in seeds:
+        lacking = [name for name in samplers if str(seed) not in runs[name]]
+        with tempfile.TemporaryDirectory() as folder:
+            model = build_start(Path(folder), seed) if lacking else Path(folder)
+            for name in lacking:
+                runs[name][str(seed)] = found = measure(model, name, seed, steps, settings)
+                last = statistics.fmean(found["curve"][-1][1:])
+                print(
+                    f"seed {seed}  {name:27} reached {found['reached']}  last {last:.2f}  zero variance "
+                    f"{found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
+                    flush=True,
+                )
+                if path is not None:
+                    path.write_text(json.dumps({"settings": settings, "runs": runs}) + "\n", encoding="utf-8")
+    return runs
 
 
-def study(samplers: Sequence[str], seeds: Sequence[int], steps: int, jobs: int) -> dict[str, list[Result]]:
-    """Train with every sampler and every seed."""
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        found = list(pool.map(one_seed, seeds, [samplers] * len(seeds), [steps] * len(seeds)))
-    return {name: [results[name] for results in found] for name in samplers}
+def needed(run: Result) -> float:
+    """Return the episodes to the goal; where it was not reached, all there were, which is a lower bound."""
+    return run["reached"] or run["episodes"]
 
 
-def ratio(results: Mapping[str, Sequence[Result]], name: str) -> tuple[float, bool]:
-    """Return the mean episodes to the goal over those of uniform, and whether all runs reached it.
+def ratio(runs: Runs, name: str) -> tuple[float, float, float, bool]:
+    """Return a sampler's mean episodes to the goal over uniform's, its interval, and whether all reached it.
 
-    A run of the sampler that did not reach it counts with all its episodes, so the ratio is a lower bound;
-    where uniform's did not, an upper bound.
+    Of the seeds that both have. The interval is the 95 % percentile bootstrap over seeds; a seed's runs,
+    which began alike, stay together. A run of the sampler that did not reach the goal makes the ratio a
+    lower bound.
     """
-    means = [
-        statistics.fmean(run["reached"] or run["episodes"] for run in results[key])
-        for key in (name, "uniform")
-    ]
-    return means[0] / means[1], all(run["reached"] for run in results[name])
+    common = sorted(set(runs[name]) & set(runs["uniform"]))
+    pairs = np.array([[needed(runs[key][seed]) for seed in common] for key in (name, "uniform")])
+    seeds = np.random.default_rng(0).integers(len(common), size=(10_000, len(common)))
+    means = pairs[:, seeds].mean(-1)
+    low, high = np.quantile(means[0] / means[1], [0.025, 0.975])
+    here = pairs.mean(-1)
+    return here[0] / here[1], low, high, all(runs[name][seed]["reached"] for seed in common)
 
 
-def table(results: Mapping[str, Sequence[Result]]) -> str:
+def table(runs: Runs) -> str:
     """Return a Markdown table."""
     lines = [
-        "| levels | episodes to 0.8, by seed | mean | of uniform's | zero variance |",
-        "|---|---|---|---|---|",
+        "| levels | episodes to 0.8, by seed | median | mean | of uniform's (95 %) | zero variance |",
+        "|---|---|---|---|---|---|",
     ]
-    for name, runs in results.items():
-        each = ", ".join(
-            f"{run['reached']:,}" if run["reached"] else f"> {run['episodes']:,}" for run in runs
+    for name, found in runs.items():
+        each = [f"{'' if run['reached'] else '> '}{needed(run):,}" for _, run in sorted(found.items())]
+        middle, mean = (
+            f([needed(run) for run in found.values()]) for f in (statistics.median, statistics.fmean)
         )
-        mean = statistics.fmean(run["reached"] or run["episodes"] for run in runs)
-        share, whole = ratio(results, name)
-        flat = statistics.fmean(run["zero_variance"] for run in runs)
+        share, low, high, whole = ratio(runs, name)
+        flat = statistics.fmean(run["zero_variance"] for run in found.values())
         mark = "" if whole else "> "
-        lines.append(f"| {name} | {each} | {mark}{mean:,.0f} | {mark}{share:.2f} | {flat:.2f} |")
+        means = f"{mark}{middle:,.0f} | {mark}{mean:,.0f} | {mark}{share:.2f} ({low:.2f}–{high:.2f})"
+        lines.append(f"| {name} | {', '.join(each)} | {means} | {flat:.2f} |")
     return "\n".join(lines)
 
 
-def draw(results: Mapping[str, Sequence[Result]], path: Path) -> None:
+def draw(runs: Runs, path: Path) -> None:
     """Plot held-out success by episodes (thin: each seed), and the episodes to the goal."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4.2), layout="constrained")
-    colours = dict(zip(results, plt.get_cmap("tab10").colors, strict=False))  # pyright: ignore
-    for name, runs in results.items():
-        for place, run in enumerate(runs):
+    colours = dict(zip(runs, plt.get_cmap("tab10").colors, strict=False))  # pyright: ignore
+    for name, found in runs.items():
+        for place, run in enumerate(found.values()):
             points = [(point[0], statistics.fmean(point[1:])) for point in run["curve"]]
             label = name if place == 0 else None
             left.plot(*zip(*points, strict=True), color=colours[name], lw=1.2, alpha=0.8, label=label)
     left.axhline(GOAL, color="black", lw=0.8, ls=":")
     left.set(xlabel="training episodes", ylabel="held-out success, mean of lengths 1-6", ylim=(0, 1))
     left.legend(fontsize=8)
-    for place, (name, runs) in enumerate(results.items()):
-        needed = [run["reached"] or run["episodes"] for run in runs]
-        right.barh(place, statistics.fmean(needed), color=colours[name], alpha=0.6)
-        right.plot(needed, [place] * len(needed), "k.", ms=6)
-    base = statistics.fmean(run["reached"] or run["episodes"] for run in results["uniform"])
+    for place, (name, found) in enumerate(runs.items()):
+        each = [needed(run) for run in found.values()]
+        right.barh(place, statistics.fmean(each), color=colours[name], alpha=0.6)
+        right.plot(each, [place] * len(each), "k.", ms=6)
+    base = statistics.fmean(needed(run) for run in runs["uniform"].values())
     right.axvline(NEEDED * base, color="black", lw=0.8, ls=":")
-    right.set_yticks(range(len(results)), list(results))
+    right.set_yticks(range(len(runs)), list(runs))
     right.invert_yaxis()
     right.set_xlabel(f"episodes to {GOAL} (bar: mean, points: seeds; dotted: {NEEDED} of uniform)")
     figure.savefig(path, dpi=110)
@@ -193,26 +212,21 @@ def draw(results: Mapping[str, Sequence[Result]], path: Path) -> None:
 def main() -> int:
     """Run from the command line; return 0 if some sampler needs at most 0.6 of uniform's episodes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--steps", type=int, default=400, help="most training steps of a run")
+    parser.add_argument("--seeds", type=int, nargs="*", default=[10, 11, 12, 13, 14])
+    parser.add_argument("--steps", type=int, default=150, help="most training steps of a run")
+    parser.add_argument("--lr", type=float, default=SETTINGS["lr"])
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), help="uniform among them")
-    parser.add_argument("--jobs", type=int, default=1, help="seeds at the same time")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="is gone on with where it exists")
     parser.add_argument("--plot", type=Path)
-    parser.add_argument("--draw", type=Path, metavar="JSON", help="only show what this file holds")
     options = parser.parse_args()
-    if options.draw is not None:
-        results = json.loads(options.draw.read_text(encoding="utf-8"))["runs"]
-    else:
-        results = study(options.samplers, options.seeds, options.steps, options.jobs)
-    if options.json is not None:
-        content = {"seeds": options.seeds, "steps": options.steps, "settings": SETTINGS, "runs": results}
-        options.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    settings = {**SETTINGS, "lr": options.lr}
+    every = study(options.samplers, options.seeds, options.steps, settings, options.json)
+    runs = {name: found for name, found in every.items() if found}
     if options.plot is not None:
-        draw(results, options.plot)
-    print(table(results))
-    shares = {name: ratio(results, name) for name in results if name not in ("uniform", "domain_random")}
-    good = [name for name, (share, whole) in shares.items() if whole and share <= NEEDED]
+        draw(runs, options.plot)
+    print(table(runs))
+    shares = {name: ratio(runs, name) for name in runs if name not in ("uniform", "domain_random")}
+    good = [name for name, (share, _, _, whole) in shares.items() if whole and share <= NEEDED]
     print(f"at most {NEEDED} of uniform's episodes: {', '.join(good) or 'none'}")
     return 0 if good else 1
 

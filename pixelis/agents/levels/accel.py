@@ -21,8 +21,10 @@ class Accel(PrioritisedLevelReplay):
 
     New levels stand at the easy end of every dial whose values are numbers (the others are drawn at random).
     After a step, the replayed levels of the highest score, ``level_edits`` at most, are each edited: one such
-    dial is turned by one, the seed stays. What the environment's oracle cannot solve is dropped. The others
-    are played in the next step for their score, without being trained on, and the buffer takes them in by it.
+    dial is turned by one, the seed stays. Levels of score 0 are edited where there are no others, so a buffer
+    that is solved through and through grows harder. What the environment's oracle cannot solve is dropped.
+    The others are played in the next step for their score, without being trained on, and the buffer takes
+    them in by it.
 
     Source: Parker-Holder et al. 2022, Evolving Curricula with Regret-Based Environment Design (arXiv
     2203.01302), section 3; the check by an oracle is ours.
@@ -71,13 +73,10 @@ class Accel(PrioritisedLevelReplay):
     def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
         """Put the scores into the buffer, and edit levels for the next step."""
         super().observe(outcomes, rng)
-        replayed = [
-            (outcome.score, outcome.draw.level)
-            for outcome in outcomes
-            if outcome.draw.origin == "replay" and outcome.score
-        ]
-        replayed.sort(key=lambda pair: -pair[0])
-        parents = list(dict.fromkeys(level for _, level in replayed))[: self.settings.level_edits]
+        played = {outcome.draw.level for outcome in outcomes if outcome.draw.origin == "replay"}
+        kept = [entry for entry in self.buffer.entries if entry.level in played]
+        kept.sort(key=lambda entry: entry.priority, reverse=True)
+        parents = [entry.level for entry in kept[: self.settings.level_edits]]
         self._edited = self._dropped = 0
         self._children = [child for parent in parents if (child := self.edit(parent, rng)) is not None]
 

@@ -10,7 +10,13 @@ import numpy as np
 from pixelis.agents.behaviour import Row
 from pixelis.agents.levels.oracle import Oracle
 from pixelis.agents.levels.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
-from pixelis.agents.levels.scores import band_weight, beta_mean, proportional_weights, smoothed_learnability
+from pixelis.agents.levels.scores import (
+    band_weight,
+    beta_mean,
+    beta_spread,
+    proportional_weights,
+    smoothed_learnability,
+)
 from pixelis.agents.levels.settings import LevelRunSettings
 from pixelis.agents.levels.space import Level, LevelSpace
 from pixelis.errors import StateError
@@ -28,12 +34,15 @@ class CellLearnability(LevelSampler):
     - success rate p = (1 + sum k) / (2 + sum G), see `beta_mean`;
     - learnability s = (1/6 + sum k (G - k) / (G (G - 1))) / (1 + groups), see `smoothed_learnability`.
 
-    A cell is drawn with probability (s b(p)) ** (1 / beta) / sum, where b is 1 in the target band of
-    success rates and falls to 0 outside, see `band_weight`, and beta is ``level_beta``: the
-    proportional prioritisation of level replay (arXiv 2010.03934, section 3.1). What was never seen has
-    p = 1/2 and s = 1/6, so it is tried.
+    A cell is drawn with probability (s' b(p') u) ** (1 / beta) / sum, where beta is ``level_beta``: the
+    proportional prioritisation of level replay (arXiv 2010.03934, section 3.1).
 
-    With an oracle (``level_oracle``), groups on levels that it does no better on count as not learnable.
+    - p' is drawn anew for each group from Beta(1 + sum k, 1 + sum (G - k)), and s' = s p' (1 - p') /
+      E[p' (1 - p')]: Thompson sampling (arXiv 1707.02038, section 3). A cell whose only group was unlucky
+      is so tried again, rather than left to the rotation.
+    - b is 1 in the target band of success rates and falls linearly to 0 at the rates 0 and 1.
+    - u = (1 + groups whose level the oracle solves) / (1 + groups), of all that were ever played: what it
+      cannot do is not learnt later either. 1 without an oracle (``level_oracle``).
 
     Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
     longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
@@ -51,6 +60,7 @@ class CellLearnability(LevelSampler):
         self.cells = space.cells
         self._places = {cell: place for place, cell in enumerate(self.cells)}
         self._sums = {name: np.zeros(len(self.cells)) for name in _COUNTS}
+        self._oracle = np.zeros((2, len(self.cells)))  # levels it cannot solve, and levels it was asked of
         self._waited = np.zeros(len(self.cells), np.int64)  # steps since a cell was drawn
         self._owed = 0.0  # groups of the rotation that are due, a fraction of one included
 
@@ -59,12 +69,26 @@ class CellLearnability(LevelSampler):
         pairs = zip(self._sums["successes"], self._sums["members"], strict=True)
         return np.array([beta_mean(successes, members) for successes, members in pairs])
 
-    def weights(self) -> np.ndarray:
-        """Return the probability of each of ``cells`` where it is not the rotation's turn, float64."""
+    def weights(self, rates: np.ndarray | None = None) -> np.ndarray:
+        """Return the probability of each of ``cells`` where it is not the rotation's turn.
+
+        Args:
+            rates: success rates to go by, in (0, 1), float64 [..., cells]; None: the estimated ones, and
+                the estimated learnability.
+
+        Returns:
+            float64 [..., cells].
+        """
         low, high = self.settings.level_band_low, self.settings.level_band_high
         pairs = zip(self._sums["learnable"], self._sums["groups"], strict=True)
         scores = np.array([smoothed_learnability(total, groups) for total, groups in pairs])
-        suited = scores * np.array([band_weight(rate, low, high) for rate in self.rates()])
+        if rates is None:
+            rates = self.rates()
+        else:
+            scores = scores * rates * (1.0 - rates) / beta_spread(*self._posterior())
+        beyond, asked = self._oracle
+        solvable = (1.0 + asked - beyond) / (1.0 + asked)
+        suited = scores * band_weight(rates, low, high) * solvable
         return proportional_weights(suited, self.settings.level_beta)
 
     def draw(self, ask: Ask) -> list[Draw]:
@@ -72,8 +96,7 @@ class CellLearnability(LevelSampler):
         turns = 0 if ask.refill else min(ask.count, len(self.cells), int(self._due(ask.count)))
         order = ask.rng.permutation(len(self.cells))  # those that have waited equally long, in any order
         longest = order[np.argsort(-self._waited[order], kind="stable")]
-        rest = ask.rng.choice(len(self.cells), size=ask.count - turns, p=self.weights())
-        places = [*longest[:turns].tolist(), *rest.tolist()]
+        places = [*longest[:turns].tolist(), *self._thompson(ask.count - turns, ask.rng)]
         return [
             Draw(Level(self.cells[place], seed))
             for place, seed in zip(places, ask.seeds[: ask.count], strict=True)
@@ -102,7 +125,7 @@ class CellLearnability(LevelSampler):
 
     def state(self) -> dict[str, Any]:
         """Return the cells' sums."""
-        rows = np.stack([*self._sums.values(), self._waited.astype(float)], axis=1).tolist()
+        rows = np.stack([*self._sums.values(), *self._oracle, self._waited.astype(float)], axis=1).tolist()
         return {
             "cells": [[list(cell), row] for cell, row in zip(self.cells, rows, strict=True)],
             "owed": self._owed,
@@ -116,8 +139,13 @@ class CellLearnability(LevelSampler):
                 "the saved cells are not those of this environment and these level_dials; "
                 "resume with the same"
             )
+        if any(len(row) != len(_COUNTS) + 3 for row in saved.values()):
+            raise StateError(
+                "the saved cells are of an earlier version; finish the run with it or start anew"
+            )
         for cell, place in self._places.items():
-            *sums, waited = saved[cell]
+            *sums, beyond, asked, waited = saved[cell]
+            self._oracle[:, place] = beyond, asked
             for name, value in zip(_COUNTS, sums, strict=True):
                 self._sums[name][place] = float(value)
             self._waited[place] = int(waited)
@@ -127,8 +155,22 @@ class CellLearnability(LevelSampler):
         """Return how many groups the rotation is owed in this step."""
         return self._owed + self.settings.level_rotation * groups
 
+    def _posterior(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return both parameters of the Beta distribution of each cell's success rate."""
+        return 1.0 + self._sums["successes"], 1.0 + self._sums["members"] - self._sums["successes"]
+
+    def _thompson(self, count: int, rng: np.random.Generator) -> list[int]:
+        """Draw places of cells, each by success rates drawn for it alone."""
+        rates = rng.beta(*self._posterior(), size=(count, len(self.cells))).clip(1e-9, 1 - 1e-9)
+        below = self.weights(rates).cumsum(axis=-1)
+        chosen = (below < rng.random((count, 1)) * below[:, -1:]).sum(axis=-1)
+        return chosen.tolist()
+
     def _add(self, place: int, outcome: Outcome, score: float) -> None:
         successes = outcome.successes
+        if outcome.oracle_return is not None:
+            failing = successes is not None and successes < outcome.members
+            self._oracle[:, place] += failing and outcome.mean_return >= outcome.oracle_return, 1.0
         if successes is None:  # where the environment does not say, the share of the return stands for it
             successes = float(np.clip(outcome.mean_return, 0.0, 1.0)) * outcome.members
         for name, value in zip(_COUNTS, (successes, outcome.members, score, 1.0), strict=True):

@@ -44,6 +44,11 @@ def beta_mean(successes: float, members: float) -> float:
     return (1.0 + successes) / (2.0 + members)
 
 
+def beta_spread(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return E[p (1 - p)] = a b / ((a + b) (a + b + 1)) for p from Beta(a, b), in (0, 1/4)."""
+    return a * b / ((a + b) * (a + b + 1.0))
+
+
 PRIOR_LEARNABILITY = 1 / 6
 """E[p (1 - p)] for p from Beta(1, 1): the learnability of what was never played."""
 
@@ -53,19 +58,17 @@ def smoothed_learnability(total: float, groups: float) -> float:
     return (PRIOR_LEARNABILITY + total) / (1.0 + groups)
 
 
-def band_weight(rate: float, low: float, high: float) -> float:
-    """Return how well a success rate suits a target band: 1 inside, falling linearly to 0 at rates 0 and 1.
+def band_weight(rates: np.ndarray | float, low: float, high: float) -> np.ndarray:
+    """Return how well success rates suit a target band: 1 inside, falling linearly to 0 at rates 0 and 1.
 
     Args:
-        rate: in [0, 1].
+        rates: in [0, 1], of any shape.
         low: lower end of the band, in [0, high].
-        high: its upper end, in [low, 1].
+        high: its upper end, in [low, 1).
     """
-    if rate < low:
-        return rate / low
-    if rate > high:
-        return (1.0 - rate) / (1.0 - high)
-    return 1.0
+    values = np.asarray(rates, float)
+    below = np.minimum(values, low) / low if low > 0 else 1.0
+    return below * (1.0 - np.maximum(values, high)) / (1.0 - high)
 
 
 def rank_weights(scores: Sequence[tuple[float, float]], beta: float) -> np.ndarray:
@@ -92,13 +95,13 @@ def rank_weights(scores: Sequence[tuple[float, float]], beta: float) -> np.ndarr
 
 
 def proportional_weights(scores: np.ndarray, beta: float) -> np.ndarray:
-    """Return probabilities s_i ** (1 / beta) / sum s ** (1 / beta), float64 [n], of scores above 0.
+    """Return probabilities s_i ** (1 / beta) / sum s ** (1 / beta), float64 [..., n], of scores above 0.
 
     Beta is a temperature as in `rank_weights`. Source: arXiv 2010.03934, section 3.1, "proportional".
     """
     logs = np.log(scores) / beta
-    weights = np.exp(logs - logs.max())
-    return weights / weights.sum()
+    weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
 
 
 def staleness_weights(ages: Sequence[float]) -> np.ndarray:

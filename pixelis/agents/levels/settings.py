@@ -20,7 +20,7 @@ class LevelRunSettings(RolloutRunSettings):
         LEVELS, "none", "what sets the env's dials; none: they stay where they are"
     )
     level_dials: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        LEVELS, dict, "dial → the values to choose from, e.g. {difficulty: [0, 1]}; {}: all"
+        LEVELS, dict, "dial → the values to choose from (all: every one), e.g. {difficulty: [0, 1]}"
     )
     level_oracle: bool = option(
         LEVELS, True, "the oracle plays each level too: no regret, no score; breaks ties"

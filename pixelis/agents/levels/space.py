@@ -19,6 +19,8 @@ Cell = tuple[int, ...]
 
 MOST_CELLS = 4096
 """The most cells of which a table is kept; a larger space is drawn from without one."""
+ALL = "all"
+"""In ``level_dials``: every value of a dial."""
 _TRIES = 1000
 
 
@@ -174,8 +176,10 @@ def level_space(
     """Return the space that an environment declares; see ``docs/levels.md`` for its part of the contract.
 
     Args:
-        env: its ``unwrapped`` may have ``level_dials``, ``level_exists`` and ``level_options``.
-        restrict: dial → the values that are left of it, or a single one.
+        env: its ``unwrapped`` may have ``level_dials``, ``level_default_dials``, ``level_exists`` and
+            ``level_options``.
+        restrict: dial → the values that are left of it, a single one, or ``all``. A dial that is not among
+            the environment's default ones is turned only if it is named here.
         fixed: reset options that hold for the whole run; a dial of that name stays there, unless
             ``restrict`` names it.
 
@@ -189,15 +193,19 @@ def level_space(
             known = suggest(name, declared) if declared else " The environment has no dials."
             raise ConfigError(f"level_dials names {name!r}, which is no dial of the environment.{known}")
     wanted = {name: value for name, value in (fixed or {}).items() if name in declared} | dict(restrict)
+    usual = getattr(inner, "level_default_dials", None)
     dials = {
         name: _left(name, values, wanted[name]) if name in wanted else values
         for name, values in declared.items()
+        if usual is None or name in usual or name in wanted
     }
     return LevelSpace(dials, getattr(inner, "level_exists", None), getattr(inner, "level_options", None))
 
 
 def _left(name: str, values: Sequence[Any], wanted: Any) -> list[Any]:
     """Return the wanted ones of a dial's values, in the dial's order."""
+    if isinstance(wanted, str) and wanted == ALL and ALL not in values:
+        return list(values)
     chosen = list(wanted) if isinstance(wanted, (list, tuple, range)) else [wanted]
     for value in chosen:
         if value not in values:

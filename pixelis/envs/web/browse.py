@@ -13,7 +13,7 @@ from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.backend import Backend, BackendFailure
 from pixelis.envs.web.browse_policies import browse_policies
 from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.levels import WebDifficulty, WebLevel, level_dials
+from pixelis.envs.web.levels import DIAL_VALUES, DIALS, LEVELS, WebDifficulty, WebLevel
 from pixelis.envs.web.oracle import solve
 from pixelis.envs.web.page_tools import page_tools
 from pixelis.envs.web.web_tasks import MIX, WebTasks, check_families, level_of
@@ -149,6 +149,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     """
 
     option_names = (*ToolEnv.option_names, "family")
+    level_default_dials = ("family", "difficulty")
 
     def __init__(
         self,
@@ -186,13 +187,14 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
 
     @property
     def level_dials(self) -> Mapping[str, Sequence[Any]]:
-        """The families, and what may be turned to make a level harder, and how far."""
-        return {"family": self.families, **level_dials()}
+        """The families, ``difficulty`` (the level 0-5), and the other dials, each 0-3."""
+        return {"family": self.families, "difficulty": LEVELS, **dict.fromkeys(DIALS, DIAL_VALUES)}
 
     def level_options(self, level: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reset options ``family`` and ``difficulty`` for dials that stand so."""
+        """Return the reset options for dials that stand so; those left out are as the difficulty has them."""
         dials = dict(level)
-        return {"family": dials.pop("family"), "difficulty": dials}
+        family = {name: dials.pop(name) for name in ("family",) if name in dials}
+        return {**family, "difficulty": {"level": dials.pop("difficulty", self.dials.level), **dials}}
 
     @property
     def instructions(self) -> str:

@@ -104,10 +104,15 @@ def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outc
     assert all(draw.trained for draw in sampler.draw(ask(4, refill=True)))
 
 
-def test_solved_and_impossible_levels_are_no_parents(dials, settings, outcome, ask):
-    sampler = Accel(*dials[:1], settings(level_buffer=4), dials[1])
-    sampler.observe([outcome((0, 0), n, 4 * (n % 2), origin="replay") for n in range(4)], RNG)
-    assert not sampler.state()["children"]
+def test_what_has_no_score_is_edited_after_what_has(dials, settings, outcome):
+    def children(*successes):
+        sampler = Accel(dials[0], settings(level_buffer=4, level_edits=1), dials[1])
+        played = [outcome((0, 0), n, k, origin="replay") for n, k in enumerate(successes)]
+        sampler.observe(played, np.random.default_rng(0))
+        return sampler.state()["children"]
+
+    assert children(4, 0, 1, 4) == [[[0, 1], 2]]
+    assert children(4, 4, 4, 4) == [[[0, 1], 0]]  # a buffer that is solved through and through grows harder
 
 
 def test_accel_says_what_it_cannot_do_without(line, settings, dials):

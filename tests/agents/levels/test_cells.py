@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_a_group_without_scores_changes_nothing_but_the_wait(line, settings):
     sampler = CellLearnability(line, settings())
     sampler.observe([Outcome(Draw(Level((1,), 0)), (), (), None)], RNG)
     np.testing.assert_allclose(sampler.weights(), 1 / 4)
-    assert [row[1][4] for row in sampler.state()["cells"]] == [1, 0, 1, 1]
+    assert [row[1][-1] for row in sampler.state()["cells"]] == [1, 0, 1, 1]
 
 
 def test_where_no_success_is_told_the_return_stands_for_it(line, settings):
@@ -92,6 +93,32 @@ def test_no_cell_starves(cells, groups, rotation, chance):
         last |= {draw.level.cell: step for draw in draws}
         assert step - min(last.values()) <= bound
         assert sampler.weights().sum() == pytest.approx(1.0)
+
+
+def test_rates_are_drawn_so_an_unlucky_cell_is_tried_again(line, settings):
+    sampler = CellLearnability(line, settings(level_rotation=1e-9, level_decay=1.0))
+    sampler.observe([group((0,), 5, 8), group((1,), 0, 8), group((2,), 80, 80), group((3,), 0, 80)], RNG)
+    draws = sampler.draw(Ask(4000, range(4000), np.random.default_rng(0)))
+    shares = [sum(draw.level.cell == (n,) for draw in draws) / len(draws) for n in range(4)]
+    # by the estimates alone the second would be drawn once in 200 groups or less
+    assert sampler.weights()[1] < 0.005
+    # drawn from Beta(1, 9), its rate is above 0.2 with probability 0.8 ** 9 = 0.13
+    assert 0.03 < shares[1] < 0.25 and shares[0] > 0.7 and shares[2] + shares[3] < 0.02
+
+
+def test_what_the_oracle_cannot_do_is_remembered(line, settings):
+    sampler = CellLearnability(line, settings(level_decay=0.5, level_beta=1.0))
+    played = [group((n,), 0, 4) for n in range(2)]
+    outcomes = [replace(each, oracle_return=float(n)) for n, each in enumerate(played)]
+    sampler.observe(outcomes * 3, RNG)
+    weights = sampler.weights()
+    assert weights[0] == pytest.approx(weights[1] / 4)  # (1 + 0) / (1 + 3) of its levels
+    for _ in range(40):
+        sampler.observe([], RNG)
+    np.testing.assert_allclose(sampler.weights()[:2], np.array([1 / 4, 1]) / 3.25)
+    solved = replace(group((0,), 4, 4), oracle_return=1.0)  # as good as the oracle, and not beyond it
+    sampler.observe([solved], RNG)
+    assert [row[1][4:6] for row in sampler.state()["cells"]] == [[3, 4], [0, 3], [0, 0], [0, 0]]
 
 
 def test_new_levels_have_the_seeds_that_were_given(line, settings, ask):
@@ -118,3 +145,7 @@ def test_state_comes_back_bit_for_bit(families, settings, ask):
 def test_cells_of_another_environment_are_refused(line, families, settings):
     with pytest.raises(StateError, match="not those of this environment"):
         CellLearnability(line, settings()).restore(CellLearnability(families, settings()).state())
+    older = CellLearnability(line, settings()).state()
+    older["cells"] = [[cell, [*row[:4], row[-1]]] for cell, row in older["cells"]]
+    with pytest.raises(StateError, match="of an earlier version"):
+        CellLearnability(line, settings()).restore(older)

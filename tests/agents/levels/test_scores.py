@@ -13,6 +13,7 @@ from pixelis.agents.levels.scores import (
     PRIOR_LEARNABILITY,
     band_weight,
     beta_mean,
+    beta_spread,
     learnability,
     positive_advantage,
     proportional_weights,
@@ -61,6 +62,12 @@ def test_smoothing_by_hand():
     assert pytest.approx(float((grid * (1 - grid)).mean()), abs=1e-6) == PRIOR_LEARNABILITY
     assert smoothed_learnability(0, 0) == PRIOR_LEARNABILITY
     assert smoothed_learnability(0.5, 2) == pytest.approx((1 / 6 + 0.5) / 3)
+
+
+def test_the_spread_of_a_beta_distribution():
+    assert beta_spread(np.array(1.0), np.array(1.0)) == pytest.approx(PRIOR_LEARNABILITY)
+    drawn = np.random.default_rng(0).beta(3.0, 7.0, 100_000)
+    assert beta_spread(np.array(3.0), np.array(7.0)) == pytest.approx((drawn * (1 - drawn)).mean(), abs=2e-3)
 
 
 @pytest.mark.parametrize(

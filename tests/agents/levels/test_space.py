@@ -113,3 +113,24 @@ def test_a_tool_env_has_its_difficulty_as_a_dial(letter_env):
 def test_levels_as_json():
     level = Level((1, 2), 7)
     assert level.to_json() == [[1, 2], 7] and Level.from_json([[1, 2], 7]) == level
+
+
+class WithDefaults(gym.Env):
+    level_default_dials = ("family", "difficulty")
+
+    def __init__(self):
+        self.level_dials = {"family": ("all", "mail"), "difficulty": range(3), "ads": range(4)}
+
+
+def test_dials_beyond_the_default_ones_are_turned_only_where_they_are_named():
+    assert level_space(WithDefaults(), {}).dials == {"family": ("all", "mail"), "difficulty": (0, 1, 2)}
+    assert level_space(WithDefaults(), {"ads": "all"}).dials["ads"] == (0, 1, 2, 3)
+    assert level_space(WithDefaults(), {"ads": [0, 3], "difficulty": 1}).dials == {
+        "family": ("all", "mail"),
+        "difficulty": (1,),
+        "ads": (0, 3),
+    }
+    assert level_space(WithDefaults(), {}, {"difficulty": 2}).dials["difficulty"] == (2,)
+    assert level_space(WithDefaults(), {"family": "all"}).dials["family"] == ("all",)  # a value of that name
+    with pytest.raises(ConfigError, match=r"ads has the values \[0, 1, 2, 3\], got 'most'"):
+        level_space(WithDefaults(), {"ads": "most"})

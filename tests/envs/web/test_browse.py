@@ -11,7 +11,7 @@ from pixelis.envs.web.backend import BackendFailure
 from pixelis.envs.web.browse import WebBrowseEnv
 from pixelis.envs.web.browse_policies import write
 from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.levels import WebDifficulty, level_dials
+from pixelis.envs.web.levels import DIALS, WebDifficulty
 from pixelis.errors import ConfigError, DifficultyError, SplitError, TaskError
 from pixelis.rewards.web import TERMS, WebRewardConfig
 
@@ -97,10 +97,12 @@ def test_a_dict_of_dials_overrides_its_level():
     assert env.workspace.level.difficulty.popups == 3
     env.reset(seed=0, options={"difficulty": {"level": 2, "clutter": 3}})
     assert (env.workspace.level.difficulty.clutter, env.workspace.level.difficulty.popups) == (3, 0)
-    assert env.level_dials == {"family": ("shop",), **level_dials()}
-    stand = {"family": "shop", **dict.fromkeys(level_dials(), 1)}
+    assert env.level_dials == {"family": ("shop",), "difficulty": range(6), **dict.fromkeys(DIALS, range(4))}
+    stand = {"family": "shop", "difficulty": 1, **dict.fromkeys(DIALS, 1)}
     env.reset(seed=0, options=env.level_options(stand))
-    assert env.workspace.level.difficulty.to_json() == dict.fromkeys(level_dials(), 1)
+    assert env.workspace.level.difficulty == WebDifficulty(*[1] * 9)
+    env.reset(seed=0, options=env.level_options({"family": "shop", "difficulty": 3, "ads": 0}))
+    assert env.workspace.level.difficulty == WebDifficulty.of({"level": 3, "ads": 0})
 
 
 def test_the_first_page_is_in_the_first_observation_and_the_next_in_the_next():
