@@ -11,21 +11,7 @@ from torch import Tensor
 
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.policy import Policy
-from pixelis.agents.prefix.packing import Packing
-
-SHORTEST = 64
-"""Tokens that must be common before sharing them is worth its bookkeeping."""
-
-
-def common_head(episodes: Sequence[Episode]) -> int:
-    """Return how many tokens all prompts begin with, 0 for one episode or where there are images."""
-    if len(episodes) < 2 or any(each.images for each in episodes):
-        return 0
-    prompts = [each.tokens[: each.prompt_length] for each in episodes]
-    shortest = min(map(len, prompts))
-    rows = np.stack([prompt[:shortest] for prompt in prompts])
-    same = (rows == rows[0]).all(axis=0)
-    return shortest if same.all() else int(same.argmin())
+from pixelis.agents.prefix.packing import SHORTEST_HEAD, Packing, common_head
 
 
 def shared_scores(policy: Policy, episodes: Sequence[Episode]) -> tuple[Tensor, Tensor] | None:
@@ -38,8 +24,10 @@ def shared_scores(policy: Policy, episodes: Sequence[Episode]) -> tuple[Tensor, 
         episode; None where the head is short, the model does not take shared prefixes, or dropout would
         have to differ between episodes.
     """
-    head = common_head(episodes)
-    if head < SHORTEST or _drops_out(policy) or not policy.shares_prefixes:
+    if any(each.images for each in episodes):
+        return None
+    head = common_head([each.tokens[: each.prompt_length] for each in episodes])
+    if head < SHORTEST_HEAD or _drops_out(policy) or not policy.shares_prefixes:
         return None
     packing = Packing.of([_split(each, head) for each in episodes])
     if packing is None:

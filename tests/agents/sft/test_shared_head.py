@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.prefix.packing import SHORTEST_HEAD, common_head
 from pixelis.agents.sft import Learner, SftSettings
 from pixelis.agents.sft.packing import score_rows
-from pixelis.agents.sft.shared_head import SHORTEST, common_head, shared_scores
+from pixelis.agents.sft.shared_head import shared_scores
 
 TOOLS = "Tools: " + "press the button, " * 5  # one byte a token
 
@@ -28,6 +28,10 @@ def chats(policy: Policy, listing: str = TOOLS) -> list[Episode]:
             segments.append(Segment.written(policy.chat.written(word[::-1])))
         episodes.append(Episode("", index, index, 0, segments))
     return episodes
+
+
+def head_of(episodes: list[Episode]) -> int:
+    return common_head([each.tokens[: each.prompt_length] for each in episodes])
 
 
 def apart(policy: Policy, episodes: list[Episode]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -50,11 +54,11 @@ def policy(text_folder: Path) -> Policy:
 
 def test_scores_and_gradients_are_those_of_separate_rows(policy: Policy):
     episodes = chats(policy)
-    assert common_head(episodes) >= len(TOOLS)
+    assert head_of(episodes) >= len(TOOLS)
     alone, right_alone = apart(policy, episodes)
     policy.tokens_read = 0
     shared = score_rows(policy, [[each] for each in episodes])
-    head = common_head(episodes)
+    head = head_of(episodes)
     assert policy.tokens_read == sum(map(len, episodes)) - 2 * head  # the head once for the three
     assert shared.width == sum(map(len, episodes))
     torch.testing.assert_close(shared.logprobs, alone, rtol=0, atol=1e-5)
@@ -74,26 +78,18 @@ def test_a_training_step_is_the_same_whatever_is_shared(text_folder: Path):
     assert [fill for *_, fill in after] == [1.0, 1.0]
 
 
-def test_what_is_common_by_hand():
-    def episode(*tokens: int, learnt: int = 1) -> Episode:
-        given, said = np.array(tokens[:-learnt]), np.array(tokens[-learnt:])
-        return Episode("", 0, 0, 0, [Segment.given(given), Segment.written(said)])
-
-    assert common_head([episode(1, 2, 3, 9), episode(1, 2, 4, 9)]) == 2
-    assert common_head([episode(1, 2, 3, 9), episode(1, 2, 9)]) == 2
-    assert common_head([episode(1, 2, 9), episode(1, 2, 8)]) == 2  # what is learnt is never of the head
-    assert common_head([episode(5, 2, 9), episode(1, 2, 9)]) == 0
-    assert common_head([episode(1, 2, 9)]) == 0
-    picture = episode(1, 2, 9)
-    picture.segments[0] = Segment.given([1, 2], images={"pixel_values": torch.zeros(1, 3, 2, 2)})
-    assert common_head([picture, picture]) == 0
-
-
 def test_little_in_common_and_dropout_are_read_apart(policy: Policy, text_folder: Path):
-    assert common_head(chats(policy, "")) < SHORTEST
+    assert head_of(chats(policy, "")) < SHORTEST_HEAD
     assert shared_scores(policy, chats(policy, "")) is None
     dropping = Policy.load(text_folder, device="cpu", lora=LoraSettings(rank=2, dropout=0.5))
     dropping.model.train()
     assert shared_scores(dropping, chats(dropping)) is None
     dropping.model.eval()
     assert shared_scores(dropping, chats(dropping)) is not None
+
+
+def test_pictures_are_read_apart(policy: Policy):
+    seen = chats(policy)
+    prompt = seen[0].segments[0]
+    seen[0].segments[0] = Segment.given(prompt.tokens, images={"pixel_values": torch.zeros(1, 3, 2, 2)})
+    assert shared_scores(policy, seen) is None
