@@ -34,7 +34,7 @@ from pixelis.envs.web.browse import WebBrowseEnv
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / "configs"
 SFT = "runs/web-sft"
-DIFFICULTIES = (0, 1)
+DIFFICULTIES, BATCH = (0, 1), 40
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -88,26 +88,32 @@ def _cpu_seconds() -> float:
 
 
 def browse(name: str, model: Path | str, runs: Path, levels: int, mode: str) -> Rows:
-    """Return how each held-out level ended, from disk if it was played before."""
-    path = runs / f"played-{name.replace(' ', '-')}-{mode}-{levels}.json"
-    if not path.is_file():
-        timed(runs, f"{name}, {mode} play", partial(_browse, name, model, path, levels, mode))
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Return how each held-out level ended; those that were played before come from disk."""
+    path = runs / f"played-{name.replace(' ', '-')}-{mode}.json"
+    rows = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    if len(rows) < levels:
+        config = yaml.safe_load((CONFIGS / "web_browse.yaml").read_text(encoding="utf-8"))
+        policy = Policy.load(model, dtype=config["dtype"])
+        for start in range(len(rows), levels, BATCH):
+            print(f"{name}: {mode}, level {start} of {levels}", flush=True)
+            seeds = range(start, min(start + BATCH, levels))
+            timed(runs, f"{name}, {mode} play", partial(_browse, policy, config, seeds, mode, rows))
+            write_atomically(path, json.dumps(rows, indent=1, ensure_ascii=False))
+    return rows[:levels]
 
 
-def _browse(name: str, model: Path | str, path: Path, levels: int, mode: str) -> None:
-    config = yaml.safe_load((CONFIGS / "web_browse.yaml").read_text(encoding="utf-8"))
-    policy, rows = Policy.load(model, dtype=config["dtype"]), []
+def _browse(
+    policy: Policy, config: Mapping[str, Any], seeds: range, mode: str, rows: list[dict[str, Any]]
+) -> None:
+    """Play held-out levels, even seeds of difficulty 0 and odd ones of 1; add how they ended to the rows."""
     sampling = SamplingSettings(greedy=mode == "greedy", max_new_tokens=config["max_new_tokens"])
-    for difficulty in DIFFICULTIES:
-        print(f"{name}: {mode}, difficulty {difficulty}", flush=True)
+    for place, difficulty in enumerate(DIFFICULTIES):
         episodes, _ = play(
             policy,
             partial(WebBrowseEnv, **config["env_kwargs"]),
-            range(difficulty, levels, len(DIFFICULTIES)),
+            [seed for seed in seeds if seed % len(DIFFICULTIES) == place],
             settings=sampling,
             options={"split": "test", "difficulty": difficulty},
-            batch_size=50,
         )
         for one in episodes:
             rows.append(
@@ -122,7 +128,6 @@ def _browse(name: str, model: Path | str, path: Path, levels: int, mode: str) ->
                     "said": [each.text for each in one.segments if each.sampled] if one.seed < 8 else None,
                 }
             )
-    write_atomically(path, json.dumps(rows, indent=1, ensure_ascii=False))
 
 
 def rates(rows: Rows) -> dict[str, list[float]]:

@@ -55,12 +55,12 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
 
 def _check_possible(name: str, env: TaskEnv) -> None:
     """Refuse what is no folder and cannot be a hub id either."""
+    parent = Path(name).parent
+    runs = sorted(filter(is_run, map(str, parent.iterdir()))) if parent.is_dir() else []
     if "/" not in name:
-        known = [*env.policies, *NAMED_MODELS]
+        known = [*env.policies, *NAMED_MODELS, *runs]
         raise ConfigError(
             f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
         )
-    parent = Path(name).parent
-    runs = sorted(str(each) for each in parent.iterdir() if each.is_dir()) if parent.is_dir() else []
-    if any(map(is_run, runs)):  # where runs are, a run is meant and no model of a hub
+    if runs:  # where runs are, a run is meant and no model of a hub
         raise CheckpointError(f"there is no run at {name!r}.{suggest(name, runs)}")
