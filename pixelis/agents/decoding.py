@@ -17,6 +17,7 @@ from transformers.cache_utils import DynamicCache
 
 from pixelis.agents.episode import Segment, join_images
 from pixelis.agents.policy import Policy
+from pixelis.agents.prefix.packing import SHORTEST_HEAD, common_head
 from pixelis.agents.prefix.store import PrefixReader, PrefixStore
 from pixelis.agents.sampling import RolloutStats, SamplingSettings, draw
 from pixelis.agents.uncached import UncachedMemory, caches
@@ -136,16 +137,23 @@ class Memory(Protocol):
 
 
 class SharedMemory:
-    """Keys and values that stay, those of a prompt once for all its rows."""
+    """Keys and values that stay, those of a prompt once for all its rows.
+
+    Where every row has a prompt of its own and they begin alike, with the same list of tools say, what they
+    have in common is the one prefix of all rows, and the rest of a prompt is the row's.
+    """
 
     def __init__(self, policy: Policy, stats: RolloutStats) -> None:
         self._policy, self._stats = policy, stats
         self._wider: list[tuple[PrefixStore, Tensor, Tensor]] = []  # store, next positions, rows gone on with
 
     def start(self, prompts: Sequence[Segment], copies: Sequence[int]) -> Tensor:
-        """Read each prompt once."""
+        """Read each prompt once, or what all have in common once."""
         reader, device = PrefixReader(), self._policy.device
         tokens = [prompt.tokens for prompt in prompts]
+        head = 0 if max(copies) > 1 or any(each.images for each in prompts) else common_head(tokens)
+        if head >= SHORTEST_HEAD:
+            return self._start_behind(head, tokens)
         images = [prompt.images for prompt in prompts]
         logits, spans = self._call(tokens, images, reader, torch.zeros(len(tokens), dtype=torch.long))
         owners = torch.arange(len(prompts)).repeat_interleave(torch.as_tensor(copies)).to(device)
@@ -154,11 +162,23 @@ class SharedMemory:
         self._next = spans[owners]
         return logits[owners]
 
+    def _start_behind(self, head: int, tokens: Sequence[np.ndarray]) -> Tensor:
+        """Read the common head of prompts, then the rest of each."""
+        reader, device = PrefixReader(), self._policy.device
+        _, spans = self._call([tokens[0][:head]], [{}], reader, torch.zeros(1, dtype=torch.long))
+        owners = torch.zeros(len(tokens), dtype=torch.long, device=device)
+        self._store = PrefixStore(reader.layers, torch.as_tensor([head], device=device), owners)
+        self._next = spans[owners]
+        return self._go_on([each[head:] for each in tokens], [{} for _ in tokens])
+
     def read(self, segments: Sequence[Segment], written: Sequence[Segment]) -> Tensor:
         """Read the last token of each turn and what follows it."""
         tokens = [np.append(t.tokens[-1:], s.tokens) for t, s in zip(written, segments, strict=True)]
+        return self._go_on(tokens, [segment.images for segment in segments])
+
+    def _go_on(self, tokens: Sequence[np.ndarray], images: Sequence[Mapping[str, Tensor]]) -> Tensor:
+        """Read a stretch of tokens a row."""
         self._store.expect([len(each) for each in tokens])
-        images = [segment.images for segment in segments]
         logits, spans = self._call(tokens, images, self._store, self._next)
         self._store.accept()
         self._next = self._next + spans

@@ -53,8 +53,8 @@ class RolloutStats:
         failed_episodes: those that are not valid for training.
         timeouts: those of them whose env did not answer in time.
         turns: env steps.
-        prefilled_tokens: tokens the model read (prompts once per group, observations, re-reading if it cannot
-            cache).
+        prefilled_tokens: tokens the model read (prompts once per group, what different prompts begin with
+            once, observations, re-reading if it cannot cache).
         generated_tokens: tokens the policy sampled.
         forks: observations appended although the chat template would have rewritten what came before.
         generation_seconds: wall time in the model, tokenising included.

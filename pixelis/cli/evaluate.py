@@ -14,6 +14,7 @@ from pixelis.agents.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
+from pixelis.cli.players import Loading, find_player
 from pixelis.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -88,42 +89,14 @@ def _evaluate(words: Sequence[str]) -> int:
         raise ConfigError(
             f"--agent must name at least one agent.{suggest('', [*env.policies, *NAMED_MODELS])}"
         )
-    agents = [(name, _agent(name, env, settings)) for name in names]
+    loading = Loading(settings.device, settings.dtype, settings.quantization)
+    agents = [(name, find_player(name, env, loading)) for name in names]
     rows = oracle_gaps([row for name, agent in agents for row in _rows(name, agent, env, settings)])
     console = open_console()
     console.print(evaluation_table(rows, title=f"{env.id}, {settings.split} tasks"))
     path = _save(rows, settings)
     console.print(f"saved as {path}", soft_wrap=True)
     return 0
-
-
-def _agent(name: str, env: TaskEnv, settings: EvaluateSettings) -> Policy | Sb3Agent | str:
-    """Return a loaded policy, or the name of a scripted one.
-
-    Raises:
-        ConfigError: the name is neither a policy of the env nor anything that could be a model.
-        ModelLoadError, CheckpointError: it cannot be loaded.
-    """
-    if name in env.policies:
-        return name
-    from pixelis.agents.policy import Policy
-    from pixelis.agents.saved_run import newest_adapter, settings_of
-
-    source: str | Path = name
-    if (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir():
-        if "agent" in settings_of(name):
-            from pixelis.agents.sb3.run import load_agent
-
-            return load_agent(name, env)
-        source, _ = newest_adapter(name)
-    elif "/" not in name and name not in NAMED_MODELS and not Path(name).exists():
-        known = [*env.policies, *NAMED_MODELS]
-        raise ConfigError(
-            f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
-        )
-    return Policy.load(
-        source, device=settings.device, dtype=settings.dtype, quantization=settings.quantization
-    )
 
 
 def _rows(

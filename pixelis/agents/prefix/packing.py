@@ -16,6 +16,18 @@ from torch import Tensor
 from pixelis.agents.episode import Episode, Segment
 from pixelis.agents.prefix.attention import attend_prefixes, attend_rows, row_mask
 
+SHORTEST_HEAD = 64
+"""Tokens that different prompts must have in common before they are read once for all."""
+
+
+def common_head(rows: Sequence[np.ndarray]) -> int:
+    """Return how many tokens two or more rows begin with, one at least of each left over; 0 for one row."""
+    if len(rows) < 2:
+        return 0
+    shortest = min(map(len, rows)) - 1
+    same = (np.stack([row[:shortest] for row in rows]) == rows[0][:shortest]).all(axis=0)
+    return shortest if same.all() else int(same.argmin())
+
 
 @dataclass(frozen=True)
 class Packing:

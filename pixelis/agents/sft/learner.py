@@ -184,7 +184,7 @@ class Learner:
 
     def _rows(self, batch: Sequence[Episode]) -> list[list[Episode]]:
         if not (self.settings.packing and packable(batch) and self._model_packs):
-            return [[episode] for episode in batch]
+            return [[episode] for episode in sorted(batch, key=len)]  # less padding in a micro-batch
         lengths = [len(episode) for episode in batch]
         capacity = max(self.settings.pack_length or 0, *lengths)
         return [[batch[index] for index in row] for row in pack(lengths, capacity)]

@@ -19,6 +19,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from pixelis.agents.episode import Episode, join_images
 from pixelis.agents.policy import Policy
+from pixelis.agents.sft.shared_head import shared_scores
 from pixelis.errors import ConfigError
 
 _LOG = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class RowScores(NamedTuple):
         logprobs: float32 [N], natural log-probability of each demonstrated token given all before it, with
             gradient.
         right: bool [N], whether it was the most probable token.
-        width: tokens that the model computed, padding included.
+        width: tokens that the model computed, padding included; a head that was read once counts for each.
     """
 
     logprobs: torch.Tensor
@@ -77,11 +78,17 @@ def pack(lengths: Sequence[int], capacity: int) -> list[list[int]]:
 def score_rows(policy: Policy, rows: Sequence[Row]) -> RowScores:
     """Score the demonstrated tokens of rows of episodes in one forward of the model, with gradient.
 
+    Rows of one episode each that begin alike are read by `shared_head`, which pads nothing.
+
     Args:
         policy: whose model to call.
         rows: episodes to read in each row; more than one in a row only where `can_pack` says so.
     """
     lengths = [[len(episode) for episode in row] for row in rows]
+    if all(len(row) == 1 for row in rows):
+        shared = shared_scores(policy, [row[0] for row in rows])
+        if shared is not None:
+            return _scores(*shared, sum(map(sum, lengths)))
     width = max(map(sum, lengths))
     tokens = np.full((len(rows), width), policy.chat.pad_id, np.int64)
     mask = np.zeros((len(rows), width), bool)
@@ -105,10 +112,7 @@ def score_rows(policy: Policy, rows: Sequence[Row]) -> RowScores:
         join_images([episode.images for row in rows for episode in row]),
         use_cache=False,
     )
-    everything = torch.log_softmax(policy.scaled(logits, 1.0), dim=-1)
-    chosen = ids[target]
-    right = everything.argmax(-1) == chosen
-    return RowScores(everything.gather(-1, chosen[:, None])[:, 0], right, tokens.size)
+    return _scores(policy.scaled(logits, 1.0), ids[target], tokens.size)
 
 
 def block_mask(lengths: Sequence[Sequence[int]], width: int) -> np.ndarray:
@@ -149,6 +153,12 @@ def packable(episodes: Sequence[Episode]) -> bool:
 
 
 # ---------------------------------------------------------------------- private
+
+
+def _scores(logits: torch.Tensor, targets: torch.Tensor, width: int) -> RowScores:
+    everything = torch.log_softmax(logits, dim=-1)
+    right = everything.argmax(-1) == targets
+    return RowScores(everything.gather(-1, targets[:, None])[:, 0], right, width)
 
 
 def _attention(policy: Policy, lengths: Sequence[Sequence[int]], width: int) -> torch.Tensor:

@@ -15,7 +15,7 @@ from pixelis.envs.web.browse_policies import browse_policies
 from pixelis.envs.web.dom_backend import DomBackend
 from pixelis.envs.web.levels import DIAL_VALUES, DIALS, LEVELS, WebDifficulty, WebLevel
 from pixelis.envs.web.oracle import solve
-from pixelis.envs.web.page_tools import page_tools
+from pixelis.envs.web.page_tools import chosen_tools
 from pixelis.envs.web.web_tasks import MIX, WebTasks, check_families, level_of
 from pixelis.envs.web.workspace import WebWorkspace
 from pixelis.errors import (
@@ -119,6 +119,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | `backend` | `dom` | `dom`, or `chromium` (extra `web`) |
     | `page_tokens` | 400 | length of the page's outline in tokens of four characters, 40-1600 |
     | `max_turns` | 50 | turns before truncation |
+    | `tools` | `None` | names of the tools that are offered; `None`: all. Fewer make a shorter prompt |
     | `rewards` | `None` | sizes of the terms, a `WebRewardConfig` or a dict |
 
     `reset` takes `family`, `difficulty`, `split` and `task` as options.
@@ -160,6 +161,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         backend: str = "dom",
         page_tokens: int = 400,
         max_turns: int = 50,
+        tools: Sequence[str] | None = None,
         rewards: WebRewardConfig | Mapping[str, float] | None = None,
     ) -> None:
         self.families = check_families(family)
@@ -178,7 +180,7 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         self._tasks = WebTasks(self.families, self.dials)
         super().__init__(
             source=self._tasks,
-            toolset=Toolset(page_tools(), self._open),
+            toolset=Toolset(chosen_tools(tools), self._open),
             verifier=self._judge,
             max_turns=max_turns,
             difficulty=self.dials.level,
@@ -199,9 +201,11 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     @property
     def instructions(self) -> str:
         """How to act, and the first page."""
+        tools = {name: tool for name, tool in self.toolset.tools.items() if name != "ANSWER"}
+        offered = [f"{name}({', '.join(tool.parameters['properties'])})" for name, tool in tools.items()]
         return (
-            "Tools: CLICK(id) TYPE(id, text, submit) SELECT(id, option) SCROLL(direction) GOTO(path) BACK() "
-            f"WAIT(). A question is answered with <answer>…</answer>.\n{self.workspace.window.text}"
+            f"Tools: {' '.join(offered)}. A question is answered with <answer>…</answer>.\n"
+            f"{self.workspace.window.text}"
         )
 
     def close(self) -> None:

@@ -39,6 +39,9 @@ def only_call(info) -> dict:
         ({"backend": "firefox"}, ConfigError),
         ({"page_tokens": 10}, ConfigError),
         ({"page_tokens": 1.5}, ConfigError),
+        ({"tools": "CLICK"}, ConfigError),
+        ({"tools": []}, ConfigError),
+        ({"tools": ["CLIKC"]}, ConfigError),
         ({"rewards": {"sucess": 1}}, ConfigError),
         ({"rewards": {"success": 0.1}}, ConfigError),
         ({"max_turns": 0}, ConfigError),
@@ -115,6 +118,18 @@ def test_the_first_page_is_in_the_first_observation_and_the_next_in_the_next():
     assert text.startswith("OK\nPage: ")
     assert "@v2]" in text
     assert "@v1]" not in text
+
+
+def test_fewer_tools_are_listed_and_the_others_are_unknown():
+    env = WebBrowseEnv(tools=["TYPE", "CLICK", "SELECT"])
+    observation, _ = env.reset(seed=0)
+    assert "Tools: CLICK(id) TYPE(id, text, submit) SELECT(id, option). A question" in observation["text"]
+    assert [tool["function"]["name"] for tool in env.toolset.schemas()] == ["CLICK", "TYPE", "SELECT"]
+    _, _, _, _, info = env.step(write(("SCROLL", {"direction": "down"})))
+    assert only_call(info)["error_code"] == "unknown_tool"
+    for difficulty in (0, 1):  # these three are enough for the first two levels
+        env = WebBrowseEnv(tools=["TYPE", "CLICK", "SELECT"], difficulty=difficulty, max_turns=6)
+        assert all(play(env, env.policies()["oracle"](env), seed)[-1][4]["success"] for seed in range(24))
 
 
 def test_typed_errors_are_observations_with_their_codes():

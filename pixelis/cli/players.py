@@ -1,0 +1,66 @@
+"""Whoever can play, by name: scripted policies, run folders, adapters, models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pixelis.agents.named_models import NAMED_MODELS
+from pixelis.errors import CheckpointError, ConfigError, suggest
+
+if TYPE_CHECKING:
+    from pixelis.agents.policy import Policy
+    from pixelis.agents.sb3.agent import Sb3Agent
+    from pixelis.agents.task_env import TaskEnv
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How a model is loaded; see `pixelis.agents.policy.Policy.load`."""
+
+    device: str = "auto"
+    dtype: str = "float32"
+    quantization: str = "none"
+
+
+def is_run(name: str) -> bool:
+    """Whether a name is that of a run folder."""
+    return (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir()
+
+
+def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent | str:
+    """Return a loaded policy, or the name of a scripted one.
+
+    Raises:
+        ConfigError: the name is neither a policy of the env nor anything that could be a model.
+        ModelLoadError, CheckpointError: it cannot be loaded.
+    """
+    if name in env.policies:
+        return name
+    from pixelis.agents.policy import Policy
+    from pixelis.agents.saved_run import newest_adapter, settings_of
+
+    source: str | Path = name
+    if is_run(name):
+        if "agent" in settings_of(name):
+            from pixelis.agents.sb3.run import load_agent
+
+            return load_agent(name, env)
+        source, _ = newest_adapter(name)
+    elif name not in NAMED_MODELS and not Path(name).exists():
+        _check_possible(name, env)
+    return Policy.load(source, device=loading.device, dtype=loading.dtype, quantization=loading.quantization)
+
+
+def _check_possible(name: str, env: TaskEnv) -> None:
+    """Refuse what is no folder and cannot be a hub id either."""
+    parent = Path(name).parent
+    runs = sorted(filter(is_run, map(str, parent.iterdir()))) if parent.is_dir() else []
+    if "/" not in name:
+        known = [*env.policies, *NAMED_MODELS, *runs]
+        raise ConfigError(
+            f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
+        )
+    if runs:  # where runs are, a run is meant and no model of a hub
+        raise CheckpointError(f"there is no run at {name!r}.{suggest(name, runs)}")
