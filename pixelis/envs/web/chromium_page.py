@@ -11,6 +11,9 @@ from pixelis.envs.web.loaded_page import LoadedPage, Raw
 from pixelis.envs.web.snapshot import not_sent
 
 
+_DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
+
+
 class ChromiumPage(LoadedPage):
     """A page with the actions of agents."""
 
@@ -52,7 +55,7 @@ class ChromiumPage(LoadedPage):
             self._check_link(place["href"])
         place = await self._hover(key, place, at)
         await self._press()
-        return await self.after()
+        return await self.after(pressed=key if at is None else None)
 
     async def drag(
         self,
@@ -73,7 +76,13 @@ class ChromiumPage(LoadedPage):
             if abs(x - place["x"]) + abs(y - place["y"]) > 1:
                 sign = 1 if x >= place["x"] else -1  # a drag begins with a small movement
                 await self._page.mouse.move(place["x"] + 4 * sign, place["y"])
-            await self._page.mouse.move(x, y, steps=6)
+            for part in range(1, _DRAG_MOVES + 1):
+                share = part / _DRAG_MOVES
+                await self._page.mouse.move(
+                    place["x"] + share * (x - place["x"]), place["y"] + share * (y - place["y"])
+                )
+                if self.settings.step_milliseconds is not None:
+                    await self._evaluate("__pixelis.advance(given)", _DRAG_MILLISECONDS)
         finally:
             await self._page.mouse.up()
         return await self.after()
@@ -129,8 +138,11 @@ class ChromiumPage(LoadedPage):
         _raise_refusal(await self._evaluate("__pixelis.selectText(...given)", [key, self._token, text]))
         return await self.after()
 
-    async def after(self, notice: str = "", step: int | None = None) -> Raw:
-        """Wait until the last action has had its effect and return what is on the page."""
+    async def after(self, notice: str = "", step: int | None = None, pressed: int | None = None) -> Raw:
+        """Wait until the last action has had its effect and return what is on the page.
+
+        ``pressed``: an element that the mouse was to press, which is told of it if the press went astray.
+        """
         from playwright.async_api import Error
 
         said = [notice] if notice else []
@@ -139,7 +151,7 @@ class ChromiumPage(LoadedPage):
         try:
             if self.settings.step_milliseconds is None:
                 await self._quiet()
-            done: Raw = await self._evaluate("__pixelis.finish(given)", step)
+            done: Raw = await self._evaluate("__pixelis.finish(...given)", [step, pressed, self._token])
         except Error as error:
             if self._page.is_closed() or self._crashed or not _is_unloading(error):
                 raise

@@ -23,7 +23,8 @@ FAMILY = "miniwob"
 STEP_MILLISECONDS = 500
 """How far an action moves the page's clock: longer than every animation and delay that answers an action."""
 _SEEDS = 1_000_000
-_HIDDEN = "#reward-display, #click-canvas, #sync-task-cover { display: none !important }"
+_HIDDEN = """#reward-display, #click-canvas, #sync-task-cover { display: none !important }
+#query, #query * { pointer-events: none }"""
 _PREPARE = """(([seed, style]) => {
   const sheet = document.createElement("style");
   sheet.textContent = style;

@@ -28,6 +28,8 @@ _SHAPES = {"circle", "triangle", "square", "rectangle"}
 def _fits(one: Seen, asked: str) -> bool:
     size = max(map(int, re.findall(r"(\d+)x(\d+)", one.name)[-1]))
     drawn_text = " text " in one.name
+    if re.fullmatch(r"[A-Za-z0-9]", asked):
+        return drawn_text and one.name.startswith(f"{asked} ")
     if ("large" in asked and size < 15) or ("small" in asked and size >= 15):
         return False
     colours = set(asked.split()) & set(["red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"])
@@ -49,12 +51,13 @@ def _fits(one: Seen, asked: str) -> bool:
 
 def press_shape(play: Player) -> None:
     """Press a shape of a colour, kind and size."""
-    asked = play.asked.removeprefix("Click on a ")
+    asked = re.sub(r"^Click on an? ", "", play.asked).rstrip(".")
     play.call("CLICK", id=next(one.id for one in _drawn(play) if _fits(one, asked)))
 
 
 def _drawn(play: Player) -> list[Seen]:
-    return play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")
+    found = play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")
+    return [one for one in found if "drawing " not in one.name]
 
 
 def count_shapes(play: Player) -> None:
