@@ -25,7 +25,7 @@ STEP_MILLISECONDS = 500
 _SEEDS = 1_000_000
 _HIDDEN = """#reward-display, #click-canvas, #sync-task-cover { display: none !important }
 #query, #query * { pointer-events: none }"""
-_PREPARE = """(([seed, style]) => {
+_PREPARE = """(async ([seed, style]) => {
   const sheet = document.createElement("style");
   sheet.textContent = style;
   document.head.append(sheet);
@@ -35,6 +35,10 @@ _PREPARE = """(([seed, style]) => {
   Math.seedrandom(seed);
   core.startEpisodeReal();
   __pixelis.advance(1);
+  for (let tries = 0; !WOB_TASK_READY && tries < 400; tries += 1) {
+    await new Promise(done => __pixelis.later(done, 20));
+    __pixelis.advance(20);
+  }
   const said = core.getUtterance();
   return typeof said === "string" ? said : said.utterance;
 })(given)"""
@@ -58,8 +62,16 @@ def miniwob_folder() -> Path:
 
 @lru_cache(1)
 def miniwob_tasks() -> tuple[str, ...]:
-    """Return the names of the tasks there are, sorted."""
-    return tuple(sorted(path.stem for path in (miniwob_folder() / "miniwob").glob("*.html")))
+    """Return the names of the tasks there are, sorted; those of FlightWoB begin with ``flight.``."""
+    folder = miniwob_folder()
+    flights = (f"flight.{page.parent.name}" for page in folder.glob("flight/*/wrapper.html"))
+    return tuple(sorted([*(page.stem for page in folder.glob("miniwob/*.html")), *flights]))
+
+
+def task_path(name: str) -> str:
+    """Return the path at which the server of the html files has a task."""
+    site = name.removeprefix("flight.")
+    return f"/miniwob/{name}.html" if site == name else f"/flight/{site}/wrapper.html"
 
 
 _SERVERS: dict[int, FolderServer] = {}
@@ -154,7 +166,7 @@ class MiniWoBEnv(PageEnv):
             )
         session = PageSession(self.backend, self.page_tokens)
         self._utterance, self._state = "", {"over": False, "reward": 0.0, "reason": None}
-        session.open(f"http://{miniwob_server().host}/miniwob/{name}.html")
+        session.open(f"http://{miniwob_server().host}{task_path(name)}")
         if not session.failure:
             try:
                 self._utterance = self.backend.evaluate(_PREPARE, [seed, _HIDDEN])

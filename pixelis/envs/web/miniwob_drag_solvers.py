@@ -1,4 +1,4 @@
-"""Scripted solvers of MiniWoB++ tasks with drags, drawn lines and made-up widgets; see ``miniwob_solvers``."""
+"""Scripted solvers of MiniWoB++ tasks with drags, lines and made-up widgets; see ``miniwob_solvers``."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ _AREA = (160, 125)  # how large the area is, in pixels
 
 
 def find_hot(play: Player) -> None:
-    """Move over an area until it says HOT, press there: first 40 pixels apart, then closer to what is warmer."""
+    """Move over an area until it says HOT, press there: first far apart, then closer to what is warm."""
     area, felt = play.one("clickable", "touch-area.*").id, dict[tuple[int, int], int]()
 
     def feel(x: int, y: int) -> None:

@@ -320,20 +320,9 @@ def choose_listed(play: Player) -> None:
     play.submit()
 
 
-_MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
 
 
 def pick_date(play: Player) -> None:

@@ -41,8 +41,11 @@
     return false;
   };
   const drawn = element => {  // what to press: a field that is drawn by its label stands for the label
-    if (boxes(element).length) return element;
-    return Array.prototype.find.call(element.labels || [], one => boxes(one).length) || null;
+    const own = boxes(element);
+    const isDrawn = own.length && (!page.settings.foreign || (own.some(box => box.width > 2 || box.height > 2) && !isInvisible(element)));
+    if (isDrawn || !element.labels) return own.length ? element : null;
+    const label = Array.prototype.find.call(element.labels, one => boxes(one).length && !isInvisible(one));
+    return label || (own.length ? element : null);
   };
   const boxes = element => {
     const own = Array.from(element.getClientRects()).filter(box => box.width > 0 && box.height > 0);

@@ -353,11 +353,11 @@
     for (const element of document.querySelectorAll("*")) {
       if (delegated.length > 200) break;
       for (const selector of delegates(element)) delegated.push([element, selector]);
-      if (hears(element, "press") && element !== document.body && !delegates(element).length && !isItem(element) && element.querySelectorAll(":not(:has(*))").length >= 3) leaf_hosts.push(element);
+      if ((hears(element, "press") || element.onclick) && ![document.body, document.documentElement].includes(element) && !delegates(element).length && !isItem(element) && element.querySelectorAll(":not(:has(*))").length >= 3) leaf_hosts.push(element);
     }
   };
   const isItem = element => {  // one of several alike that each have a listener: it hears for itself
-    const alike = other => other !== element && tagOf(other) === tagOf(element) && other.className === element.className && hears(other, "press");
+    const alike = other => other !== element && tagOf(other) === tagOf(element) && other.className === element.className && (hears(other, "press") || other.onclick);
     return Boolean(element.className) && Array.prototype.some.call(element.ownerDocument.getElementsByClassName(element.className), alike);
   };
   page.isWrapper = element => Boolean(page.settings.foreign) && role(element) === "clickable" && holdsControl(element);
@@ -416,6 +416,8 @@
         if (target && isControlHere(target) && !target.hasAttribute("aria-labelledby") && !target.hasAttribute("aria-label")) inner = { ...inner, mute: true };
       }
       const close = () => { if (ends) { if (place.row) pending += " "; else endLine(inner); } };
+      const stands = options.foreign && tag === "label" && standsFor(node);
+      if (stands) { text(); pieces.push(describe(stands)); return close(); }
       if (isControl(node)) {
         text();
         const said = describe(node);
@@ -439,6 +441,13 @@
     const previousCell = cell => {
       for (let one = cell.previousElementSibling; one; one = one.previousElementSibling) if (["td", "th"].includes(tagOf(one))) return true;
       return false;
+    };
+    const standsFor = label => {  // a box or radio button that is not drawn: its label is, and takes the mouse
+      const field = labelled(label);
+      if (!field || tagOf(field) !== "input" || !["checkbox", "radio"].includes(field.type)) return null;
+      if (field.ownerDocument !== label.ownerDocument || labelsOf(field)[0] !== label || field.hasAttribute("hidden")) return null;
+      const box = field.getBoundingClientRect();
+      return box.width * box.height === 0 || styleOf(field).visibility !== "visible" || !isShown(field) ? field : null;
     };
     const isControlHere = target => {
       for (let one = target; one && one.nodeType === 1; one = one.parentElement) if (!isShown(one)) return false;
