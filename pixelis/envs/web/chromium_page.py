@@ -10,7 +10,6 @@ from pixelis.envs.web.backend import PageActionError
 from pixelis.envs.web.loaded_page import LoadedPage, Raw
 from pixelis.envs.web.snapshot import not_sent
 
-
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
 
@@ -151,7 +150,7 @@ class ChromiumPage(LoadedPage):
         try:
             if self.settings.step_milliseconds is None:
                 await self._quiet()
-            done: Raw = await self._evaluate("__pixelis.finish(...given)", [step, pressed, self._token])
+            done: Raw = await self._evaluate(self._finish, [step, pressed, self._token])
         except Error as error:
             if self._page.is_closed() or self._crashed or not _is_unloading(error):
                 raise
@@ -162,7 +161,13 @@ class ChromiumPage(LoadedPage):
             await self._check_place()
             await self._freeze()
             return await self._look(said)
+        self.watched = done.get("watched")
         return self._seen(done["snapshot"], [*said, *filter(None, [_refusal_notice(done["invalid"])])])
+
+    @property
+    def _finish(self) -> str:
+        done = "__pixelis.finish(...given)"
+        return f"({{ ...{done}, watched: {self.settings.watch} }})" if self.settings.watch else done
 
     async def wait(self, milliseconds: int) -> Raw:
         """Let time go by: on the page's own clock if it has one."""
@@ -190,8 +195,9 @@ class ChromiumPage(LoadedPage):
 
     async def _hover(self, key: int, place: Raw, at: tuple[float, float] | None) -> Raw:
         for _ in range(3):
-            await self._in_time(self._page.mouse.move(place["x"], place["y"]))
-            found = await self._evaluate("__pixelis.settle(...given)", [key, place["x"], place["y"], at])
+            x, y = place["x"], place["y"]
+            look = self._page.evaluate("given => __pixelis.settle(...given)", [key, x, y, at])
+            _, found = await self._in_time(asyncio.gather(self._page.mouse.move(x, y), look))
             _raise_refusal(found)
             if abs(found["x"] - place["x"]) + abs(found["y"] - place["y"]) < 1:
                 return place

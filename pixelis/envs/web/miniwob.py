@@ -129,6 +129,7 @@ class MiniWoBEnv(PageEnv):
             leaves=all_elements,
             drawings=True,
             step_milliseconds=STEP_MILLISECONDS,
+            watch=_STATE,
             width=500,
             height=420,
         )
@@ -178,7 +179,7 @@ class MiniWoBEnv(PageEnv):
     def has_ended(self) -> bool:
         """Return whether the page has judged the episode."""
         try:
-            self._state = self.backend.evaluate(_STATE)
+            self._state = self.backend.watched or self.backend.evaluate(_STATE)
         except BackendFailure as failure:
             self.workspace.failure = str(failure)
         return bool(self._state["over"])

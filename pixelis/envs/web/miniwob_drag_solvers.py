@@ -38,9 +38,13 @@ def make_event(play: Player) -> None:
     words = play.find(r"Create an? ([\d.]+) (hour|min)\w* event named \"(\w+)\", between (\w+) and (\w+)")
     size, unit, name, start, end = words.groups()
     halves = int(float(size) * 2) if unit == "hour" else int(size) // 30
-    first = next(n for n in _half_hours(play, start, end, halves))
-    cells = [play.one("clickable", f"hh-{n} .*").id for n in (first, first + halves - 1)]
-    play.call("DRAG", id=cells[0], to=cells[1])
+    for first in _half_hours(play, start, end, halves):
+        cells = [play.one("clickable", f"hh-{n} .*").id for n in (first, first + halves - 1)]
+        is_free = play.call("HOVER", id=cells[1])  # what lies over it is another event
+        if is_free:
+            play.call("DRAG", id=cells[0], to=cells[1], to_point=[0.5, 0.8])
+        if play.all("textbox", "Event name"):
+            break
     play.type(name, "Event name")
     play.click("button", "Create")
 

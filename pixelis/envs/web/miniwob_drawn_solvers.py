@@ -25,15 +25,23 @@ def press_coordinate(play: Player) -> None:
 _SHAPES = {"circle", "triangle", "square", "rectangle"}
 
 
+_COLOURS = {"red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"}
+
+
+def _has_colour(one: Seen, colours: set[str]) -> bool:
+    return any(f"{colour.replace('aqua', 'cyan')} " in one.name for colour in colours)
+
+
 def _fits(one: Seen, asked: str) -> bool:
     size = max(map(int, re.findall(r"(\d+)x(\d+)", one.name)[-1]))
     drawn_text = " text " in one.name
-    if re.fullmatch(r"[A-Za-z0-9]", asked):
-        return drawn_text and one.name.startswith(f"{asked} ")
+    if letter := re.search(r"(?:^| )([A-Za-z0-9])s?$", asked):
+        of_colour = not (colours := _COLOURS & set(asked.split())) or _has_colour(one, colours)
+        return drawn_text and one.name.startswith(f"{letter.group(1)} ") and of_colour
     if ("large" in asked and size < 15) or ("small" in asked and size >= 15):
         return False
-    colours = set(asked.split()) & set(["red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"])
-    if colours and not any(f"{colour.replace('aqua', 'cyan')} " in one.name for colour in colours):
+    colours = _COLOURS & set(asked.split())
+    if colours and not _has_colour(one, colours):
         return False
     kind = re.search(r"(circle|triangle|rectangle|square|digit|letter|shape|item)s?", asked)
     match kind.group(1) if kind else "item":
@@ -63,11 +71,7 @@ def _drawn(play: Player) -> list[Seen]:
 def count_shapes(play: Player) -> None:
     """Press the number of shapes that fit."""
     asked = play.find(r"How many (.*) are there").group(1)
-    letter = re.fullmatch(r"([A-Za-z0-9])s", asked)
-    count = sum(
-        one.name.startswith(f"{letter.group(1)} ") and " text " in one.name if letter else _fits(one, asked)
-        for one in _drawn(play)
-    )
+    count = sum(_fits(one, asked) for one in _drawn(play))
     play.click("button", str(count))
 
 

@@ -37,7 +37,7 @@ def mail_in_words(play: Player) -> None:
     senders = [one.name.split()[0] for one in play.all("clickable", r"[A-Z][\w-]* .*")]
     named = [name for name in re.findall(r"[A-Z][\w-]*", play.asked) if name in senders]
     asked = play.asked.lower()
-    if re.search("delete|trash|remove|get rid|erase|discard|throw|don't want|do not want", asked):
+    if re.search("delete|trash|remove|get rid|erase|discard|throw|recycl|don't want", asked):
         action, sender, other = "trash", named[0], ""
     elif re.search("star|important|mark|flag|favou?rite", asked):
         action, sender, other = "star", named[0], ""

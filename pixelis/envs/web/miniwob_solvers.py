@@ -302,11 +302,11 @@ def use_autocomplete(play: Player) -> None:
 def fill_layout(play: Player) -> None:
     """Search for films: the label stands before the field, on its line or the one above."""
     found = play.find(r"for (\w[\w-]*) movies directed by (\S+) from year (\d+)")
-    values = dict(zip(("Genre", "Director", "Year"), found.groups(), strict=True))
+    values = dict(zip(("Genre", "Director", "Year|Date"), found.groups(), strict=True))
     for label, value in values.items():
-        row = next(number for number, line in enumerate(play.page) if line.startswith(label))
+        row = next(number for number, line in enumerate(play.page) if number and re.search(label, line))
         play.call("TYPE", id=next(field for field in play.all("textbox") if field.line >= row).id, text=value)
-    play.click("button|clickable", "Search|Submit")
+    play.click("button|clickable", "Search|Submit|Go.*|Find.*|Enter", n=-1)
 
 
 # ---------------------------------------------------------------------- choosing
@@ -320,9 +320,10 @@ def choose_listed(play: Player) -> None:
     play.submit()
 
 
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+_MONTHS = [
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+]  # fmt: skip
 
 
 def pick_date(play: Player) -> None:
