@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pixelis.envs.web.miniwob_player import NotThere, Player, Seen
 
@@ -84,25 +85,35 @@ def name_shape(play: Player) -> None:
 
 
 def win_at_noughts(play: Player) -> None:
-    """Win, else block, else take the middle, a corner, an edge."""
-    lines = ["012", "345", "678", "036", "147", "258", "048", "246"]
+    """Choose the cell with the best prospects against an opponent who plays at random."""
     while not play.over:
         cells = play.all("clickable", r".*(ttt|mark).*")[-9:]
-        marks = ["x" if "mark x" in c.name else "o" if "mark o" in c.name else "" for c in cells]
-        free = [number for number, mark in enumerate(marks) if not mark]
+        board = "".join("x" if "mark x" in c.name else "o" if "mark o" in c.name else "." for c in cells)
+        free = [place for place in range(9) if board[place] == "."]
         if not free:
             break
-        wanted = [_third(line, marks, mark) for mark in "xo" for line in lines]
-        choice = next(
-            (w for w in wanted if w is not None), next(c for c in (4, 0, 2, 6, 8, 1, 3, 5, 7) if c in free)
-        )
-        play.call("CLICK", id=cells[choice].id)
+        best = max(free, key=lambda place: _prospects(_put(board, place, "x"), "o"))
+        play.call("CLICK", id=cells[best].id)
 
 
-def _third(line: str, marks: list[str], mark: str) -> int | None:
-    places = [int(place) for place in line]
-    held = [marks[place] for place in places]
-    return places[held.index("")] if held.count(mark) == 2 and "" in held else None
+_LINES = ("012", "345", "678", "036", "147", "258", "048", "246")
+
+
+def _put(board: str, place: int, mark: str) -> str:
+    return f"{board[:place]}{mark}{board[place + 1 :]}"
+
+
+@lru_cache(None)
+def _prospects(board: str, turn: str) -> float:
+    """Return the chance that x wins, who plays as well as can be, against a random o."""
+    for mark, chance in (("x", 1.0), ("o", 0.0)):
+        if any(all(board[int(place)] == mark for place in line) for line in _LINES):
+            return chance
+    free = [place for place in range(9) if board[place] == "."]
+    if not free:
+        return 0.0
+    after = [_prospects(_put(board, place, turn), "o" if turn == "x" else "x") for place in free]
+    return max(after) if turn == "x" else sum(after) / len(after)
 
 
 def press_ascending(play: Player) -> None:

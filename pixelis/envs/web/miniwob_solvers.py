@@ -300,12 +300,14 @@ def use_autocomplete(play: Player) -> None:
 
 
 def fill_layout(play: Player) -> None:
-    """Search for films: the label stands before the field, on its line or the one above."""
+    """Search for films: the labels, before or after their fields, come in the order of the fields."""
     found = play.find(r"for (\w[\w-]*) movies directed by (\S+) from year (\d+)")
     values = dict(zip(("Genre", "Director", "Year|Date"), found.groups(), strict=True))
-    for label, value in values.items():
-        row = next(number for number, line in enumerate(play.page) if number and re.search(label, line))
-        play.call("TYPE", id=next(field for field in play.all("textbox") if field.line >= row).id, text=value)
+    text = "\n".join(play.page[1:])
+    places = {found.group(): found.start() for found in re.finditer("Genre|Director|Year|Date", text)}
+    order = sorted(values, key=lambda label: max(places.get(word, 0) for word in label.split("|")))
+    for field, label in zip(play.all("textbox"), order, strict=True):
+        play.call("TYPE", id=field.id, text=values[label])
     play.click("button|clickable", "Search|Submit|Go.*|Find.*|Enter", n=-1)
 
 

@@ -12,7 +12,7 @@
   const NAMED_BY_CLASS = words("link button clickable option menuitem tab");
   const FIELDS = words("input select textarea");
   const SINGLE = { submit: "button", reset: "button", button: "button", image: "button", checkbox: "checkbox", radio: "radio", range: "slider", file: "file" };
-  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 40, MAX_TEXT = 2000;
+  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 50, MAX_TEXT = 2000;
 
   const tagOf = element => element.localName;
   const attribute = (element, name) => element.getAttribute(name);
