@@ -1,6 +1,6 @@
 """Which MiniWoB++ tasks the scripted solvers, which read observations alone, solve through ids and tools.
 
-    python benchmarks/miniwob_coverage.py [--seeds 3] [--tasks click-test login-user]
+    python benchmarks/miniwob_coverage.py [--seeds 5] [--first 0] [--tasks click-test login-user]
 
 prints one line a task (solved, played, tools used) and a summary; docs/web_miniwob.md has the table.
 """
@@ -15,11 +15,11 @@ from pixelis.envs.web.miniwob_player import NotThere, Player
 from pixelis.envs.web.miniwob_table import SOLVERS
 
 
-def play_task(task: str, seeds: int) -> tuple[int, str]:
+def play_task(task: str, seeds: range) -> tuple[int, str]:
     """Return how many seeds were solved, and the tools that were called."""
-    env = MiniWoBEnv(task=task, max_turns=60, page_tokens=1600)
+    env = MiniWoBEnv(task=task, max_turns=200, page_tokens=1600)
     solved, tools = 0, dict[str, None]()
-    for seed in range(seeds):
+    for seed in seeds:
         player = Player(env, seed)
         try:
             SOLVERS[task](player)
@@ -34,12 +34,13 @@ def play_task(task: str, seeds: int) -> tuple[int, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description="Solve MiniWoB++ tasks by script.")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--tasks", nargs="*", default=list(SOLVERS))
     options = parser.parse_args(arguments)
     always = 0
     for task in options.tasks:
-        solved, tools = play_task(task, options.seeds)
+        solved, tools = play_task(task, range(options.first, options.first + options.seeds))
         always += solved == options.seeds
         print(f"| {task} | {solved}/{options.seeds} | {tools} |", flush=True)
     without = sorted(set(miniwob_tasks()) - set(SOLVERS))

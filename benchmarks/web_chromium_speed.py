@@ -2,24 +2,30 @@
 
     python benchmarks/web_chromium_speed.py [--count 60]
     python benchmarks/web_chromium_speed.py --browsergym FOLDER
+    python benchmarks/web_chromium_speed.py --episodes 1000
 
 prints one JSON line a measurement, milliseconds of wall time. FOLDER holds BrowserGym and what it needs,
 installed
 with `pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 beautifulsoup4
 soupsieve 'lxml<6' pyparsing`; without it only our own part is measured. BrowserGym is measured with its
 settings, and
-with its sleeps off (`slow_mo=0`, and the wait before each observation 0 s).
+with its sleeps off (`slow_mo=0`, no wait before observations). With `--episodes` nothing is timed:
+so many episodes of a site of ours are begun, with three steps each, and what they leave behind is counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import json
 import os
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from pixelis.envs.web.backend import Click, Wait
@@ -77,6 +83,48 @@ def our_site(count: int) -> None:
     backend.close()
 
 
+def growth(episodes: int) -> dict[str, Any]:
+    """Compare memory and number of all processes, and threads of this one, after a tenth and at the end."""
+    env = WebBrowseEnv(backend="chromium", max_turns=50)
+    first: tuple[int, int, int] | None = None
+    start = time.process_time()
+    for seed in range(episodes):
+        observation, info = env.reset(seed=seed, options={"difficulty": seed % 3})
+        oracle = env.policies()["oracle"](env)
+        for _ in range(3):
+            observation, _, terminated, truncated, info = env.step(oracle.act(observation, info))
+            if terminated or truncated:
+                break
+        if seed == episodes // 10:
+            first = _resources()
+    last = _resources()
+    assert first is not None  # there is at least one episode
+    names = ("proportional_kilobytes", "processes", "threads")
+    after_a_tenth = {f"{name}_after_a_tenth": then for name, then in zip(names, first, strict=True)}
+    grown = {f"{name}_grown": now - then for name, now, then in zip(names, last, first, strict=True)}
+    env.close()
+    seconds = round(time.process_time() - start, 1)
+    return {"what": "growth", "episodes": episodes, **after_a_tenth, **grown, "own_cpu_seconds": seconds}
+
+
+def _resources() -> tuple[int, int, int]:
+    gc.collect()
+    parents = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    ours, found = {os.getpid()}, True
+    while found:
+        found = {pid for pid, parent in parents.items() if parent in ours} - ours
+        ours |= found
+    kilobytes = 0
+    for pid in ours:
+        with contextlib.suppress(OSError):
+            rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            kilobytes += int(next(line for line in rollup.splitlines() if line.startswith("Pss:")).split()[1])
+    return kilobytes, len(ours), threading.active_count()
+
+
 def our_miniwob(count: int) -> float:
     """Measure a MiniWoB++ task through the environment, mouse and text included; return seconds a step."""
     env = MiniWoBEnv(task=TASK, max_turns=10**6)
@@ -122,7 +170,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="Measure the real browser.")
     parser.add_argument("--count", type=int, default=60, help="calls a measurement (default 60)")
     parser.add_argument("--browsergym", help="folder with BrowserGym, to compare with")
+    parser.add_argument("--episodes", type=int, default=0, help="count what so many episodes leave behind")
     options = parser.parse_args(arguments)
+    if options.episodes:
+        print(json.dumps(growth(options.episodes)), flush=True)
+        close_shared_browser()
+        return
     if not options.browsergym:
         our_site(options.count)
     ours = our_miniwob(options.count)

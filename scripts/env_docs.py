@@ -17,7 +17,7 @@ import re
 import sys
 from pathlib import Path
 
-from pixelis.envs.registration import ENVIRONMENTS, EnvEntry
+from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS, EnvEntry
 
 SECTIONS = (
     *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
@@ -100,7 +100,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing, only say what is out of date")
     options = parser.parse_args()
     stale = []
-    for entry in ENVIRONMENTS:
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS):
         path, text = page_path(entry), page(entry)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path.name)

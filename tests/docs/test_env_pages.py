@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.envs.registration import ENVIRONMENTS
+from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,14 +23,17 @@ def env_docs():
     return module
 
 
-@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+ALL = (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS)
+
+
+@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.id)
 def test_the_page_is_up_to_date(env_docs, entry):
     assert env_docs.page_path(entry).read_text(encoding="utf-8") == env_docs.page(entry), (
         "run: python scripts/env_docs.py"
     )
 
 
-@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+@pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.id)
 def test_the_page_has_the_usual_sections(env_docs, entry):
     headings = re.findall(r"^## (.+)$", env_docs.page(entry), re.MULTILINE)
     assert headings[:9] == [
@@ -39,7 +42,7 @@ def test_the_page_has_the_usual_sections(env_docs, entry):
     ]
 
 
-@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)
+@pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)  # the others need a browser
 def test_the_examples_run(env_docs, entry):
     examples = re.findall(r"^```python\n(.*?)^```", env_docs.page(entry), re.DOTALL | re.MULTILINE)
     assert examples

@@ -185,6 +185,11 @@ class ChromiumBackend:
             self.close()
             raise
 
+    @property
+    def watched(self) -> Any:
+        """What ``settings.watch`` was after the last action; ``None`` where that is not known."""
+        return self._page.watched if self._page is not None else None
+
     def look(self) -> Snapshot:
         """Return what is on the page now, without acting."""
         return self._snapshot(self._run(self._current.after(step=0)))

@@ -10,6 +10,8 @@ from pixelis.envs.web.backend import PageActionError
 from pixelis.envs.web.loaded_page import LoadedPage, Raw
 from pixelis.envs.web.snapshot import not_sent
 
+_DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
+
 
 class ChromiumPage(LoadedPage):
     """A page with the actions of agents."""
@@ -52,7 +54,7 @@ class ChromiumPage(LoadedPage):
             self._check_link(place["href"])
         place = await self._hover(key, place, at)
         await self._press()
-        return await self.after()
+        return await self.after(pressed=key if at is None else None)
 
     async def drag(
         self,
@@ -73,7 +75,13 @@ class ChromiumPage(LoadedPage):
             if abs(x - place["x"]) + abs(y - place["y"]) > 1:
                 sign = 1 if x >= place["x"] else -1  # a drag begins with a small movement
                 await self._page.mouse.move(place["x"] + 4 * sign, place["y"])
-            await self._page.mouse.move(x, y, steps=6)
+            for part in range(1, _DRAG_MOVES + 1):
+                share = part / _DRAG_MOVES
+                await self._page.mouse.move(
+                    place["x"] + share * (x - place["x"]), place["y"] + share * (y - place["y"])
+                )
+                if self.settings.step_milliseconds is not None:
+                    await self._evaluate("__pixelis.advance(given)", _DRAG_MILLISECONDS)
         finally:
             await self._page.mouse.up()
         return await self.after()
@@ -129,8 +137,11 @@ class ChromiumPage(LoadedPage):
         _raise_refusal(await self._evaluate("__pixelis.selectText(...given)", [key, self._token, text]))
         return await self.after()
 
-    async def after(self, notice: str = "", step: int | None = None) -> Raw:
-        """Wait until the last action has had its effect and return what is on the page."""
+    async def after(self, notice: str = "", step: int | None = None, pressed: int | None = None) -> Raw:
+        """Wait until the last action has had its effect and return what is on the page.
+
+        ``pressed``: an element that the mouse was to press, which is told of it if the press went astray.
+        """
         from playwright.async_api import Error
 
         said = [notice] if notice else []
@@ -139,7 +150,7 @@ class ChromiumPage(LoadedPage):
         try:
             if self.settings.step_milliseconds is None:
                 await self._quiet()
-            done: Raw = await self._evaluate("__pixelis.finish(given)", step)
+            done: Raw = await self._evaluate(self._finish, [step, pressed, self._token])
         except Error as error:
             if self._page.is_closed() or self._crashed or not _is_unloading(error):
                 raise
@@ -150,7 +161,13 @@ class ChromiumPage(LoadedPage):
             await self._check_place()
             await self._freeze()
             return await self._look(said)
+        self.watched = done.get("watched")
         return self._seen(done["snapshot"], [*said, *filter(None, [_refusal_notice(done["invalid"])])])
+
+    @property
+    def _finish(self) -> str:
+        done = "__pixelis.finish(...given)"
+        return f"({{ ...{done}, watched: {self.settings.watch} }})" if self.settings.watch else done
 
     async def wait(self, milliseconds: int) -> Raw:
         """Let time go by: on the page's own clock if it has one."""
@@ -178,8 +195,9 @@ class ChromiumPage(LoadedPage):
 
     async def _hover(self, key: int, place: Raw, at: tuple[float, float] | None) -> Raw:
         for _ in range(3):
-            await self._in_time(self._page.mouse.move(place["x"], place["y"]))
-            found = await self._evaluate("__pixelis.settle(...given)", [key, place["x"], place["y"], at])
+            x, y = place["x"], place["y"]
+            look = self._page.evaluate("given => __pixelis.settle(...given)", [key, x, y, at])
+            _, found = await self._in_time(asyncio.gather(self._page.mouse.move(x, y), look))
             _raise_refusal(found)
             if abs(found["x"] - place["x"]) + abs(found["y"] - place["y"]) < 1:
                 return place

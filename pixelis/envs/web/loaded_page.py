@@ -28,11 +28,13 @@ class LoadedPage:
 
     Attributes:
         generation: number of documents loaded since ``begin``.
+        watched: what ``settings.watch`` was after the last action; ``None`` where that is not known.
     """
 
     def __init__(self, context: BrowserContext, page: Page, settings: PageSettings) -> None:
         self.settings = settings
         self.generation = 0
+        self.watched: Any = None
         self._context, self._page = context, page
         self._token = ""  # of the document that was shown last
         self._shown_url = "about:blank"
@@ -218,6 +220,7 @@ class LoadedPage:
         if self._crashed:
             raise BackendFailure("the page crashed")
         self._ready.clear()
+        self.watched = None
         self._navigating = self._blocked = self._failed = False
 
     async def _loaded(self) -> None:

@@ -23,8 +23,9 @@ FAMILY = "miniwob"
 STEP_MILLISECONDS = 500
 """How far an action moves the page's clock: longer than every animation and delay that answers an action."""
 _SEEDS = 1_000_000
-_HIDDEN = "#reward-display, #click-canvas, #sync-task-cover { display: none !important }"
-_PREPARE = """(([seed, style]) => {
+_HIDDEN = """#reward-display, #click-canvas, #sync-task-cover { display: none !important }
+#query, #query * { pointer-events: none }"""
+_PREPARE = """(async ([seed, style]) => {
   const sheet = document.createElement("style");
   sheet.textContent = style;
   document.head.append(sheet);
@@ -34,6 +35,10 @@ _PREPARE = """(([seed, style]) => {
   Math.seedrandom(seed);
   core.startEpisodeReal();
   __pixelis.advance(1);
+  for (let tries = 0; !WOB_TASK_READY && tries < 400; tries += 1) {
+    await new Promise(done => __pixelis.later(done, 20));
+    __pixelis.advance(20);
+  }
   const said = core.getUtterance();
   return typeof said === "string" ? said : said.utterance;
 })(given)"""
@@ -57,8 +62,16 @@ def miniwob_folder() -> Path:
 
 @lru_cache(1)
 def miniwob_tasks() -> tuple[str, ...]:
-    """Return the names of the tasks there are, sorted."""
-    return tuple(sorted(path.stem for path in (miniwob_folder() / "miniwob").glob("*.html")))
+    """Return the names of the tasks there are, sorted; those of FlightWoB begin with ``flight.``."""
+    folder = miniwob_folder()
+    flights = (f"flight.{page.parent.name}" for page in folder.glob("flight/*/wrapper.html"))
+    return tuple(sorted([*(page.stem for page in folder.glob("miniwob/*.html")), *flights]))
+
+
+def task_path(name: str) -> str:
+    """Return the path at which the server of the html files has a task."""
+    site = name.removeprefix("flight.")
+    return f"/miniwob/{name}.html" if site == name else f"/flight/{site}/wrapper.html"
 
 
 _SERVERS: dict[int, FolderServer] = {}
@@ -89,13 +102,86 @@ class MiniWoBTasks:
 
 
 class MiniWoBEnv(PageEnv):
-    """Play MiniWoB++ through element ids, in a real Chromium."""
+    """Play the tasks of MiniWoB++ in a real Chromium, through element ids and tools.
+
+    ## Description
+
+    Each episode is one page of MiniWoB++ (PyPI `miniwob` 1.1.0, served on loopback) with a task that the page
+    draws itself from a seed. The agent reads an outline of the page in which everything that can be used has
+    an id, and acts with the tools of `Pixelis/WebPage-v0`. `docs/web_miniwob.md` says which tasks scripted
+    solvers do by these means, and which are out of reach.
+
+    The page's clock stands still while the agent thinks, and moves half a second with each action, a WAIT by
+    what it is told. Animations and the time limit of ten seconds are off; frames keep the page's time.
+
+    ## Action space
+
+    `Utf8Text(16384)`: tool calls. The tools are those of `Pixelis/WebPage-v0`: `CLICK`, `TYPE`, `SELECT`,
+    `SCROLL`, `GOTO`, `BACK`, `WAIT`, `PRESS`, `DRAG`, `MARK` and `HOVER`, with the same codes of errors. An
+    answer (`<answer>…</answer>`) ends the episode as a failure.
+
+    ## Observation space
+
+    | key | space | meaning |
+    |---|---|---|
+    | `text` | `Utf8Text(8192)` | what the tools said, and `page_tokens` of the page as it is now |
+
+    Shapes of drawings, canvases and painted boxes have ids too, with their colour, kind, size and middle in
+    the window's pixels as name: `red circle 20x20 at 112,62`. `CLICK` and `DRAG` take points of an element.
+
+    ## Rewards
+
+    1 for the page's raw reward of 1, before its decay with time; else 0. What a page pays for less is the
+    metric `raw` in `info["reward_terms"]`.
+
+    ## Starting state
+
+    The task's page after its own `startEpisodeReal`. `reset(seed=…)` draws the task, if there are several,
+    and the page's seed: an even one for the split `train`, an odd one for `test`.
+
+    ## Episode end
+
+    * Termination: the page has judged, an answer was given, or the browser failed (then
+      `info["valid_for_training"]` is false and `info["failure_reason"]` says why).
+    * Truncation: `max_turns` turns.
+
+    ## Arguments
+
+    | name | default | meaning |
+    |---|---|---|
+    | `task` | `click-test` | a task's name, or several; FlightWoB: `flight.AA`, `flight.Alaska`, … |
+    | `max_turns` | 50 | turns before truncation |
+    | `page_tokens` | 800 | how much of the page is shown at a time, in tokens of four characters |
+    | `all_elements` | `False` | every visible element without children gets an id |
+    | `split` | `train` | `train` or `test` |
+    | `difficulty` | 0 | there is one |
+
+    ```python
+    import gymnasium as gym
+
+    import pixelis
+
+    env = gym.make("Pixelis/MiniWoB-v0", task=["click-test-2", "choose-date"])
+    observation, info = env.reset(seed=0)
+    print(info["utterance"])
+    ```
+
+    ## Version history
+
+    * v0: first version.
+
+    ## Source
+
+    Shi et al., "World of Bits", ICML 2017; Liu et al., "Reinforcement Learning on Web Interfaces using
+    Workflow-Guided Exploration", arXiv:1802.08802. The pages are those of the package `miniwob` (Farama
+    Foundation, MIT), unchanged.
+    """
 
     def __init__(
         self,
         *,
         task: str | list[str] | tuple[str, ...] = "click-test",
-        max_turns: int = 20,
+        max_turns: int = 50,
         page_tokens: int = 800,
         all_elements: bool = False,
         split: str = "train",
@@ -116,6 +202,7 @@ class MiniWoBEnv(PageEnv):
             leaves=all_elements,
             drawings=True,
             step_milliseconds=STEP_MILLISECONDS,
+            watch=_STATE,
             width=500,
             height=420,
         )
@@ -153,7 +240,7 @@ class MiniWoBEnv(PageEnv):
             )
         session = PageSession(self.backend, self.page_tokens)
         self._utterance, self._state = "", {"over": False, "reward": 0.0, "reason": None}
-        session.open(f"http://{miniwob_server().host}/miniwob/{name}.html")
+        session.open(f"http://{miniwob_server().host}{task_path(name)}")
         if not session.failure:
             try:
                 self._utterance = self.backend.evaluate(_PREPARE, [seed, _HIDDEN])
@@ -165,7 +252,7 @@ class MiniWoBEnv(PageEnv):
     def has_ended(self) -> bool:
         """Return whether the page has judged the episode."""
         try:
-            self._state = self.backend.evaluate(_STATE)
+            self._state = self.backend.watched or self.backend.evaluate(_STATE)
         except BackendFailure as failure:
             self.workspace.failure = str(failure)
         return bool(self._state["over"])

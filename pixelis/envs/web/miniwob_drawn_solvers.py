@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pixelis.envs.web.miniwob_player import NotThere, Player, Seen
 
@@ -25,13 +26,23 @@ def press_coordinate(play: Player) -> None:
 _SHAPES = {"circle", "triangle", "square", "rectangle"}
 
 
+_COLOURS = {"red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"}
+
+
+def _has_colour(one: Seen, colours: set[str]) -> bool:
+    return any(f"{colour.replace('aqua', 'cyan')} " in one.name for colour in colours)
+
+
 def _fits(one: Seen, asked: str) -> bool:
     size = max(map(int, re.findall(r"(\d+)x(\d+)", one.name)[-1]))
     drawn_text = " text " in one.name
+    if letter := re.search(r"(?:^| )([A-Za-z0-9])s?$", asked):
+        of_colour = not (colours := _COLOURS & set(asked.split())) or _has_colour(one, colours)
+        return drawn_text and one.name.startswith(f"{letter.group(1)} ") and of_colour
     if ("large" in asked and size < 15) or ("small" in asked and size >= 15):
         return False
-    colours = set(asked.split()) & set(["red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"])
-    if colours and not any(f"{colour.replace('aqua', 'cyan')} " in one.name for colour in colours):
+    colours = _COLOURS & set(asked.split())
+    if colours and not _has_colour(one, colours):
         return False
     kind = re.search(r"(circle|triangle|rectangle|square|digit|letter|shape|item)s?", asked)
     match kind.group(1) if kind else "item":
@@ -49,22 +60,19 @@ def _fits(one: Seen, asked: str) -> bool:
 
 def press_shape(play: Player) -> None:
     """Press a shape of a colour, kind and size."""
-    asked = play.asked.removeprefix("Click on a ")
+    asked = re.sub(r"^Click on an? ", "", play.asked).rstrip(".")
     play.call("CLICK", id=next(one.id for one in _drawn(play) if _fits(one, asked)))
 
 
 def _drawn(play: Player) -> list[Seen]:
-    return play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")
+    found = play.all("clickable", r".* \d+x\d+ at -?\d+,-?\d+")
+    return [one for one in found if "drawing " not in one.name]
 
 
 def count_shapes(play: Player) -> None:
     """Press the number of shapes that fit."""
     asked = play.find(r"How many (.*) are there").group(1)
-    letter = re.fullmatch(r"([A-Za-z0-9])s", asked)
-    count = sum(
-        one.name.startswith(f"{letter.group(1)} ") and " text " in one.name if letter else _fits(one, asked)
-        for one in _drawn(play)
-    )
+    count = sum(_fits(one, asked) for one in _drawn(play))
     play.click("button", str(count))
 
 
@@ -77,25 +85,35 @@ def name_shape(play: Player) -> None:
 
 
 def win_at_noughts(play: Player) -> None:
-    """Win, else block, else take the middle, a corner, an edge."""
-    lines = ["012", "345", "678", "036", "147", "258", "048", "246"]
+    """Choose the cell with the best prospects against an opponent who plays at random."""
     while not play.over:
         cells = play.all("clickable", r".*(ttt|mark).*")[-9:]
-        marks = ["x" if "mark x" in c.name else "o" if "mark o" in c.name else "" for c in cells]
-        free = [number for number, mark in enumerate(marks) if not mark]
+        board = "".join("x" if "mark x" in c.name else "o" if "mark o" in c.name else "." for c in cells)
+        free = [place for place in range(9) if board[place] == "."]
         if not free:
             break
-        wanted = [_third(line, marks, mark) for mark in "xo" for line in lines]
-        choice = next(
-            (w for w in wanted if w is not None), next(c for c in (4, 0, 2, 6, 8, 1, 3, 5, 7) if c in free)
-        )
-        play.call("CLICK", id=cells[choice].id)
+        best = max(free, key=lambda place: _prospects(_put(board, place, "x"), "o"))
+        play.call("CLICK", id=cells[best].id)
 
 
-def _third(line: str, marks: list[str], mark: str) -> int | None:
-    places = [int(place) for place in line]
-    held = [marks[place] for place in places]
-    return places[held.index("")] if held.count(mark) == 2 and "" in held else None
+_LINES = ("012", "345", "678", "036", "147", "258", "048", "246")
+
+
+def _put(board: str, place: int, mark: str) -> str:
+    return f"{board[:place]}{mark}{board[place + 1 :]}"
+
+
+@lru_cache(None)
+def _prospects(board: str, turn: str) -> float:
+    """Return the chance that x wins, who plays as well as can be, against a random o."""
+    for mark, chance in (("x", 1.0), ("o", 0.0)):
+        if any(all(board[int(place)] == mark for place in line) for line in _LINES):
+            return chance
+    free = [place for place in range(9) if board[place] == "."]
+    if not free:
+        return 0.0
+    after = [_prospects(_put(board, place, turn), "o" if turn == "x" else "x") for place in free]
+    return max(after) if turn == "x" else sum(after) / len(after)
 
 
 def press_ascending(play: Player) -> None:

@@ -12,28 +12,69 @@ from pixelis.envs.web.miniwob_solvers import esc
 
 def mail(play: Player) -> None:
     """Find a mail by its sender; delete, star, answer or forward it."""
-    sender = play.find(r"(?:by|from) (\w+)").group(1)
-    row = next(one.line for one in play.all("clickable", esc(sender)))
-    if icon := re.search(r"(trash|star) icon", play.asked):
-        play.call("CLICK", id=next(o for o in play.all("clickable", icon.group(1) + ".*") if o.line > row).id)
+    do_mail(play, play.find(r"(?:by|from) (\w+)").group(1))
+
+
+def do_mail(play: Player, sender: str) -> None:
+    """Do what is asked for with the mail of a sender."""
+    mail_ = play.one("clickable", f"{esc(sender)} .*")
+    if icon := re.search(r"trash|star|delete|important", play.asked.lower()):
+        name = {"delete": "trash", "important": "star"}.get(icon.group(), icon.group())
+        play.call("CLICK", id=next(o for o in play.all("clickable", f"{name}.*") if o.line > mail_.line).id)
         return
-    play.call("CLICK", id=next(one for one in play.all("clickable", esc(sender)) if one.line == row).id)
-    if "forward" in play.asked:
+    play.call("CLICK", id=mail_.id)
+    if receiver := re.search(r"to (\w+)\.$", play.asked):
         play.click("clickable|button", ".*[Ff]orward.*", n=-1)
-        play.type(play.find(r"to (\w+)\.$").group(1))
+        play.type(receiver.group(1))
     else:
         play.click("clickable|button", ".*[Rr]eply.*", n=-1)
         play.type(play.quoted()[0], ".*", n=-1)
     play.click("clickable|button", ".*send.*", n=-1)
 
 
+def mail_in_words(play: Player) -> None:
+    """Understand who wrote a mail, and who is to get it or what is to be done, from a sentence."""
+    senders = [one.name.split()[0] for one in play.all("clickable", r"[A-Z][\w-]* .*")]
+    named = [name for name in re.findall(r"[A-Z][\w-]*", play.asked) if name in senders]
+    asked = play.asked.lower()
+    if re.search("delete|trash|remove|get rid|erase|discard|throw|recycl|don't want", asked):
+        action, sender, other = "trash", named[0], ""
+    elif re.search("star|important|mark|flag|favou?rite", asked):
+        action, sender, other = "star", named[0], ""
+    elif play.quoted() or len(set(named)) < 2:
+        action, sender, other = "reply", named[0], ""
+    else:
+        action, (sender, other) = "forward", _sender_and_receiver(play.asked, named)
+    mail_ = play.one("clickable", f"{esc(sender)} .*")
+    if action in ("trash", "star"):
+        play.call("CLICK", id=next(o for o in play.all("clickable", f"{action}.*") if o.line > mail_.line).id)
+        return
+    play.call("CLICK", id=mail_.id)
+    play.click("clickable|button", f"(?i).*{action}.*", n=-1)
+    said = play.quoted()[0] if play.quoted() else play.asked.rpartition(":")[2].strip()
+    play.type(other or said, ".*", n=0 if other else -1)
+    play.click("clickable|button", ".*send.*", n=-1)
+
+
+def _sender_and_receiver(asked: str, named: list[str]) -> tuple[str, str]:
+    """Return who wrote: the name after ``from`` or ``by``, or with ``'s``; else the one without ``to``."""
+    for pattern in (r"(?:from|by) ({})\b", r"\b({})'s", r"\b({}) (?:sent|wrote|emailed)"):
+        for name in named:
+            if re.search(pattern.format(esc(name)), asked):
+                return name, next(other for other in named if other != name)
+    for name in named:
+        if re.search(rf"\bto {esc(name)}\b", asked):
+            return next(other for other in named if other != name), name
+    return named[0], next(other for other in named if other != named[0])
+
+
 def posts(play: Player) -> None:
     """Press a button of the posts of a user."""
     user = play.find(r"(@\w+)").group(1)
     action = {"Share": "share"}.get(play.quoted()[0], play.quoted()[0].lower())
-    rows = [number for number, line in enumerate(play.page) if re.search(rf"{esc(user)}(\s|$)", line)]
-    limit = int(limited.group(1)) if (limited := re.search(r"on (\d+) posts?", play.asked)) else len(rows)
-    for row in rows[1 if rows[0] == 0 else 0 :][:limit] if limit < len(rows) else [r for r in rows if r]:
+    rows = [n for n, line in enumerate(play.page) if n and re.search(rf"{esc(user)}(\s|$)", line)]
+    limited = re.search(r"on (\d+) posts?", play.asked)
+    for row in rows[: int(limited.group(1)) if limited else None]:
         if not _press_in_post(play, row, action):
             return
     if "Submit" in play.asked:
@@ -133,20 +174,39 @@ def sort_numbers(play: Player) -> None:
 
 def press_centre(play: Player) -> None:
     """Press the middle of a circle, submit."""
-    play.click("clickable", ".* circle .*")
+    x, y = centre(play.one("clickable", ".* circle .*"))
+    mark_point(play, x, y)
     play.submit()
 
 
 def press_midpoint(play: Player) -> None:
     """Press halfway between two points of a drawing, submit."""
     points = [centre(one) for one in play.all("clickable", ".* circle .*")]
-    _press_at(play, sum(x for x, _ in points) / 2, sum(y for _, y in points) / 2)
+    mark_point(play, sum(x for x, _ in points) / 2, sum(y for _, y in points) / 2)
     play.submit()
 
 
-def _press_at(play: Player, x: float, y: float) -> None:
-    """Press a point of the grid's drawing, which is 150 pixels wide and high, with its corner at 2,52."""
-    play.call("CLICK", id=play.one("clickable", "svg-grid.*").id, at=[(x - 2) / 150, (y - 52) / 150])
+def mark_point(play: Player, x: float, y: float) -> None:
+    """Press a point of the drawing; where the page's mark lands elsewhere, press once more, as far off."""
+    before = {one.id for one in play.all("clickable", ".* circle .*")}
+    press_at(play, x, y)
+    marks = [one for one in play.all("clickable", ".* circle .*") if one.id not in before]
+    if marks and (off := (centre(marks[0])[0] - x, centre(marks[0])[1] - y)) != (0, 0):
+        press_at(play, x - off[0], y - off[1])
+
+
+def press_at(play: Player, x: float, y: float) -> None:
+    """Press a point of the drawing, whose name says how large it is and where its middle lies."""
+    play.call("CLICK", id=play.one("clickable", ".*drawing .*").id, at=point_of(play, x, y))
+
+
+def point_of(play: Player, x: float, y: float) -> list[float]:
+    """Return a point in the window's pixels as shares of the drawing's width and height."""
+    wide, high, across, down = map(
+        int, re.findall(r"(\d+)x(\d+) at (\d+),(\d+)", play.one("clickable", ".*drawing .*").name)[-1]
+    )
+    shares = ((int(x) + 0.5 - across + wide / 2) / wide, (int(y) + 0.5 - down + high / 2) / high)
+    return [min(1.0, max(0.0, share)) for share in shares]
 
 
 def add_blocks(play: Player) -> None:
@@ -159,11 +219,11 @@ def buy_stock(play: Player) -> None:
     """Wait for a price, buy."""
     play.call("WAIT", milliseconds=100)
     limit = float(play.find(r"less than \$(\d+\.\d+)").group(1))
-    for _ in range(50):
+    for _ in range(99):
         price = next(
             re.findall(r"\$([\d.]+)", line)[0] for line in play.page if line.startswith("Stock price")
         )
-        if float(price) < limit:
+        if float(price) <= limit:
             break
         play.call("WAIT", milliseconds=100)
     play.click("button", "Buy")
@@ -212,23 +272,19 @@ def edit_text(play: Player) -> None:
     play.submit()
 
 
-_CODES = {
-    "red": "FF0000",
-    "blue": "0000FF",
-    "green": "00FF00",
-    "yellow": "FFFF00",
-    "cyan": "00FFFF",
-    "magenta": "FF00FF",
-    "black": "000000",
-    "white": "FFFFFF",
-    "orange": "FFA500",
-    "purple": "800080",
-}
+_CODES = {  # CSS Color Module Level 4, named colours
+    "black": "000000", "white": "FFFFFF", "aqua": "00FFFF", "cyan": "00FFFF", "blue": "0000FF",
+    "gray": "808080", "green": "008000", "lime": "00FF00", "maroon": "800000", "navy": "000080",
+    "olive": "808000", "purple": "800080", "red": "FF0000", "silver": "C0C0C0", "teal": "008080",
+    "yellow": "FFFF00", "pink": "FFC0CB", "magenta": "FF00FF", "gold": "FFD700", "orange": "FFA500",
+}  # fmt: skip
 
 
 def type_colour(play: Player) -> None:
     """Type a colour's code into its field."""
-    play.type(_CODES[play.find(r"Select (\w+) with").group(1)], submit=True)
+    swatch = re.search(r'image "\w+ #(\w{6})', "\n".join(play.page))
+    code = swatch.group(1) if swatch else _CODES[play.find(r"Select (\w+) with").group(1)]
+    play.type(code, submit=True)
     if not play.over:
         play.submit()
 
@@ -236,13 +292,13 @@ def type_colour(play: Player) -> None:
 def order_food(play: Player) -> None:
     """Order one of each dish that fits."""
     items = re.search(r"Order (\d+) items? that (?:is|are) ([\w-]+)", play.asked)
-    names = [] if items else re.split(r", (?:and )?| and ", play.asked.removeprefix("Order "))
+    names = [] if items else play.asked.removeprefix("Order one of each item: ").split(", ")
     rows = list(enumerate(play.page))
     if items:
         chosen = [n for n, line in rows if f'image "{items.group(2)}"' in line][: int(items.group(1))]
         chosen += [chosen[-1]] * (int(items.group(1)) - len(chosen))
     else:
-        chosen = [n for n, line in rows for name in names if name.lower() in line.lower() and n > 1]
+        chosen = [n for n, line in rows for name in names if line == name]
     for row in chosen:
         play.call("CLICK", id=next(one.id for one in play.all("clickable", r"\+") if one.line >= row))
     play.click("button", "Order!")

@@ -81,7 +81,7 @@ def walk_menu(play: Player) -> None:
 
 def press_colour(play: Player) -> None:
     """Press the box of a colour."""
-    play.click("clickable", play.find(r"the (\w+) colored").group(1).replace("grey", "gray") + " .*")
+    play.click("clickable", play.find(r"the (\w+) colored").group(1).replace("grey", "gray") + "( .*)?")
 
 
 def press_shades(play: Player) -> None:
@@ -270,11 +270,19 @@ def guess(play: Player) -> None:
 
 
 def generate(play: Player) -> None:
-    """Generate until the number is odd or even."""
+    """Generate until the number is odd, even, or less or greater than one that is named."""
+    bound = re.search(r"(less|greater) than (\d+)", play.asked)
     while not play.over:
         play.click("button", "Generate")
         shown = play.page[1].strip()
-        if shown.lstrip("-").isdigit() and (int(shown) % 2 == 1) == ("odd" in play.asked):
+        if not shown.lstrip("-").isdigit():
+            continue
+        number = int(shown)
+        fits = (number % 2 == 1) == ("odd" in play.asked)
+        if bound:
+            limit = int(bound.group(2))
+            fits = number < limit if bound.group(1) == "less" else number > limit
+        if fits:
             play.submit()
 
 
@@ -282,19 +290,25 @@ def use_autocomplete(play: Player) -> None:
     """Type the beginning, press the entry with the end."""
     parts = play.quoted()
     play.type(parts[0])
-    end = esc(parts[1]) if len(parts) > 1 else ""
-    play.click("clickable|menuitem|option", f"{esc(parts[0])}.*{end}")
+    end = parts[1] if len(parts) > 1 else ""
+    entries = play.all("clickable|menuitem|option", f"{esc(parts[0])}.*")
+    fitting = [one for one in entries if one.name.endswith(end)]
+    if not fitting:
+        raise NotThere(f"an entry that ends with {end}")
+    play.call("CLICK", id=fitting[-1].id)
     play.submit()
 
 
 def fill_layout(play: Player) -> None:
-    """Search for films: the label stands before the field, on its line or the one above."""
+    """Search for films: the labels, before or after their fields, come in the order of the fields."""
     found = play.find(r"for (\w[\w-]*) movies directed by (\S+) from year (\d+)")
-    values = dict(zip(("Genre", "Director", "Year"), found.groups(), strict=True))
-    for label, value in values.items():
-        row = next(number for number, line in enumerate(play.page) if line.startswith(label))
-        play.call("TYPE", id=next(field for field in play.all("textbox") if field.line >= row).id, text=value)
-    play.click("button|clickable", "Search|Submit")
+    values = dict(zip(("Genre", "Director", "Year|Date"), found.groups(), strict=True))
+    text = "\n".join(play.page[1:])
+    places = {found.group(): found.start() for found in re.finditer("Genre|Director|Year|Date", text)}
+    order = sorted(values, key=lambda label: max(places.get(word, 0) for word in label.split("|")))
+    for field, label in zip(play.all("textbox"), order, strict=True):
+        play.call("TYPE", id=field.id, text=values[label])
+    play.click("button|clickable", "Search|Submit|Go.*|Find.*|Enter", n=-1)
 
 
 # ---------------------------------------------------------------------- choosing
@@ -309,19 +323,9 @@ def choose_listed(play: Player) -> None:
 
 
 _MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+]  # fmt: skip
 
 
 def pick_date(play: Player) -> None:

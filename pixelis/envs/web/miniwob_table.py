@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pixelis.envs.web import miniwob_drag_solvers as drag
 from pixelis.envs.web import miniwob_drawn_solvers as drawn
 from pixelis.envs.web import miniwob_more_solvers as more
 from pixelis.envs.web import miniwob_solvers as basic
@@ -97,5 +98,19 @@ SOLVERS: dict[str, Solver] = {
     "text-editor": more.edit_text,
     "use-colorwheel": more.type_colour,
     "order-food": more.order_food,
+    **dict.fromkeys(
+        ("email-inbox-forward-nl", "email-inbox-forward-nl-turk", "email-inbox-nl-turk"), more.mail_in_words
+    ),
+    "use-colorwheel-2": more.type_colour,
+    "click-menu-2": drag.search_menu,
+    "form-sequence-3": drag.choose_made_up,
+    "daily-calendar": drag.make_event,
+    "drag-items": drag.drag_item,
+    "drag-items-grid": drag.drag_in_grid,
+    **dict.fromkeys(("drag-shapes", "drag-shapes-2"), drag.drag_into_boxes),
+    "draw-line": drag.draw_line,
+    "right-angle": drag.right_angle,
+    "bisect-angle": drag.halve_angle,
+    "hot-cold": drag.find_hot,
 }
 """Task → solver."""

@@ -32,6 +32,7 @@ class PageSettings:
         step_milliseconds: how far an action moves the page's clock, which else stands still; ``None``: the
         page
             keeps the real clock, and an action has settled when the page no longer changes.
+        watch: a JavaScript expression whose value is wanted after each action; empty: none.
         width: of the window in pixels.
         height: likewise.
         load_seconds: longest time a document may take to load.
@@ -44,6 +45,7 @@ class PageSettings:
     leaves: bool = False
     drawings: bool = False
     step_milliseconds: int | None = None
+    watch: str = ""
     width: int = 1024
     height: int = 720
     load_seconds: float = 10.0

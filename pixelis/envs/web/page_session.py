@@ -93,7 +93,8 @@ class PageSession:
         except BackendFailure as failure:
             self.failure = str(failure)
             raise CallRefused("browser_failure", "The browser failed; the episode ends.") from None
-        same = before.lines == self.snapshot.lines and before.url == self.snapshot.url
+        now = self.snapshot
+        same = (before.lines, before.url, before.title) == (now.lines, now.url, now.title)
         return ToolOutput(said + (" The page looks as before." if same else ""), {"changed": not same})
 
     def scroll(self, down: bool) -> ToolOutput:

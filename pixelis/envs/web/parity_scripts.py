@@ -39,6 +39,8 @@ PATHS = (
     "/",
     "/cart",
     "/nowhere",
+    "/search",
+    "/search",
     "/search?q=a b&x='",
     "?page=2",
     "../x",
@@ -47,6 +49,8 @@ PATHS = (
     "#top",
     "/%41ü",
 )
+RARE_CODES = ("disabled", "hidden", "no_such_option")
+"""Errors that few pages have to offer: they are tried wherever they can be had."""
 MAX_ACTIONS = 14
 
 
@@ -109,18 +113,20 @@ def replay(
 def _record(env: WebBrowseEnv, draw: Draw, seed: int, options: Mapping[str, Any]) -> tuple[str, ...]:
     env.reset(seed=seed, options=dict(options))
     oracle: Oracle | None = Oracle(env.workspace.level)
-    share = draw.one((0.0, 0.5, 0.8, 1.0))
+    share = draw.one((0.3, 0.5, 0.7, 0.9, 1.0))
+    covered = False
     turns: list[str] = []
     known: list[str] = []
     for _ in range(MAX_ACTIONS):
         call: Call | None = None
-        if oracle is not None and draw.chance(share):
+        if oracle is not None and draw.chance(0.9 if covered else share):  # it closes what lies over the page
             try:
                 call = oracle.next_call(env.workspace)
             except TaskError:  # a detour has led the oracle astray
                 oracle = None
         turns.append(write(call if call is not None else _any_call(env, draw, known)))
-        _, _, terminated, truncated, _ = env.step(turns[-1])
+        _, _, terminated, truncated, info = env.step(turns[-1])
+        covered = info["tool_calls"][0]["error_code"] == "covered"
         if terminated or truncated:
             break
     return tuple(turns)
@@ -133,25 +139,43 @@ def _any_call(env: WebBrowseEnv, draw: Draw, known: list[str]) -> Call:
     shown = [
         (i, c) for c in workspace.snapshot.controls() if (i := workspace.ids.shown_id(c.key)) is not None
     ]
-    known += [element_id for element_id, _ in shown]
+    known += [element_id for element_id, _ in shown if element_id not in known]
+    wrong = _wrong_calls(env, shown, known)
+    rare = next((code for code in RARE_CODES if code in wrong), None)
+    if wrong and draw.chance(0.5 if rare else 0.2):
+        return draw.one(wrong[rare or draw.one(sorted(wrong))])
     kind = draw.below(20)
     if kind == 0:
         return draw.one((("BACK", {}), ("WAIT", {})))
-    if kind == 1:
+    if kind in (1, 2, 5):
         return "GOTO", {"path": draw.one(PATHS)}
-    if kind == 2:
+    if kind == 6:
         return "SCROLL", {"direction": draw.one(("down", "up"))}
     if kind == 3 or not shown:
         return "CLICK", {"id": draw.one(known or ["e1@v1"])}
     if kind == 4:
         return "CLICK", {"id": f"e{draw.between(1, 99)}@v{draw.between(0, workspace.ids.version + 1)}"}
     lists = [one for one in shown if one[1].options]  # there are few of them
-    if kind == 5:
-        element_id = draw.one(lists or shown)[0]
-        return draw.one(
-            (("TYPE", {"id": element_id, "text": "x"}), ("SELECT", {"id": element_id, "option": "x"}))
-        )
     return _fitting_call(draw, *draw.one((kind < 10 and lists) or _without_links(draw, shown)))
+
+
+def _wrong_calls(
+    env: WebBrowseEnv, shown: list[tuple[str, Control]], known: list[str]
+) -> dict[str, list[Call]]:
+    """Return calls that cannot be carried out on this page, by the code that each is after."""
+    here, version = {element_id for element_id, _ in shown}, f"@v{env.workspace.ids.version}"
+    lists = [element_id for element_id, control in shown if control.options]
+    fields = [element_id for element_id, control in shown if control.role == "textbox"]
+    rest = [element_id for element_id, control in shown if not control.options and control.role == "button"]
+    calls: dict[str, list[Call]] = {
+        "disabled": [("CLICK", {"id": one}) for one, control in shown if "disabled" in control.states],
+        "hidden": [("CLICK", {"id": one}) for one in known if one.endswith(version) and one not in here],
+        "no_such_option": [("SELECT", {"id": one, "option": "no such option"}) for one in lists],
+        "not_editable": [("TYPE", {"id": one, "text": "x"}) for one in lists + rest]
+        + [("SELECT", {"id": one, "option": "x"}) for one in fields],
+        "stale": [("CLICK", {"id": one}) for one in known if not one.endswith(version)],
+    }
+    return {code: found for code, found in calls.items() if found}
 
 
 def _without_links(draw: Draw, shown: list[tuple[str, Control]]) -> list[tuple[str, Control]]:
@@ -164,8 +188,5 @@ def _fitting_call(draw: Draw, element_id: str, control: Control) -> Call:
     if control.role in ("textbox", "slider"):
         return "TYPE", {"id": element_id, "text": draw.one(TEXTS), "submit": draw.chance(0.2)}
     if control.options:
-        return "SELECT", {
-            "id": element_id,
-            "option": "no such option" if draw.chance(0.5) else draw.one(control.options),
-        }
+        return "SELECT", {"id": element_id, "option": draw.one(control.options)}
     return "CLICK", {"id": element_id}

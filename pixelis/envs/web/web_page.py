@@ -48,9 +48,13 @@ class WebPageEnv(PageEnv):
     of its own.
 
     The page reaches the hosts in `hosts` and nothing else: the browser's network process refuses every other
-    connection, whatever the page does. By default that is the host of `url` with its subdomains; a page
-    that loads
-    parts from elsewhere needs those hosts too, or `("*",)`. A `file:` page may load what lies in its folder.
+    connection, whatever the page does. By default that is the host of `url` with its subdomains; a page that
+    loads parts from elsewhere needs those hosts too, or `("*",)`. A `file:` page may load what lies in its
+    folder.
+
+    What gets an id and what it is called says `docs/web_pages.md`: what has a role, a listener, a pointer
+    cursor or `tabindex`; boxes and radio buttons that only their label shows; canvases that hear the mouse. A
+    wrapper that other controls fill has none.
 
     ## Action space
 
@@ -71,8 +75,9 @@ class WebPageEnv(PageEnv):
 
     A call that cannot be carried out says why: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
     `not_editable`, `no_such_option`, `off_site`, `timeout`. Dialogs are answered at once (OK, or the value
-    proposed) and
-    told; downloads are refused; what would open in a new window is loaded in this one.
+    proposed) and told; downloads are refused; what would open in a new window is loaded in this one. A link
+    that never answers is a `timeout` after `load_seconds` (10 s unless told), and the page stays as it was;
+    of a document that never ends, what has come by then is shown.
 
     ## Observation space
 
@@ -91,8 +96,8 @@ class WebPageEnv(PageEnv):
     ## Episode end
 
     * Termination: `check` holds after a call, an answer, or the browser failed (then
-    `info["valid_for_training"]` is
-      false and `info["failure_reason"]` says why; the next `reset` starts another browser).
+      `info["valid_for_training"]` is false and `info["failure_reason"]` says why; the next `reset` starts
+      another browser).
     * Truncation: `max_turns` turns.
 
     ## Arguments
@@ -115,13 +120,16 @@ class WebPageEnv(PageEnv):
 
     import pixelis
 
-    env = gym.make("Pixelis/WebPage-v0", url="https://example.org/", instruction="Open the page about
-    domains.")
+    env = gym.make("Pixelis/WebPage-v0", url="https://example.org/", instruction="Open the first link.")
     ```
 
     ## Version history
 
     * v0: first version.
+
+    ## Source
+
+    Names and roles follow HTML-AAM 1.0 and accname 1.2; the browser is driven by Playwright.
     """
 
     def __init__(

@@ -21,7 +21,9 @@ def test_scripts_reach_every_family_many_errors_and_successes():
     scripts = list(parity_scripts(120))
     codes = Counter(code for one in scripts for said in one.transcript[1:] for code in said["errors"])
     assert {one.options["family"] for one in scripts} == set(families())
-    assert {"unknown_id", "stale", "off_site", "not_editable", "no_such_option", "covered"} <= set(codes)
+    often = {"unknown_id": 8, "stale": 20, "off_site": 5, "not_editable": 20, "no_such_option": 15,
+             "covered": 10, "hidden": 8, "disabled": 1}  # fmt: skip
+    assert all(codes[code] >= times for code, times in often.items()), codes
     assert codes[None] > sum(codes.values()) / 2
     ended = [one.transcript[-1]["reward_terms"].get("success", 0.0) for one in scripts]
     assert 5 < sum(value > 0 for value in ended) < 115

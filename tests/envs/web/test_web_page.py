@@ -144,6 +144,17 @@ def test_pages_that_do_not_load_are_a_timeout_or_as_much_as_there_is(pages):
 
 
 @pytest.mark.slow
+def test_an_episode_whose_first_page_never_loads_is_not_for_training(pages):
+    env = WebPageEnv(url=f"{pages.url}/never", load_seconds=3)
+    env.reset()
+    info = env.step("<answer>x</answer>")[4]
+    assert info["valid_for_training"] is False and "could not be opened" in info["failure_reason"]
+    hand = Hand(env, url=pages.url)
+    assert env.failure == "" and "# Start" in hand.text
+    env.close()
+
+
+@pytest.mark.slow
 def test_a_page_of_ten_megabytes_is_cut(pages):
     env = WebPageEnv(url=pages.url, load_seconds=120)
     hand = Hand(env)

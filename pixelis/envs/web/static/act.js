@@ -41,8 +41,11 @@
     return false;
   };
   const drawn = element => {  // what to press: a field that is drawn by its label stands for the label
-    if (boxes(element).length) return element;
-    return Array.prototype.find.call(element.labels || [], one => boxes(one).length) || null;
+    const own = boxes(element);
+    const isDrawn = own.length && (!page.settings.foreign || (own.some(box => box.width > 2 || box.height > 2) && !isInvisible(element)));
+    if (isDrawn || !element.labels) return own.length ? element : null;
+    const label = Array.prototype.find.call(element.labels, one => boxes(one).length && !isInvisible(one));
+    return label || (own.length ? element : null);
   };
   const boxes = element => {
     const own = Array.from(element.getClientRects()).filter(box => box.width > 0 && box.height > 0);
@@ -54,15 +57,18 @@
   const GRID = [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75], [.1, .5], [.9, .5], [.5, .1], [.5, .9], [.25, .25], [.75, .75], [.25, .75], [.75, .25], [.04, .04], [.96, .96]];
   const reach = (element, at) => {
     const [left, top] = shift(element);
-    let cover = null;
+    let cover = null, second = null;
     for (const box of boxes(element).slice(0, 8))
       for (const [across, down] of at ? [at] : GRID) {
         const x = left + box.left + across * box.width, y = top + box.top + down * box.height;
         const hit = deepest(x, y);
-        if (hit && (at ? within(hit, element) || within(element, hit) : within(hit, element))) return { x, y };
+        if (hit && (at ? within(hit, element) || within(element, hit) : within(hit, element))) {
+          if (at || !page.isWrapper(element) || !page.innerControl(hit, element)) return { x, y };
+          second = second || { x, y };  // another control lies there, inside this one: only if there is no other place
+        }
         cover = cover || hit;
       }
-    return { cover };
+    return second || { cover };
   };
   const isInvisible = element => getComputedStyle(element).visibility !== "visible";
   const aim = (element, at = null) => {
@@ -75,6 +81,8 @@
     }
     if (place.x !== undefined) return place;
     if (!place.cover) return refused("hidden");
+    if (page.isDisabled(element) && place.cover.contains(target)) return refused("disabled");  // its style lets the mouse through
+    if (page.settings.foreign && place.cover.contains(target) && getComputedStyle(target).pointerEvents === "none") return refused("disabled", "The element does not take the mouse.");
     return refused("covered", page.settings.foreign ? covering(place.cover) : "");
   };
   const covering = element => {
@@ -103,6 +111,7 @@
   };
   // After the mouse has moved there: a :hover style may have moved the element, or be loading an image still.
   page.settle = (key, x, y, at = null) => new Promise(done => {
+    page.startPress();
     const element = page.element(key);
     let tries = 0, moved = 0, last = "";
     const look = () => {
@@ -249,7 +258,21 @@
     element.dispatchEvent(new MouseEvent("mouseup", { bubbles: true }));
     return {};
   };
-  page.finish = milliseconds => {
+  // Some pages put an element anew into the document whenever the mouse is over it; then a press of the mouse
+  // reaches only what lies behind. The element is told of it in the way scripts do.
+  const told = { down: null, click: null };
+  for (const [type, name] of [["mousedown", "down"], ["click", "click"]])
+    window.addEventListener(type, event => { if (event.isTrusted) told[name] = event.composedPath()[0]; }, true);
+  page.startPress = () => { told.down = told.click = null; };
+  const tell = element => {
+    if (!element || !told.down || told.down.nodeType !== 1 || within(told.down, element)) return;
+    if (!told.down.contains(element) || (told.click && within(told.click, element))) return;
+    const around = { bubbles: true, cancelable: true, composed: true, view: window };
+    for (const [kind, type] of [[PointerEvent, "pointerdown"], [MouseEvent, "mousedown"], [PointerEvent, "pointerup"], [MouseEvent, "mouseup"], [MouseEvent, "click"]])
+      element.dispatchEvent(new kind(type, around));
+  };
+  page.finish = (milliseconds, pressed = null, token = "") => {
+    if (pressed !== null) tell(find(pressed, token));
     if (page.advance) page.advance(milliseconds);
     const leaving = page.leaving;
     page.leaving = false;

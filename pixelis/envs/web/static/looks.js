@@ -9,12 +9,14 @@
     gold: "#ffd700", violet: "#ee82ee", indigo: "#4b0082", salmon: "#fa8072", coral: "#ff7f50", khaki: "#f0e68c", tan: "#d2b48c",
     crimson: "#dc143c", turquoise: "#40e0d0", beige: "#f5f5dc", lavender: "#e6e6fa",
   };
+  const hexOf = parts => "#" + parts.slice(0, 3).map(one => Math.round(one).toString(16).padStart(2, "0")).join("");
+  const partsOf = text => (text.match(/[\d.]+/g) || []).map(Number);
   const BY_HEX = new Map(Object.entries(NAMED).map(([name, hex]) => [hex, name]));
   const HUES = [[15, "red"], [45, "orange"], [70, "yellow"], [165, "green"], [195, "cyan"], [258, "blue"], [290, "purple"], [340, "magenta"], [361, "red"]];
   const colourName = text => {
-    const parts = (text.match(/[\d.]+/g) || []).map(Number);
+    const parts = partsOf(text);
     if (parts.length < 3 || parts[3] === 0) return "";
-    const hex = "#" + parts.slice(0, 3).map(one => Math.round(one).toString(16).padStart(2, "0")).join("");
+    const hex = hexOf(parts);
     if (BY_HEX.has(hex)) return BY_HEX.get(hex);
     const [red, green, blue] = parts.map(one => one / 255), top = Math.max(red, green, blue), low = Math.min(red, green, blue);
     const light = (top + low) / 2, spread = top - low;
@@ -45,20 +47,27 @@
       `at ${round(box.x + box.width / 2)},${round(box.y + box.height / 2)}`].filter(Boolean).join(" ");
   };
   const FORMS = { date: "YYYY-MM-DD", time: "HH:MM", month: "YYYY-MM", week: "YYYY-Www", "datetime-local": "YYYY-MM-DDTHH:MM", color: "#rrggbb" };
+  const isSurface = element => ["svg", "canvas"].includes(element.localName);
+  const surface = element => {  // what is drawn on: where and how large it is, so that a point of it can be named
+    const box = element.getBoundingClientRect(), round = Math.round, kind = element.localName === "canvas" ? "canvas" : "drawing";
+    return box.width <= 32 && box.height <= 32 ? kind : `${kind} ${round(box.width)}x${round(box.height)} at ${round(box.x + box.width / 2)},${round(box.y + box.height / 2)}`;
+  };
   const form = element => element.localName === "input" && FORMS[element.type] || "";
   page.looks = {
     // what is added to a name that an element has
-    added: (name, element, styleOf) => isDrawn(element) ? `${name} ${drawn(element, styleOf(element))}` : form(element) ? `${name} ${form(element)}` : name,
+    added: (name, element, styleOf) => isDrawn(element) ? `${name} ${drawn(element, styleOf(element))}` : isSurface(element) ? `${name} ${surface(element)}` : form(element) ? `${name} ${form(element)}` : name,
     // a name for an element that has none but the words of its class
     name: (element, classes, styleOf) => {
       if (isDrawn(element)) return drawn(element, styleOf(element));
+      if (isSurface(element)) return [element.id, element.id ? "" : classes, surface(element)].filter(Boolean).join(" ");
       const style = styleOf(element), box = element.getBoundingClientRect();
       const image = /url\(["']?[^"')]*?([^/"')]+?)\.\w+["']?\)/.exec(`${style.content} ${style.backgroundImage}`);
       const id = element.id && element.id.length <= 20 && !element.id.startsWith("ui-") ? element.id : "";
       const kind = element.localName === "textarea" && !id ? "text area" : "";
       const words = [kind, id, classes || (id ? "" : image ? image[1] : "")].filter(Boolean).join(" ");
-      const plain = !["button", "a", "input", "svg", "g", "textarea", "select"].includes(element.localName) && box.width * box.height > 0;
-      const colour = plain ? colourName(style.backgroundColor) : "";
+      const plain = !["button", "a", "input", "g", "textarea", "select"].includes(element.localName) && box.width * box.height > 0;
+      const shade = plain && !element.firstElementChild ? hexOf(partsOf(style.backgroundColor)) : "";
+      const colour = plain ? [colourName(style.backgroundColor), shade.length > 1 && !BY_HEX.has(shade) && colourName(style.backgroundColor) ? shade : ""].filter(Boolean).join(" ") : "";
       return [colour, words || (plain ? `box ${Math.round(box.width)}x${Math.round(box.height)}` : ""), form(element)].filter(Boolean).join(" ");
     },
   };

@@ -94,5 +94,8 @@
       }
     }
     now = end;
+    for (let number = 0; number < window.frames.length; number += 1) {  // frames of the same origin keep the same time
+      try { window.frames[number].__pixelis.advance(milliseconds); } catch { /* of another origin */ }
+    }
   };
 })(__SETTINGS__);

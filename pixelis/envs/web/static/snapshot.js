@@ -12,7 +12,7 @@
   const NAMED_BY_CLASS = words("link button clickable option menuitem tab");
   const FIELDS = words("input select textarea");
   const SINGLE = { submit: "button", reset: "button", button: "button", image: "button", checkbox: "checkbox", radio: "radio", range: "slider", file: "file" };
-  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 40, MAX_TEXT = 2000;
+  const MAX_NAME = 100, MAX_OPTIONS = 30, MAX_LINES = 2000, MAX_NODES = 60000, MAX_CLASSES = 50, MAX_TEXT = 2000;
 
   const tagOf = element => element.localName;
   const attribute = (element, name) => element.getAttribute(name);
@@ -51,7 +51,7 @@
   // ---- visibility
   const isSvg = element => element.namespaceURI === "http://www.w3.org/2000/svg";
   const isShown = element => {
-    if (SKIPPED.has(tagOf(element)) && !(options.foreign && tagOf(element) === "iframe")) return false;
+    if (SKIPPED.has(tagOf(element)) && !(options.foreign && ["iframe", "canvas"].includes(tagOf(element)))) return false;
     if (element.hasAttribute("hidden")) return false;
     if (tagOf(element) === "input" && element.type === "hidden") return false;
     const parent = element.parentElement;
@@ -96,29 +96,53 @@
       for (const one of events[type] || []) if (one.selector) found.push(one.selector);
     return found;
   };
+  const HANDS = words("pointer grab move");
   const isPressed = element => {
     if (["body", "html"].includes(tagOf(element))) return false;
     if (tagOf(element) === "label" && element.control) return false;
+    if (isSvg(element) && (isTextPart(element) || !hasSize(element))) return false;
+    if (styleOf(element).pointerEvents === "none" && !element.hasAttribute("tabindex")) return false;
     if (hears(element, "press") || element.onclick || element.onmousedown || element.onmouseup) return true;
     if (element.hasAttribute("tabindex") && element.tabIndex >= 0) return true;
     if (delegated.some(([host, selector]) => host !== element && host.contains(element) && matches(element, selector))) return true;
     if (isPart(element)) return false;
     const parent = element.parentElement;
-    return styleOf(element).cursor === "pointer" && !(parent && styleOf(parent).cursor === "pointer");
+    if (element.draggable && attribute(element, "draggable") === "true") return true;
+    const cursor = styleOf(element).cursor;
+    return HANDS.has(cursor) && !(parent && styleOf(parent).cursor === cursor);
   };
   const matches = (element, selector) => {
     try { return element.matches(selector); } catch { return false; }
   };
   const isLeaf = element => {
-    if (element.firstElementChild || ["br", "hr", "defs", "body", "html"].includes(tagOf(element))) return false;
-    if (isSvg(element) && ["svg", "g"].includes(tagOf(element))) return false;
-    if (tagOf(element) === "label" && element.control) return false;
+    const tag = tagOf(element);
+    if (tag === "canvas") return options.drawings || options.leaves;
+    if ((element.firstElementChild && !(tag === "text" && isSvg(element))) || NO_LEAVES.has(tag)) return false;
+    if (isSvg(element) && (["svg", "g"].includes(tag) || isTextPart(element))) return false;
+    if (tag === "label" && element.control) return false;
     const isAsked = options.leaves || (options.drawings && isPainted(element)) || leaf_hosts.some(host => host !== element && host.contains(element));
-    if (!isAsked || isPart(element)) return false;
+    return isAsked && !isPart(element) && (options.leaves || !isIcon(element)) && hasSize(element);
+  };
+  const NO_LEAVES = words("br hr defs body html");
+  const ICON = 32;  // pixels: a drawing this small within a control is its icon
+  const hasSize = element => {
     const box = element.getBoundingClientRect();
-    return (box.width > 0 && box.height > 0) || (isSvg(element) && box.width + box.height > 0);
+    return isSvg(element) ? Math.max(box.width, box.height) >= 2 : box.width > 0 && box.height > 0;
+  };
+  const isTextPart = element => ["tspan", "textPath"].includes(tagOf(element));
+  const isIcon = element => {  // or a dot that plots a curve
+    if (!isSvg(element)) return styleOf(element).pointerEvents === "none";
+    const dot = element.getBoundingClientRect();
+    if (dot.width < 3 && dot.height < 3) return true;
+    const drawing = element.ownerSVGElement, box = drawing && drawing.getBoundingClientRect();
+    return Boolean(box) && box.width <= ICON && box.height <= ICON && Boolean(controlAround(drawing));
+  };
+  const controlAround = element => {
+    for (let one = element.parentElement; one; one = one.parentElement) if (role(one)) return one;
+    return null;
   };
   const isPart = element => element.parentElement && element.parentElement.closest("button, a[href], select, [role=button], [role=link], [role=menuitem], [role=tab]");
+  const isSwatch = element => !isSvg(element) && !element.firstElementChild && styleOf(element).pointerEvents === "none" && tagOf(element) !== "img" && isPainted(element) && hasSize(element);
   const isPainted = element => {
     if (isSvg(element)) return true;
     const style = styleOf(element);
@@ -148,9 +172,30 @@
   const isControl = element => {
     if (!role(element)) return false;
     if (!options.foreign) return true;
+    if (role(element) === "clickable" && isFilled(element)) return false;
     if (styleOf(element).visibility !== "visible") return false;
     return !isTransparent(element) || (FIELDS.has(tagOf(element)) && styleOf(element).pointerEvents !== "none");
   };
+  const isFilled = element => {  // a wrapper without a name of its own that the controls inside fill: they are pressed, not it
+    if (filled.cache.has(element)) return filled.cache.get(element);
+    let area = 0;
+    const add = inside => {
+      for (const child of inside.children) {
+        if (!isShown(child)) continue;
+        if (!isControl(child)) { add(child); continue; }
+        const box = child.getBoundingClientRect();
+        area += box.width * box.height;
+      }
+    };
+    filled.cache.set(element, false);
+    if (element.firstElementChild && !isSvg(element)) add(element);
+    const box = element.getBoundingClientRect();
+    const answer = area > 0 && area >= .9 * box.width * box.height && !ownName(element);
+    filled.cache.set(element, answer);
+    return answer;
+  };
+  const filled = { cache: new WeakMap() };
+  const ownName = element => attribute(element, "aria-label") || attribute(element, "title") || textOf(element, false, true);
   const below = element => {  // children as they are drawn: open shadow roots, frames of the same origin
     if (options.foreign && element.shadowRoot) return element.shadowRoot.childNodes;
     if (options.foreign && tagOf(element) === "slot") {
@@ -178,7 +223,7 @@
     const title = Array.prototype.find.call(element.children, child => tagOf(child) === "title");
     return attribute(element, "aria-label") || (title ? title.textContent : "");
   };
-  const textOf = (element, evenHidden = false) => {
+  const textOf = (element, evenHidden = false, own = false) => {  // own: without what the controls inside say
     let text = "", left = 4000;  // a name keeps 100 code points
     const visit = node => {
       if (left <= 0) return;
@@ -187,7 +232,7 @@
       const tag = tagOf(node);
       if (!isShown(node) || attribute(node, "aria-hidden") === "true") return;
       if (options.foreign && !evenHidden && !isVisible(node) && !holdsVisible(node)) return;
-      if (FIELDS.has(tag) || tag === "button") return;
+      if (FIELDS.has(tag) || tag === "button" || (own && isControl(node))) return;
       inside(node);
     };
     const inside = node => {
@@ -231,10 +276,11 @@
       return value !== null && value !== "" ? value : { submit: "Submit", reset: "Reset", button: "" }[element.type];
     },
     labels: element => FIELDS.has(tagOf(element)) ? labelsOf(element).map(one => textOf(one)).join(" ") : "",
-    text: (element, kind) => NAMED_BY_TEXT.has(kind) && !FIELDS.has(tagOf(element)) ? textOf(element) : "",
+    text: (element, kind) => NAMED_BY_TEXT.has(kind) && !FIELDS.has(tagOf(element)) ? textOf(element, false, kind === "clickable") : "",
     classes: (element, kind) => NAMED_BY_CLASS.has(kind) ? classWords(element) : "",
   };
-  const classWords = element => [...new Set((attribute(element, "class") || "").split(/\s+/))].join(" ").replace(/[-_]/g, " ");
+  const classWords = element => [...new Set((attribute(element, "class") || "").replace(/[-_]/g, " ").split(/\s+/))].join(" ");
+  const wholeWords = text => text.length <= MAX_CLASSES ? text : text.slice(0, text.lastIndexOf(" ", MAX_CLASSES) > 0 ? text.lastIndexOf(" ", MAX_CLASSES) : MAX_CLASSES);
   const nameOf = (element, kind) => {
     for (const way of [ways.labelledby, one => attribute(one, "aria-label") || "", ways.value, ways.labels, ways.text,
       one => attribute(one, "title") || "", one => attribute(one, "placeholder") || ""]) {
@@ -242,7 +288,7 @@
       if (name) return cut(options.foreign ? page.looks.added(name, element, styleOf) : name);
     }
     const classes = collapse(ways.classes(element, kind));
-    return cut(options.foreign ? page.looks.name(element, classes.slice(0, MAX_CLASSES), styleOf) : classes);
+    return cut(options.foreign ? page.looks.name(element, wholeWords(classes), styleOf) : classes);
   };
 
   // ---- values, states, options
@@ -301,13 +347,23 @@
     delegated = [];
     leaf_hosts = [];
     roles.cache = new WeakMap();
+    filled.cache = new WeakMap();
     transparent.cache = new WeakMap();
     if (!options.foreign) return;
     for (const element of document.querySelectorAll("*")) {
       if (delegated.length > 200) break;
       for (const selector of delegates(element)) delegated.push([element, selector]);
-      if (hears(element, "press") && element !== document.body && !delegates(element).length && element.querySelectorAll(":not(:has(*))").length >= 3) leaf_hosts.push(element);
+      if ((hears(element, "press") || element.onclick) && ![document.body, document.documentElement].includes(element) && !delegates(element).length && !isItem(element) && element.querySelectorAll(":not(:has(*))").length >= 3) leaf_hosts.push(element);
     }
+  };
+  const isItem = element => {  // one of several alike that each have a listener: it hears for itself
+    const alike = other => other !== element && tagOf(other) === tagOf(element) && other.className === element.className && (hears(other, "press") || other.onclick);
+    return Boolean(element.className) && Array.prototype.some.call(element.ownerDocument.getElementsByClassName(element.className), alike);
+  };
+  page.isWrapper = element => Boolean(page.settings.foreign) && role(element) === "clickable" && holdsControl(element);
+  page.innerControl = (node, element) => {  // the control between them, if there is one
+    for (let one = node; one && one !== element; one = one.parentElement) if (one.nodeType === 1 && isControl(one)) return one;
+    return null;
   };
   page.snapshot = () => {
     begin();
@@ -360,10 +416,17 @@
         if (target && isControlHere(target) && !target.hasAttribute("aria-labelledby") && !target.hasAttribute("aria-label")) inner = { ...inner, mute: true };
       }
       const close = () => { if (ends) { if (place.row) pending += " "; else endLine(inner); } };
+      const stands = options.foreign && tag === "label" && standsFor(node);
+      if (stands) { text(); pieces.push(describe(stands)); return close(); }
       if (isControl(node)) {
         text();
-        pieces.push(describe(node));
+        const said = describe(node);
+        pieces.push(said);
         if (!holdsControl(node)) return close();
+        if (said[1] === "clickable" && said[2] && textOf(node, false, true) === said[2]) inner = { ...inner, mute: true };  // its name says it
+      } else if (options.drawings && isSwatch(node)) {
+        pending += ` image "${nameOf(node, "clickable")}" `;
+        return close();
       } else {
         const alternative = imageText(node);
         if (alternative !== null) {
@@ -378,6 +441,13 @@
     const previousCell = cell => {
       for (let one = cell.previousElementSibling; one; one = one.previousElementSibling) if (["td", "th"].includes(tagOf(one))) return true;
       return false;
+    };
+    const standsFor = label => {  // a box or radio button that is not drawn: its label is, and takes the mouse
+      const field = labelled(label);
+      if (!field || tagOf(field) !== "input" || !["checkbox", "radio"].includes(field.type)) return null;
+      if (field.ownerDocument !== label.ownerDocument || labelsOf(field)[0] !== label || field.hasAttribute("hidden")) return null;
+      const box = field.getBoundingClientRect();
+      return box.width * box.height === 0 || styleOf(field).visibility !== "visible" || !isShown(field) ? field : null;
     };
     const isControlHere = target => {
       for (let one = target; one && one.nodeType === 1; one = one.parentElement) if (!isShown(one)) return false;
