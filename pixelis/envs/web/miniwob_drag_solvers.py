@@ -14,15 +14,24 @@ _PLACES = {"top": 1, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
 
 
 def search_menu(play: Player) -> None:
-    """Open the menu, and one submenu after the other, until the item is there."""
-    name = play.find(r'labeled "(.*?)"').group(1)
+    """Open the menu, and one submenu after the other, until the item with the name or the icon is there."""
+    quoted = re.search(r'labeled "(.*?)"', play.asked)
+    icon = re.search(r'image "([^"]*)" icon', "\n".join(play.page))
     play.click("button", "Menu")
-    tops = [one for one in play.all("menuitem") if one.name]
-    for top in tops:
-        if play.all("menuitem", esc(name)):
+
+    def fitting() -> list[Seen]:
+        if quoted is not None:
+            return play.all("menuitem", esc(quoted.group(1)))
+        lines = [n for n, line in enumerate(play.page) if n and icon and f'image "{icon.group(1)}"' in line]
+        return [one for one in play.all("menuitem") if one.line in lines]
+
+    for top in [one for one in play.all("menuitem") if one.name]:
+        if fitting():
             break
         play.call("HOVER", id=top.id)
-    play.click("menuitem", esc(name))
+    if not fitting():
+        raise NotThere(play.asked)
+    play.call("CLICK", id=fitting()[0].id)
 
 
 def choose_made_up(play: Player) -> None:

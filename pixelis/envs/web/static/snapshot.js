@@ -422,8 +422,13 @@
         text();
         const said = describe(node);
         pieces.push(said);
+        const icon = options.drawings && said[1] === "menuitem" ? iconOf(node) : "";
+        if (icon) pending += ` image "${icon}" `;
         if (!holdsControl(node)) return close();
         if (said[1] === "clickable" && said[2] && textOf(node, false, true) === said[2]) inner = { ...inner, mute: true };  // its name says it
+      } else if (options.drawings && isIconPicture(node) && !role(node)) {
+        pending += ` image "${cut(wholeWords(classWords(node)))}" `;
+        return close();
       } else if (options.drawings && isSwatch(node)) {
         pending += ` image "${nameOf(node, "clickable")}" `;
         return close();
@@ -441,6 +446,11 @@
     const previousCell = cell => {
       for (let one = cell.previousElementSibling; one; one = one.previousElementSibling) if (["td", "th"].includes(tagOf(one))) return true;
       return false;
+    };
+    const isIconPicture = one => !one.textContent.trim() && hasSize(one) && styleOf(one).backgroundImage !== "none" && classWords(one).includes("icon");
+    const iconOf = control => {  // a picture beside the words of an entry, by the words of its class
+      const found = Array.prototype.find.call(control.querySelectorAll("*"), isIconPicture);
+      return found ? cut(wholeWords(classWords(found))) : "";
     };
     const standsFor = label => {  // a box or radio button that is not drawn: its label is, and takes the mouse
       const field = labelled(label);
