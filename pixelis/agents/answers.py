@@ -145,6 +145,33 @@ def set_metrics(sets: Sequence[Sequence[str]], measure: Measure) -> Row:
     }
 
 
+def duplicate_answer_shares(episodes: Sequence[Episode]) -> np.ndarray:
+    """Return the share of the other prompts that got nearly an episode's answer, float64 [n] in [0, 1].
+
+    Groups with one and the same prompt count as one. Nearly: cosine of the sentence embeddings at least
+    ``rewards.tweet.duplicates.NEAR``. 0 for an episode that is not valid for training or has no answer.
+
+    Raises:
+        MissingDependencyError: a package of the extra ``text`` is not installed.
+    """
+    from pixelis.rewards.tweet.duplicates import duplicate_shares
+    from pixelis.rewards.tweet.reading import ReadText
+
+    prompts: dict[bytes, int] = {}
+    answered: list[tuple[int, int, str]] = []  # place, prompt, text
+    for place, episode in enumerate(episodes):
+        text = final_answer(episode).strip()
+        if episode.valid_for_training and text:
+            prompt = prompts.setdefault(episode.tokens[: episode.prompt_length].tobytes(), len(prompts))
+            answered.append((place, prompt, ReadText(text).for_encoder))
+    shares = np.zeros(len(episodes))
+    if len(prompts) > 1:
+        vectors = _encoder()([text for *_, text in answered])
+        found = duplicate_shares(vectors, [prompt for _, prompt, _ in answered])
+        shares[[place for place, *_ in answered]] = found
+    return shares
+
+
 def require_measure(name: str, wanted_by: str) -> None:
     """Check that there is a measure of diversity.
 

@@ -74,6 +74,9 @@ class TrainConfig(LevelRunSettings):
     overlong_penalty: float = option(BATCH, 1.0, "penalty of the longest episode (DAPO)", "[0, inf)")
     bonus: str | None = option(BATCH, None, "bonus in a group: distinct_answers, diversity")
     bonus_weight: float = option(BATCH, 0.1, "what that bonus is multiplied by")
+    duplicate_penalty: float = option(
+        BATCH, 0.0, "what an answer loses that every other prompt got too (extra text); 0: none", "[0, inf)"
+    )
     advantage_clip: float | None = option(BATCH, None, "advantages are held in ± this", "(0, inf)")
     advantage_threshold: float = option(
         BATCH, 0.0, "episodes with smaller advantages are not trained on", "[0, inf)"

@@ -182,6 +182,7 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         config.bonus,
         config.bonus_weight,
         config.diversity,
+        config.duplicate_penalty,
     )
     if shaping.bonus is not None:
         bonus_of(shaping)

@@ -1,4 +1,4 @@
-"""What is added to the rewards of a step's episodes before they are compared: length penalty and bonuses.
+"""What is added to the rewards of a step's episodes before they are compared: penalties and bonuses.
 
 The metrics keep the env's own rewards; what is added is only trained on. Where advantages are divided by
 the group's deviation, a group whose env rewards are equal is compared by what is added alone, at full size
@@ -14,7 +14,13 @@ from functools import partial
 
 import numpy as np
 
-from pixelis.agents.answers import DIVERSITIES, NONE, answer_distances, counts
+from pixelis.agents.answers import (
+    DIVERSITIES,
+    NONE,
+    answer_distances,
+    counts,
+    duplicate_answer_shares,
+)
 from pixelis.agents.episode import Episode
 from pixelis.envs.actions import parse_action
 from pixelis.errors import ConfigError, suggest
@@ -32,6 +38,8 @@ class ShapingSettings:
         bonus: a key of ``BONUSES``, ``diversity`` (see `diversity_bonus`), or None.
         bonus_weight: what the bonus is multiplied by.
         diversity: what the bonus ``diversity`` measures by, a name in ``DIVERSITIES``.
+        duplicate_penalty: what an answer loses that every other prompt of the step got too, >= 0; see
+            `duplicate_penalties`.
     """
 
     overlong_buffer: int = 0
@@ -40,6 +48,7 @@ class ShapingSettings:
     bonus: str | None = None
     bonus_weight: float = 0.0
     diversity: str = NONE
+    duplicate_penalty: float = 0.0
 
 
 def soft_overlong(lengths: Sequence[int] | np.ndarray, limit: int, buffer: int) -> np.ndarray:
@@ -118,6 +127,18 @@ def diversity_bonus(episodes: Sequence[Episode], name: str) -> np.ndarray:
     return bonus
 
 
+def duplicate_penalties(episodes: Sequence[Episode], weight: float) -> np.ndarray:
+    """Return what answers lose that are given to many prompts, float64 [n], at most 0.
+
+    weight · s for the share s of the other prompts with nearly the same answer (see
+    `duplicate_answer_shares`), so that one answer to everything stops paying. No reward of -1 or more is
+    brought below -1, which is what gates give: worse than no answer it should not be.
+    """
+    rewards = np.array([episode.reward for episode in episodes], dtype=np.float64)
+    lowered = np.maximum(rewards - weight * duplicate_answer_shares(episodes), np.minimum(rewards, -1.0))
+    return lowered - rewards
+
+
 def bonus_of(settings: ShapingSettings) -> GroupBonus:
     """Return the function of the bonus that is set.
 
@@ -148,6 +169,8 @@ def extra_rewards(episodes: Sequence[Episode], settings: ShapingSettings) -> np.
         lengths = [episodes[index].completion_length for index in valid]
         penalty = soft_overlong(lengths, settings.length_limit, settings.overlong_buffer)
         extra[valid] += settings.overlong_penalty * penalty
+    if settings.duplicate_penalty and valid:
+        extra[valid] += duplicate_penalties([episodes[index] for index in valid], settings.duplicate_penalty)
     if settings.bonus is not None:
         groups: defaultdict[int, list[int]] = defaultdict(list)
         function = bonus_of(settings)

@@ -13,6 +13,7 @@ from pixelis.agents.grpo.shaping import (
     ShapingSettings,
     distinct_answers,
     diversity_bonus,
+    duplicate_penalties,
     extra_rewards,
     register_bonus,
     soft_overlong,
@@ -126,3 +127,40 @@ def test_a_gated_reply_never_overtakes_by_the_bonus(replies, weight):
 def test_there_is_no_such_bonus():
     with pytest.raises(ConfigError, match=r"unknown bonus 'diversit'.*diversity"):
         extra_rewards([saying("a")], ShapingSettings(bonus="diversit"))
+
+
+def asked(prompt, text, reward=0.5, **fields):
+    """An episode of prompt and reply; the group does not matter to what looks across prompts."""
+    segments = [Segment.given([prompt]), Segment.written([2], text=f"<answer>{text}</answer>")]
+    return Episode("Toy-v0", 0, 0, 0, segments, reward=reward, **fields)
+
+
+STOCK = "What a lovely thing to read today!"
+
+
+def test_the_duplicate_penalty_by_hand():
+    # Prompts 1, 2 and 3 count (the episode of 4 is not valid). Of the two prompts other than its own, one got
+    # the stock reply too, whatever its letter case: half of 0.4. Nobody else says the bakery; nothing is no copy.
+    episodes = [
+        asked(1, STOCK),
+        asked(2, STOCK.upper()),
+        asked(2, STOCK),
+        asked(3, "The bakery opens at seven, bring your own bag."),
+        asked(3, "", valid_for_training=True),
+        asked(4, STOCK, valid_for_training=False),
+    ]
+    assert duplicate_penalties(episodes, 0.4).tolist() == pytest.approx([-0.2, -0.2, -0.2, 0, 0, 0])
+    settings = ShapingSettings(duplicate_penalty=0.4)
+    assert extra_rewards(episodes, settings).tolist() == pytest.approx([-0.2, -0.2, -0.2, 0, 0, 0])
+    assert extra_rewards(episodes, ShapingSettings()).tolist() == [0] * 6
+
+
+def test_one_answer_to_everything_is_worth_nothing_and_never_less_than_a_stopped_one():
+    same = [asked(prompt, STOCK, reward) for prompt, reward in enumerate([0.9, 0.2, -0.5, -1.0, -2.0])]
+    lost = duplicate_penalties(same, 1.0)
+    rewards = np.array([episode.reward for episode in same])
+    assert (rewards + lost).tolist() == pytest.approx([-0.1, -0.8, -1.0, -1.0, -2.0])
+
+
+def test_one_prompt_alone_loses_nothing():
+    assert duplicate_penalties([asked(1, STOCK)] * 4, 1.0).tolist() == [0, 0, 0, 0]

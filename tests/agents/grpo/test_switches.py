@@ -35,6 +35,7 @@ def train(config, until=None):
                 "bonus": "distinct_answers",
                 "advantage_clip": 1.0,
                 "mask_truncated": True,
+                "duplicate_penalty": 0.5,
             },
             id="shaping",
         ),
