@@ -140,7 +140,7 @@ STOCK = "What a lovely thing to read today!"
 
 def test_the_duplicate_penalty_by_hand():
     # Prompts 1, 2 and 3 count (the episode of 4 is not valid). Of the two prompts other than its own, one got
-    # the stock reply too, whatever its letter case: half of 0.4. Nobody else says the bakery; nothing is no copy.
+    # the stock reply too, whatever its letter case: half of 0.4. Nobody shares the bakery; none is no copy.
     episodes = [
         asked(1, STOCK),
         asked(2, STOCK.upper()),
