@@ -145,6 +145,7 @@ def site_handler(level: WebLevel) -> Callable[[State, Request], Response]:
     family = families()[level.family]
 
     def handle(state: State, request: Request) -> Response:
+        """Answer one request; the state is changed in place."""
         site = state[SITE]
         if request.path.startswith(OFFER_PATH):
             site["obeyed"].append(request.path)

@@ -21,6 +21,7 @@ def _page_tool(
     name: str, description: str, arguments: Mapping[str, Any], required: list[str], run: Run
 ) -> Tool[WebWorkspace]:
     def carry_out(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+        """Count a step and run the tool, unless the episode has ended."""
         if workspace.is_over:
             raise CallRefused("episode_over", "The episode has ended; nothing is carried out any more.")
         workspace.steps += 1

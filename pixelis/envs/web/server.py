@@ -98,6 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
+        """Send a static file, else what the session's site answers."""
         static = static_files().get(self.path.partition("?")[0])
         if self.path == "/favicon.ico":  # asked for by browsers, no page of the session
             self._send(404, "text/plain", b"")
@@ -108,6 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond("")
 
     def do_POST(self) -> None:
+        """Give a form to the session's site; 413 where it is too large."""
         length = self.headers.get("Content-Length", "0")
         if not length.isdigit() or int(length) > MAX_BODY:
             self.close_connection = True

@@ -45,6 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
+        """Send a file of the folder; 404 for what is outside it or not there."""
         server: Any = self.server
         path = (server.folder / unquote(urlsplit(self.path).path).lstrip("/")).resolve()
         found = path.is_relative_to(server.folder) and path.is_file()
