@@ -11,6 +11,7 @@ import numpy as np
 
 from pixelis.envs.policies import Policy
 from pixelis.envs.web.oracle import Call, Oracle
+from pixelis.envs.web.outline import named
 from pixelis.envs.web.snapshot import Control
 from pixelis.envs.web.theme import OFFER_PATH
 
@@ -64,7 +65,11 @@ class _BrowsePolicy:
 
 
 class OraclePolicy(_BrowsePolicy):
-    """Carries out the family's plan."""
+    """Carries out the family's plan; before it uses an element, it says which, as the page shows it.
+
+    A demonstration is learnt far sooner so: the name is copied from the goal, then the id from behind the
+    name, where the id alone would have to be found through the name in one go.
+    """
 
     def __init__(self, env: ToolEnv[Any]) -> None:
         super().__init__(env)
@@ -77,12 +82,18 @@ class OraclePolicy(_BrowsePolicy):
             self._oracle = Oracle(self.env.workspace.level)
         return self._oracle
 
+    def said(self, call: Call) -> str:
+        """Return a call as a turn, with the element named before it."""
+        elements = dict(self.shown())
+        chosen = call[1].get("id")
+        return f"{named(elements[chosen])} [{chosen}]\n{write(call)}" if chosen in elements else write(call)
+
     def next_turn(self, text: str) -> str:
         """Return the plan's next call."""
         call = self.oracle.next_call(self.env.workspace)
         if call is None:
             return "<answer>done</answer>"
-        return f"<answer>{call[1]['text']}</answer>" if call[0] == "ANSWER" else write(call)
+        return f"<answer>{call[1]['text']}</answer>" if call[0] == "ANSWER" else self.said(call)
 
 
 class NaiveFollowerPolicy(OraclePolicy):

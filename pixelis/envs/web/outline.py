@@ -64,8 +64,11 @@ def _lines(count: int, more: str = "") -> str:
 
 
 def line_text(line: Line, ids: IdBook, budget: int | None = None) -> str | None:
-    """Return one line as text; ``None`` if it is longer than ``budget``. Ids count as shown if it is not."""
-    parts = [piece if isinstance(piece, str) else _control_text(piece) for piece in line.pieces]
+    """Return one line as text; ``None`` if it is longer than ``budget``. Ids count as shown if it is not.
+
+    An id stands behind its element's name: who has found the name reads the id next, as a model copies it.
+    """
+    parts = [piece if isinstance(piece, str) else "".join(_control_text(piece)) for piece in line.pieces]
     if line.kind == "heading":
         parts.insert(0, "#" * line.level)
     elif line.kind == "item":
@@ -77,16 +80,23 @@ def line_text(line: Line, ids: IdBook, budget: int | None = None) -> str | None:
         if isinstance(piece, str):
             parts[index + shift] = piece if len(piece) <= LONGEST_LINE else piece[: LONGEST_LINE - 1] + "…"
         else:
-            parts[index + shift] = f"[{ids.id_of(piece.key)}] {parts[index + shift]}"
+            what, state = _control_text(piece)
+            parts[index + shift] = f"{what} [{ids.id_of(piece.key)}]{state}"
     return " ".join(parts)
 
 
-def _control_text(control: Control) -> str:
-    text = f'{control.role} "{control.name}"' if control.name else control.role
+def _control_text(control: Control) -> tuple[str, str]:
+    """Return what stands before a control's id and what stands behind it."""
+    text = ""
     if control.value is not None:
         text += f' = "{control.value}"'
     if control.states:
         text += f" [{', '.join(control.states)}]"
     if control.options:
         text += f" ({' / '.join(control.options)})"
-    return text
+    return named(control), text
+
+
+def named(control: Control) -> str:
+    """Return a control's role and name as the outline writes them."""
+    return f'{control.role} "{control.name}"' if control.name else control.role
