@@ -9,7 +9,11 @@ from typing import Any
 
 from pixelis.envs.web.page_env import PageEnv
 
-_CONTROL = re.compile(r'\[(e\d+@v\d+)\] ([a-z]+)(?: "(.*?)"(?=\s|$))?(?: = "(.*?)"(?=\s|$))?', re.DOTALL)
+_ROLES = "link|button|textbox|combobox|listbox|checkbox|radio|switch|slider|tab|option|menuitem|treeitem|file|clickable"
+_ID = r"\[(e\d+@v\d+)\]"
+_CONTROL = re.compile(
+    rf'(?<!\S)({_ROLES})(?: "((?:(?!\[e\d+@v\d).)*)")? {_ID}(?: = "(.*?)"(?=\s|$))?', re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Player:
         """Return the controls whose role and name match these patterns wholly."""
         found = []
         for number, line in enumerate(self.page):
-            for id_, kind, called, value in _CONTROL.findall(line):
+            for kind, called, id_, value in _CONTROL.findall(line):
                 if re.fullmatch(role, kind) and re.fullmatch(name, called, re.DOTALL):
                     found.append(Seen(id_, kind, called, value, number))
         return found

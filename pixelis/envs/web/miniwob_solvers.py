@@ -251,7 +251,7 @@ def read_table(play: Player) -> None:
     table = dict(line.split(" | ") for line in play.page if line.count(" | ") == 1)
     fields = play.all("textbox")
     labels = re.findall(r"value of (.+?) into", play.asked) or re.findall(
-        r"^(.+?): \[", "\n".join(play.page), re.M
+        r"^(.+?): textbox", "\n".join(play.page), re.M
     )
     for label, field in zip(labels, fields, strict=True):
         play.call("TYPE", id=field.id, text=table[label])

@@ -44,7 +44,7 @@ class WebPageEnv(PageEnv):
     ## Description
 
     The page at `url` is opened and shown as lines of text in which everything that can be used has an id:
-    `[e12@v7] button "Save"`. What to do is the user's `instruction`. Each episode has cookies and storage
+    `button "Save" [e12@v7]`. What to do is the user's `instruction`. Each episode has cookies and storage
     of its own.
 
     The page reaches the hosts in `hosts` and nothing else: the browser's network process refuses every other

@@ -113,7 +113,7 @@ def test_the_first_page_is_in_the_first_observation_and_the_next_in_the_next():
     text = env.reset(seed=0)[0]["text"]
     assert text.startswith(env.task.question)
     assert text.endswith(env.workspace.window.text)
-    assert "[e1@v1] link" in text
+    assert " [e1@v1]" in text
     text = env.step(write(("CLICK", {"id": "e1@v1"})))[0]["text"]
     assert text.startswith("OK\nPage: ")
     assert "@v2]" in text

@@ -105,7 +105,7 @@ def test_wrappers_and_what_is_inside_are_told_apart(styled):
         assert page.title == title
     env = WebPageEnv(url=page.url)
     text = env.reset()[0]["text"]
-    dead = re.findall(r'\[(e\d+@v1)\] link "Dead"', text)[0]
+    dead = re.findall(r'link "Dead" \[(e\d+@v1)\]', text)[0]
     turn = json.dumps({"name": "CLICK", "arguments": {"id": dead}})
     info = env.step(f"<tool_call>{turn}</tool_call>")[4]
     assert info["tool_calls"][0]["error_code"] == "disabled"

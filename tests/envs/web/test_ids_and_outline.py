@@ -69,8 +69,8 @@ def test_the_text_of_a_page():
         "Page: T — /p?q=1",
         "(Not sent.)",
         "## Head",
-        '- one [e1@v1] textbox "Name" = "Bob" [required, invalid]',
-        '[e2@v1] combobox = "a" (a / b) | x',
+        '- one textbox "Name" [e1@v1] = "Bob" [required, invalid]',
+        'combobox [e2@v1] = "a" (a / b) | x',
     ]
 
 
