@@ -13,7 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-__all__ = ["Grid", "attend_prefixes", "attend_rows", "attend_step", "row_mask"]
+__all__ = ["BLOCK", "Grid", "attend_last", "attend_prefixes", "attend_rows", "attend_step", "row_mask"]
+
+BLOCK = 256
+"""Queries that `attend_last` hands to the kernel at a time; the fewer, the less of the hidden it looks at."""
 
 
 def attend_prefixes(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
@@ -31,6 +34,33 @@ def attend_prefixes(query: Tensor, key: Tensor, value: Tensor, scaling: float) -
     heads = query.shape[1]
     key, value = _spread(key, heads), _spread(value, heads)
     return scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
+
+
+def attend_last(query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
+    """Return causal attention of the last tokens of one sequence to all of it, without padding.
+
+    PyTorch's kernel for CPUs takes as long for what a mask hides as for what it shows, so the keys that a
+    block of queries cannot see are not handed to it.
+
+    Args:
+        query: [H, c, D] of the last c of k tokens.
+        key: [K, k, D].
+        value: [K, k, D].
+        scaling: factor of the scores.
+
+    Returns:
+        [H, c, D].
+    """
+    (heads, count, _), (kept, length, _) = query.shape, key.shape
+    blocks = []
+    for start in range(0, count, BLOCK):
+        end = min(start + BLOCK, count)
+        seen = length - count + end
+        mask = torch.ones(end - start, seen, dtype=torch.bool, device=query.device).tril(seen - end + start)
+        parts = query[None, :, start:end], key[None, :, :seen], value[None, :, :seen]
+        block = scaled_dot_product_attention(*parts, attn_mask=mask, scale=scaling, enable_gqa=heads != kept)
+        blocks.append(block[0])
+    return blocks[0] if len(blocks) == 1 else torch.cat(blocks, 1)
 
 
 def row_mask(prefix_lengths: Tensor, prefix_width: int, seen: Tensor, width: int, columns: int) -> Tensor:

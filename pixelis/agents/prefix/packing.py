@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.prefix.attention import attend_prefixes, attend_rows, row_mask
+from pixelis.agents.prefix.attention import attend_last, attend_prefixes, attend_rows, row_mask
 
 SHORTEST_HEAD = 64
 """Tokens that different prompts must have in common before they are read once for all."""
@@ -85,7 +85,36 @@ class Packing:
 
 
 class PackedAttention:
-    """What each token of a `Packing` may look at: its prefix and what came before it in its own episode."""
+    """What each token of a `Packing` may look at: its prefix and what came before it in its own episode.
+
+    On a CPU one sequence after the other, as padding costs as much there as tokens; elsewhere in one padded
+    batch, as there each call costs.
+    """
+
+    def __init__(
+        self, prefix_lengths: list[int], row_lengths: list[int], owners: np.ndarray, device: torch.device
+    ) -> None:
+        self._lengths, self._owner_list = (prefix_lengths, row_lengths), [int(owner) for owner in owners]
+        self._padded = None if device.type == "cpu" else _Padded(prefix_lengths, row_lengths, owners, device)
+
+    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
+        """Return attention [1, N, H, D] of query [1, H, N, D] to key and value [1, K, N, D]."""
+        del layer  # every layer sees the same
+        if self._padded is not None:
+            return self._padded.attend(query, key, value, scaling)
+        prefix_lengths, row_lengths = self._lengths
+        parts = [states[0].split([*prefix_lengths, *row_lengths], 1) for states in (query, key, value)]
+        first = len(prefix_lengths)
+        (prefix_q, own_q), (prefix_k, own_k), (prefix_v, own_v) = ((p[:first], p[first:]) for p in parts)
+        seen = [attend_last(*one, scaling) for one in zip(prefix_q, prefix_k, prefix_v, strict=True)]
+        for owner, q, k, v in zip(self._owner_list, own_q, own_k, own_v, strict=True):
+            keys, values = torch.cat([prefix_k[owner], k], 1), torch.cat([prefix_v[owner], v], 1)
+            seen.append(attend_last(q, keys, values, scaling))
+        return torch.cat(seen, 1).transpose(0, 1)[None]
+
+
+class _Padded:
+    """The same in one call for the prefixes and one for the rows."""
 
     def __init__(
         self, prefix_lengths: list[int], row_lengths: list[int], owners: np.ndarray, device: torch.device
@@ -100,9 +129,8 @@ class PackedAttention:
             self._rows.width,
         )
 
-    def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
         """Return attention [1, N, H, D] of query [1, H, N, D] to key and value [1, K, N, D]."""
-        del layer  # every layer sees the same
         split = [self._prefixes.total, self._rows.total]
         parts = [states[0].transpose(0, 1).split(split) for states in (query, key, value)]
         q, k, v = (self._prefixes.pad(first) for first, _ in parts)

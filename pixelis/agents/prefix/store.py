@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pixelis.agents.prefix.attention import Grid, attend_prefixes, attend_rows, attend_step, row_mask
+from pixelis.agents.prefix.attention import Grid, attend_last, attend_prefixes, attend_step
 
 _ROOM = 64  # spare columns, so that one more token does not copy all that came before
 
@@ -116,8 +116,13 @@ class PrefixStore:
         if width == 1:
             self._hide()
         else:
-            lengths = self._prefix_lengths[self._owners]
-            self._mask = row_mask(lengths, self._prefix_width, self.lengths, width, self._columns)
+            owners = self._owners.tolist()
+            prefixes, seen = self._prefix_lengths.tolist(), (self.lengths + self._counts).tolist()
+            self._reads = [
+                (row, count, seen[row], prefixes[owners[row]], owners[row])
+                for row, count in enumerate(self._counts.tolist())
+                if count
+            ]
 
     def accept(self) -> None:
         """Count the tokens of the last call as read."""
@@ -135,11 +140,22 @@ class PrefixStore:
                 room[self._cells[0], :, self._cells[1]] = new.transpose(1, 2).to(room.dtype)
         if self._width == 1:
             return attend_step(query[:, :, 0], states.prefix, own, self._hidden, scaling, self._grid)[:, None]
-        prefix = states.prefix[0][self._owners], states.prefix[1][self._owners]
-        own = own[0].to(query.dtype), own[1].to(query.dtype)
-        return attend_rows(query, prefix, own, self._mask, scaling).transpose(1, 2)
+        return self._attend_each(states.prefix, own, query, scaling)
 
     # ------------------------------------------------------------------ private
+
+    def _attend_each(
+        self, prefix: tuple[Tensor, Tensor], own: tuple[Tensor, Tensor], query: Tensor, scaling: float
+    ) -> Tensor:
+        """Return attention [n, w, H, D] of new tokens, a row at a time; 0 where they are padding."""
+        seen = torch.zeros_like(query)
+        for row, count, columns, width, owner in self._reads:
+            keys, values = (
+                torch.cat([shared[owner, :, :width], mine[row, :, :columns].to(query.dtype)], 1)
+                for shared, mine in zip(prefix, own, strict=True)
+            )
+            seen[row, :, :count] = attend_last(query[row, :, :count], keys, values, scaling)
+        return seen.transpose(1, 2)
 
     @property
     def _prefix_width(self) -> int:

@@ -9,7 +9,10 @@ from typing import Any
 
 from pixelis.envs.web.page_env import PageEnv
 
-_ROLES = "link|button|textbox|combobox|listbox|checkbox|radio|switch|slider|tab|option|menuitem|treeitem|file|clickable"
+_ROLES = (
+    "link|button|textbox|combobox|listbox|checkbox|radio|switch|slider"
+    "|tab|option|menuitem|treeitem|file|clickable"
+)
 _ID = r"\[(e\d+@v\d+)\]"
 _CONTROL = re.compile(
     rf'(?<!\S)({_ROLES})(?: "((?:(?!\[e\d+@v\d).)*)")? {_ID}(?: = "(.*?)"(?=\s|$))?', re.DOTALL

@@ -7,8 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.prefix.attention import attend_prefixes, attend_rows, row_mask
-from pixelis.agents.prefix.packing import PackedAttention
+from pixelis.agents.prefix import attention as attention_module
+from pixelis.agents.prefix.attention import attend_last, attend_prefixes, attend_rows, row_mask
+from pixelis.agents.prefix.packing import PackedAttention, _Padded
 from pixelis.agents.prefix.store import PrefixReader, PrefixStore
 
 HEADS, KEPT, WIDTH = 4, 2, 8
@@ -61,13 +62,27 @@ def test_packed_rows_see_their_prefix_and_themselves(prefixes, data):
     generator = torch.Generator().manual_seed(len(owners))
     parts = [states(generator, count) for count in [*prefixes, *rows]]
     q, k, v = (torch.cat(each).transpose(0, 1)[None] for each in zip(*parts, strict=True))
-    attention = PackedAttention(prefixes, rows, torch.tensor(owners).numpy(), torch.device("cpu"))
-    found = attention.attend(0, q, k, v, SCALING)[0]
+    layout = prefixes, rows, torch.tensor(owners).numpy(), torch.device("cpu")
+    found = PackedAttention(*layout).attend(0, q, k, v, SCALING)[0]
+    padded_found = _Padded(*layout).attend(q, k, v, SCALING)[0]
     expected = [causal(*part) for part in parts[: len(prefixes)]]
     for owner, (rq, rk, rv) in zip(owners, parts[len(prefixes) :], strict=True):
         _, pk, pv = parts[owner]
         expected.append(causal(rq, torch.cat([pk, rk]), torch.cat([pv, rv]), len(pk)))
     torch.testing.assert_close(found, torch.cat(expected), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(padded_found, torch.cat(expected), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 256])
+def test_the_last_tokens_see_all_before_them_whatever_the_block(block, monkeypatch):
+    monkeypatch.setattr(attention_module, "BLOCK", block)
+    query, key, value = states(torch.Generator().manual_seed(block), 9)
+    for count in (1, 4, 9):
+        parts = (part.transpose(0, 1) for part in (query[-count:], key, value))
+        expected = causal(query[-count:], key, value, 9 - count)
+        torch.testing.assert_close(
+            attend_last(*parts, SCALING).transpose(0, 1), expected, atol=1e-5, rtol=1e-5
+        )
 
 
 def padded(parts):
