@@ -10,79 +10,41 @@ Intervals are of 2,000 draws of whole tweets with replacement; differences are p
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import statistics
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from learning_runs import CONFIGS, LearningRuns, arguments, write_result
+from result_tables import interval_cell, markdown_table
+from tweet_study import replies
+from tweet_study_report import measure_replies
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(Path(__file__).parent))
+from pixelis.agents.policy import Policy
+from pixelis.agents.sampling import SamplingSettings
+from pixelis.rewards.tweet import EvaluationReward, TweetReward
 
-from tweet_study import replies  # noqa: E402  # pyright: ignore[reportMissingImports]
-from tweet_study_report import measure_replies  # noqa: E402  # pyright: ignore[reportMissingImports]
-
-from pixelis.agents.policy import Policy  # noqa: E402
-from pixelis.agents.run_folder import write_atomically  # noqa: E402
-from pixelis.agents.sampling import SamplingSettings  # noqa: E402
-from pixelis.agents.saved_run import newest_adapter  # noqa: E402
-from pixelis.rewards.tweet import EvaluationReward, TweetReward  # noqa: E402
-
+SFT, GRPO = CONFIGS / "tweet_reply_sft.yaml", CONFIGS / "tweet_reply.yaml"
 HELD_OUT = "splits/seed/held_out.jsonl"
-SFT = "runs/tweet-sft"
 DRAWS = 2_000
 EXAMPLES = 4
+Rows = Sequence[Mapping[str, Any]]
 
 
-def command(script: str, *words: str, runs: Path) -> None:
-    """Run one of the project's commands in the folder of the runs."""
-    places = os.pathsep.join([str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
-    full = [sys.executable, str(ROOT / "scripts" / script), *words]
-    print("$", " ".join([f"scripts/{script}", *words]), flush=True)
-    subprocess.run(full, cwd=runs, check=True, env={**os.environ, "PYTHONPATH": places})
-
-
-def train(runs: Path, seeds: Sequence[int]) -> dict[str, Path | str]:
-    """Do what training is not done yet; return name → model or adapter, in the order of the table."""
-    runs.mkdir(parents=True, exist_ok=True)
-    if not (runs / HELD_OUT).is_file():
-        command("split_data.py", "--output", str(Path(HELD_OUT).parent), runs=runs)
-    configs = ROOT / "configs"
-    if not (runs / SFT / "adapter").is_dir():
-        command("train_sft.py", "--config", str(configs / "tweet_reply_sft.yaml"), "--output", SFT, runs=runs)
-    models: dict[str, Path | str] = {"base": "smollm2", "sft": runs / SFT / "adapter"}
-    for seed in seeds:
-        name = f"runs/tweet-seed{seed}"
-        if not _is_whole(runs / name):
-            words = ["--config", str(configs / "tweet_reply.yaml"), "--seed", str(seed), "--output", name]
-            command("train_agent.py", *words, runs=runs)
-        models[f"grpo seed {seed}"] = newest_adapter(runs / name)[0]
-    return models
-
-
-def _is_whole(run: Path) -> bool:
-    path = run / "evaluation.json"
-    return path.is_file() and "after" in json.loads(path.read_text(encoding="utf-8"))
-
-
-def sampled(name: str, model: Path | str, runs: Path, samples: int) -> list[dict[str, Any]]:
+def sampled(name: str, model: Path | str, runs: LearningRuns, samples: int) -> Rows:
     """Return replies to every held-out tweet, from disk if they were drawn before."""
-    path = runs / f"replies-{name.replace(' ', '-')}.json"
-    if not path.is_file():
-        print(f"sampling replies of {name}", flush=True)
-        settings = SamplingSettings(1.0, 1.0, 64)
-        rows = replies(Policy.load(model), runs / HELD_OUT, 1_000, samples, settings, 0)
-        write_atomically(path, json.dumps(rows, indent=1, ensure_ascii=False))
-    return json.loads(path.read_text(encoding="utf-8"))
+
+    def missing(drawn: Rows) -> Iterator[Rows]:
+        if not drawn:
+            print(f"sampling replies of {name}", flush=True)
+            settings = SamplingSettings(1.0, 1.0, 64)
+            yield replies(Policy.load(model), runs.path / HELD_OUT, 1_000, samples, settings, 0)
+
+    return runs.rows("replies", name, missing)
 
 
-def score(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def score(rows: Rows) -> dict[str, Any]:
     """Return what is measured of a model's replies, rewards also tweet by tweet.
 
     All are scored by today's rewards, whatever was paid when they were drawn.
@@ -130,15 +92,15 @@ def table(measured: Mapping[str, Mapping[str, Any]]) -> str:
         "distinct-2",
         "Vendi",
     ]
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    lines = []
     for name, found in measured.items():
         numbers = found["numbers"]
-        cells = [_cell(interval(found[reward])) for reward in ("robust", "evaluation")]
+        cells = [interval_cell(*interval(found[reward])) for reward in ("robust", "evaluation")]
         cells.append(f"{numbers['stopped']:.2f}")
         for key in ("self_bleu", "distinct_2", "vendi"):
             cells.append("–" if numbers[key] is None else f"{numbers[key]:.3f}")
-        lines.append("| " + " | ".join([name, *cells]) + " |")
-    return "\n".join(lines)
+        lines.append([name, *cells])
+    return markdown_table(head, lines)
 
 
 def changes(
@@ -155,11 +117,7 @@ def changes(
     }
 
 
-def _cell(values: Sequence[float]) -> str:
-    return f"{values[0]:.3f} ({values[1]:.3f}–{values[2]:.3f})"
-
-
-def examples(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, str]]:
+def examples(rows: Mapping[str, Rows]) -> list[dict[str, str]]:
     """Return the first tweets with the first reply of each model: nothing is picked."""
     first = next(iter(rows.values()))
     return [
@@ -170,30 +128,29 @@ def examples(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, 
 
 def main() -> None:
     """Train, sample, score, print, write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--runs", type=Path, required=True, help="folder of runs and replies")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser = arguments(__doc__, "replies")
     parser.add_argument("--samples", type=int, default=4, help="replies to each tweet")
-    parser.add_argument("--json", type=Path, help="file for the numbers and examples")
     options = parser.parse_args()
-    models = train(options.runs, options.seeds)
-    rows = {name: sampled(name, model, options.runs, options.samples) for name, model in models.items()}
+    runs = LearningRuns(options.runs)
+    if not (runs.path / HELD_OUT).is_file():
+        runs.command("split", "split_data.py", "--output", str(Path(HELD_OUT).parent))
+    models = runs.train("tweet", SFT, GRPO, options.seeds)
+    rows = {name: sampled(name, model, runs, options.samples) for name, model in models.items()}
     measured = {name: score(given) for name, given in rows.items()}
     differences = changes(measured)
     print(table(measured))
     for name, rewards in differences.items():
-        print(name, "minus sft:", *(f"{reward} {_cell(values)}" for reward, values in rewards.items()))
-    if options.json is not None:
-        result = {
-            "command": "python benchmarks/tweet_real_model.py",
-            "samples": options.samples,
-            "models": measured,
-            "changes": differences,
-            "examples": examples(rows),
-        }
-        options.json.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(
+            name, "minus sft:", *(f"{reward} {interval_cell(*values)}" for reward, values in rewards.items())
+        )
+    result = {
+        "command": "python benchmarks/tweet_real_model.py",
+        "samples": options.samples,
+        "models": measured,
+        "changes": differences,
+        "examples": examples(rows),
+    }
+    write_result(options.json, result)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from learning_runs import is_whole
+from result_tables import interval_cell, markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "configs" / "zoom_read.yaml"
@@ -28,9 +30,7 @@ CONFIG = ROOT / "configs" / "zoom_read.yaml"
 
 def train(seed: int, folder: Path, extra: list[str]) -> None:
     """Train one seed, unless the folder holds a finished run."""
-    if (folder / "evaluation.json").exists() and "after" in json.loads(
-        (folder / "evaluation.json").read_text()
-    ):
+    if is_whole(folder):
         return
     words = ["--config", str(CONFIG), "--seed", str(seed), "--output", str(folder), "--baselines", *extra]
     subprocess.run([sys.executable, str(ROOT / "scripts" / "train_agent.py"), *words], check=True)
@@ -71,23 +71,21 @@ def metrics(run: Path) -> list[dict[str, Any]]:
 
 def markdown(result: dict[str, Any]) -> str:
     """Return the table for the docs."""
-    lines = ["| | " + " | ".join(f"seed {seed}" for seed in result["seeds"]) + " |"]
-    lines.append("|---" * (len(result["seeds"]) + 1) + "|")
-    for phase in ("before", "after"):
-        for mode in ("sampled", "greedy"):
-            cells = (describe(run[mode]) for run in result[phase])
-            lines.append(f"| {phase}, {mode} | " + " | ".join(cells) + " |")
-    lines.append("| minutes of training | " + " | ".join(map(str, result["training_minutes"])) + " |")
-    lines.append("| steps | " + " | ".join(map(str, result["steps"])) + " |")
-    lines += ["", "| baseline | success |", "|---|---|"]
-    lines += [f"| {name} | {describe(row)} |" for name, row in result["baselines"].items()]
-    return "\n".join(lines) + "\n"
+    rows = [
+        [f"{phase}, {mode}", *(describe(run[mode]) for run in result[phase])]
+        for phase in ("before", "after")
+        for mode in ("sampled", "greedy")
+    ]
+    rows += [["minutes of training", *map(str, result["training_minutes"])]]
+    rows += [["steps", *map(str, result["steps"])]]
+    runs = markdown_table(["", *(f"seed {seed}" for seed in result["seeds"])], rows)
+    baselines = [[name, describe(row)] for name, row in result["baselines"].items()]
+    return f"{runs}\n\n{markdown_table(['baseline', 'success'], baselines)}\n"
 
 
 def describe(row: dict[str, Any]) -> str:
-    """Return ``0.935 (0.892–0.962)``."""
-    low, high = row["interval"]
-    return f"{row['success']:.3f} ({low:.3f}–{high:.3f})"
+    """Return a success rate with its interval."""
+    return interval_cell(row["success"], *row["interval"])
 
 
 def plot(result: dict[str, Any], runs: list[Path], path: Path) -> None:

@@ -60,8 +60,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _analyse(words: Sequence[str]) -> int:
     places = _leading(words)
-    values, _ = Arguments(PROGRAM, DESCRIPTION, AnalyseSettings, EXAMPLES).parse(words[len(places) :])
-    settings = AnalyseSettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, AnalyseSettings, EXAMPLES).read(words[len(places) :])
     if not places:
         raise ConfigError("give at least one run or adapter folder before the flags; see --help")
     if settings.plot:

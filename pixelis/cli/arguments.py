@@ -7,13 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
 from pixelis.agents.options import check_value, choices_of, default_of, is_open, option_of, rows
 from pixelis.errors import ConfigError, suggest
+
+S = TypeVar("S")
 
 
 class _Format(DefaultHelpFormatter):
@@ -29,7 +31,7 @@ class _Format(DefaultHelpFormatter):
         return "\n".join(indent + line for line in text.splitlines())
 
 
-class Arguments:
+class Arguments(Generic[S]):
     """A command line whose flags are the fields of a dataclass of options, plus ``--config FILE``.
 
     Args:
@@ -39,7 +41,7 @@ class Arguments:
         examples: last lines of the help.
     """
 
-    def __init__(self, program: str, description: str, settings: type[Any], examples: str = "") -> None:
+    def __init__(self, program: str, description: str, settings: type[S], examples: str = "") -> None:
         self._parser = ArgumentParser(
             prog=program,
             usage=f"{program} [--config FILE] [--flag value ...]",
@@ -52,6 +54,7 @@ class Arguments:
         self._parser.add_argument(
             "--config", action="config", metavar="FILE", help="YAML file of settings; flags override it"
         )
+        self._settings = settings
         self._items = {item.name: item for item in rows(settings)}
         self._hints = get_type_hints(settings)
         self._switches = [name for name, hint in self._hints.items() if hint is bool]
@@ -63,6 +66,15 @@ class Arguments:
         """Add a flag that takes text and is not a field of the settings; None unless given."""
         self._group(group).add_argument(flag, type=str, default=None, metavar=metavar, help=help)
         self._extra.append(_key(flag))
+
+    def read(self, words: Sequence[str]) -> S:
+        """Return the settings that the words of a command line and the dataclass's defaults make.
+
+        Raises:
+            ConfigError: see `parse`; or the settings refuse a value.
+            SystemExit: ``--help`` was asked for.
+        """
+        return self._settings(**self.parse(words)[0])
 
     def parse(
         self, arguments: Sequence[str], base: Mapping[str, Any] | None = None

@@ -98,8 +98,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _compare(words: Sequence[str]) -> int:
-    values, _ = Arguments(PROGRAM, DESCRIPTION, CompareSettings, EXAMPLES).parse(words)
-    settings = CompareSettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, CompareSettings, EXAMPLES).read(words)
     if settings.b is None:
         raise ConfigError("--b must name what is compared, e.g. a run folder")
     plan = make_plan(settings)

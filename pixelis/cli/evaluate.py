@@ -76,8 +76,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _evaluate(words: Sequence[str]) -> int:
-    values, _ = Arguments(PROGRAM, DESCRIPTION, EvaluateSettings, EXAMPLES).parse(words)
-    settings = EvaluateSettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, EvaluateSettings, EXAMPLES).read(words)
 
     from pixelis.agents.evaluate import evaluation_table, oracle_gaps
     from pixelis.agents.task_env import TaskEnv

@@ -44,8 +44,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _export(words: Sequence[str]) -> int:
-    values, _ = Arguments(PROGRAM, DESCRIPTION, ExportSettings, EXAMPLES).parse(words)
-    settings = ExportSettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, ExportSettings, EXAMPLES).read(words)
     if settings.run is None or settings.output is None:
         raise ConfigError(
             "--run and --output are both needed: a run folder, and a folder that does not exist yet"

@@ -48,8 +48,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _play(words: Sequence[str]) -> int:
-    values, _ = Arguments(PROGRAM, DESCRIPTION, PlaySettings, EXAMPLES).parse(words)
-    settings = PlaySettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, PlaySettings, EXAMPLES).read(words)
 
     from pixelis.agents.task_env import TaskEnv
 

@@ -70,8 +70,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _replay(words: Sequence[str]) -> int:
     given = words[:1] if words and not words[0].startswith("-") else []
-    values, _ = Arguments(PROGRAM, DESCRIPTION, ReplaySettings, EXAMPLES).parse(words[len(given) :])
-    settings = ReplaySettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, ReplaySettings, EXAMPLES).read(words[len(given) :])
     if not given:
         raise ConfigError("give a recording before the flags: a file or a folder; see --help")
     with _told_warnings():

@@ -74,7 +74,7 @@ class Command:
 
     # ------------------------------------------------------------------ private
 
-    def _arguments(self) -> Arguments:
+    def _arguments(self) -> Arguments[Any]:
         arguments = Arguments(self.program, self.description, self.settings, self.examples)
         arguments.add(RUN, "--resume", "FOLDER", "go on with the run in this folder, with its settings")
         return arguments

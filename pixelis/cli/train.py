@@ -115,7 +115,7 @@ def _without_agent(words: Sequence[str]) -> list[str]:
     return kept
 
 
-def _arguments(settings: type[TrainConfig] | type[Sb3Config]) -> Arguments:
+def _arguments(settings: type[TrainConfig] | type[Sb3Config]) -> Arguments[Any]:
     arguments = Arguments(PROGRAM, DESCRIPTION, settings, EXAMPLES)
     arguments.add(RUN, "--resume", "FOLDER", "go on with the run in this folder, with its settings")
     return arguments

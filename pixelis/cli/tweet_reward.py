@@ -68,8 +68,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _train(words: Sequence[str]) -> int:
-    values, _ = Arguments(PROGRAM, DESCRIPTION, RewardModelSettings, EXAMPLES).parse(words)
-    settings = RewardModelSettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, RewardModelSettings, EXAMPLES).read(words)
     if settings.output is None:
         raise ConfigError("--output is needed: a folder for the models")
     held_out = load_labelled(Path(settings.held_out)) if settings.held_out else []

@@ -73,8 +73,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _verify(words: Sequence[str]) -> int:
     places = list(words[: next((at for at, word in enumerate(words) if word.startswith("-")), len(words))])
-    values, _ = Arguments(PROGRAM, DESCRIPTION, VerifySettings, EXAMPLES).parse(words[len(places) :])
-    settings = VerifySettings(**values)
+    settings = Arguments(PROGRAM, DESCRIPTION, VerifySettings, EXAMPLES).read(words[len(places) :])
     draws = settings.draws
     if len(places) != 2:
         raise ConfigError(f"give two files before the flags, PROBLEMS and SAMPLES, got {len(places)}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, read_lines
+from pixelis.envs.row_lines import MAX_LINE_BYTES, Line, file_state, good_rows, json_object, read_lines
 from pixelis.envs.tasks import SPLITS, check_split
-from pixelis.errors import DatasetError, PixelisError
+from pixelis.errors import DatasetError
 
 R = TypeVar("R")
 
@@ -48,8 +49,8 @@ class RowFile(ABC, Generic[R]):
 
     @staticmethod
     @abstractmethod
-    def parse(line: bytes) -> R:
-        """Return the row that a line holds; `DatasetError`, without the line's number, if it is none."""
+    def parse(value: Mapping[str, Any]) -> R:
+        """Return the row that a line's JSON object describes; `DatasetError`, without its number, if none."""
 
     @abstractmethod
     def enter(self, row: R, number: int) -> Entry:
@@ -70,27 +71,18 @@ class RowFile(ABC, Generic[R]):
             raise DatasetError(f"{self.path} has changed since it was opened; open it anew")
         with self.path.open("rb") as file:
             file.seek(self._offsets[split][index])
-            return self._numbers[split][index], self.parse(file.readline(MAX_LINE_BYTES + 1))
+            return self._numbers[split][index], self.parse(json_object(file.readline(MAX_LINE_BYTES + 1)))
 
     def _index(self) -> None:
         digests = {split: array("Q") for split in SPLITS}
-        problems: list[str] = []
-        for line in read_lines(self.path):
-            try:
-                entry = self.enter(self.parse(line.text), line.number)
-            except PixelisError as error:
-                problems.append(f"line {line.number}: {error}")
-                if len(problems) == SHOWN_ERRORS:
-                    break
-                continue
+        for line, entry in good_rows(self.path, read_lines(self.path), self._entry):
             self._offsets[entry.split].append(line.offset)
             self._numbers[entry.split].append(line.number)
             digests[entry.split].append(entry.digest)
-        if problems:
-            raise DatasetError("\n".join([f"{self.path} has bad rows:", *problems]))
-        if not any(self._offsets.values()):
-            raise DatasetError(f"{self.path} has no rows; write one JSON object a line")
         self._check_splits(digests)
+
+    def _entry(self, line: Line) -> Entry:
+        return self.enter(self.parse(json_object(line.text)), line.number)
 
     def _check_splits(self, digests: dict[str, array[int]]) -> None:
         train, test = (np.frombuffer(digests[split], np.uint64) for split in SPLITS)

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, PixelisError
 
 MAX_LINE_BYTES = 1 << 20
 SHOWN_ERRORS = 5
 """How many bad rows of a file are named before the rest is left unread."""
+
+
+class Numbered(Protocol):
+    """Whatever says in which line of a file it begins, from 1."""
+
+    @property
+    def number(self) -> int:
+        """The line."""
+        ...
+
+
+L = TypeVar("L", bound=Numbered)
+R = TypeVar("R")
 
 
 class Line(NamedTuple):
@@ -76,14 +89,43 @@ def read_lines(path: Path) -> Iterator[Line]:
         raise DatasetError(f"cannot read {path} ({error}); check its permissions") from None
 
 
-def json_value(line: bytes) -> Any:
-    """Return the JSON value of a line in UTF-8, with or without a byte order mark.
+def good_rows(path: Path, lines: Iterable[L], parse: Callable[[L], R]) -> Iterator[tuple[L, R]]:
+    """Yield each line with the row it holds.
+
+    Args:
+        path: the file, for messages.
+        lines: of the file.
+        parse: returns a line's row, or raises what is wrong with it, without the line's number.
+
+    Raises:
+        DatasetError: in the end: there was no line, or some were bad (the first five are named by number).
+    """
+    problems: list[str] = []
+    found = False
+    for line in lines:
+        try:
+            row = parse(line)
+        except PixelisError as error:
+            problems.append(f"line {line.number}: {error}")
+            if len(problems) == SHOWN_ERRORS:
+                break
+            continue
+        found = True
+        yield line, row
+    if problems:
+        raise DatasetError("\n".join([f"{path} has bad rows:", *problems]))
+    if not found:
+        raise DatasetError(f"{path} has no rows; write one a line")
+
+
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line in UTF-8, with or without a byte order mark.
 
     Raises:
         DatasetError: what is wrong with it, without the line's number. NaN and infinities are no JSON.
     """
     try:
-        return json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(line.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise DatasetError(
             f"expected UTF-8, got other bytes ({error.reason}); save the file as UTF-8"
@@ -93,6 +135,9 @@ def json_value(line: bytes) -> Any:
         raise DatasetError(
             f"expected one JSON object, got text that is none ({reason}); correct it"
         ) from None
+    if not isinstance(value, dict):
+        raise DatasetError(f"expected one JSON object, got {type(value).__name__}; write one object a line")
+    return value
 
 
 def _finite(digits: str) -> float:

@@ -7,6 +7,8 @@ import yaml
 
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.cli.arguments import Arguments
+from pixelis.cli.compare import CompareSettings
+from pixelis.cli.tweet_reward import RewardModelSettings
 from pixelis.errors import ConfigError
 
 
@@ -49,6 +51,15 @@ def test_flags_of_every_type():
     assert (values["kl"], values["baselines"], values["model"]) == ("k1", True, "some/model")
     assert values["env_kwargs"] == {"reader": "truth", "max_turns": 4}
     assert extra == {"resume": "a/b"}
+
+
+def test_the_words_make_the_settings_and_these_check_themselves(file):
+    arguments = Arguments("compare_models.py", "Compare.", CompareSettings, "examples:")
+    settings = arguments.read(["--b", "runs/web", "--config", str(file("episodes: 7"))])
+    assert settings == CompareSettings(b="runs/web", episodes=7)
+    arguments = Arguments("train_tweet_reward.py", "Fit.", RewardModelSettings)
+    with pytest.raises(ConfigError, match="exclude each other"):
+        arguments.read(["--preferences", "a.jsonl", "--tweets", "b.jsonl"])
 
 
 def test_a_function_of_the_loss_may_be_that_of_another_module():

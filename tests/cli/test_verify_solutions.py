@@ -182,7 +182,7 @@ def test_results_of_another_evaluation_are_not_mixed_in(tmp_path, problems, caps
         ('{"task_id": "T/double", "completion": "", "solution": ""}', "line 2: expected one text"),
         ('{"task_id": ["T/double"], "completion": ""}', "line 2: no problem is called"),
         ('{"task_id": "T/double", "completion": 3}', "line 2: expected one text"),
-        ("[1, 2]", "line 2: expected a JSON object, got list"),
+        ("[1, 2]", "line 2: expected one JSON object, got list"),
         ("half {", "line 2: expected one JSON object"),
         ('{"task_id": "T/double", "completion": "' + "x" * (1 << 20) + '"}', "line 2: expected at most"),
     ],

@@ -17,7 +17,7 @@ from pixelis.envs.contract_scores import score
 from pixelis.envs.contract_tests import EnvContractTests
 from pixelis.envs.pixel.ask_image import EXAMPLES, AskImageEnv
 from pixelis.envs.pixel.paint import FONT_FOLDER
-from pixelis.envs.pixel.question_rows import parse_row
+from pixelis.envs.pixel.question_rows import row_of
 from pixelis.envs.pixel.scripted_turns import answer, call
 from pixelis.errors import DatasetError, DifficultyError, TaskError
 
@@ -251,7 +251,7 @@ def test_the_examples_are_what_the_script_draws(drawing, tmp_path):
 
 
 def test_no_example_image_is_in_both_splits_and_every_type_is_there():
-    rows = [parse_row(line) for line in EXAMPLES.read_bytes().splitlines()]
+    rows = [row_of(json.loads(line)) for line in EXAMPLES.read_bytes().splitlines()]
     images = {split: {row.image for row in rows if row.split == split} for split in ("train", "test")}
     assert not images["train"] & images["test"]
     for split in images:

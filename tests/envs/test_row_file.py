@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pixelis.envs.row_file import Entry, RowFile
@@ -12,8 +14,8 @@ class Words(RowFile[tuple[str, str]]):
     what = "file of words"
 
     @staticmethod
-    def parse(line):
-        split, _, text = line.decode().strip().partition(" ")
+    def parse(value):
+        ((split, text),) = value.items()
         if split not in ("train", "test"):
             raise DatasetError(f"expected a split, got {split!r}")
         return split, text
@@ -26,7 +28,7 @@ class Words(RowFile[tuple[str, str]]):
 
 def opened(tmp_path, text):
     path = tmp_path / "words"
-    path.write_bytes(text)
+    path.write_bytes(re.sub(rb"(\w+) (\w+)", rb'{"\1": "\2"}', text))
     return Words(path)
 
 
@@ -43,9 +45,10 @@ def test_rows_are_read_by_split_with_their_lines(tmp_path):
 
 def test_the_first_five_bad_rows_are_named(tmp_path):
     with pytest.raises(DatasetError) as error:
-        opened(tmp_path, b"train a\ndev b\ntrain never\n" + b"x\n" * 9)
+        opened(tmp_path, b"train a\ndev b\ntrain never\n[1]\n" + b"x\n" * 9)
     lines = str(error.value).split("\n")
     assert lines[1:3] == ["line 2: expected a split, got 'dev'", "line 3: this word is refused"]
+    assert lines[3] == "line 4: expected one JSON object, got list; write one object a line"
     assert len(lines) == 6
 
 

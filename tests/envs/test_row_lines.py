@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.row_lines import MAX_LINE_BYTES, Line, file_state, find_file, json_value, read_lines
+from pixelis.envs.row_lines import (
+    MAX_LINE_BYTES,
+    Line,
+    file_state,
+    find_file,
+    good_rows,
+    json_object,
+    read_lines,
+)
 from pixelis.errors import DatasetError
 
 
@@ -51,7 +59,11 @@ def test_the_longest_line_is_read_and_a_longer_one_refused(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"{", "expected one JSON object"),
+        (b"{", "expected one JSON object, got text that is none"),
+        (b'{"a": 1} {"b": 2}', "expected one JSON object"),
+        (b"[1]", "expected one JSON object, got list; write one object a line"),
+        (b"null", "got NoneType"),
+        (b"9" * 5_000, "expected one JSON object"),
         (b'{"a": NaN}', "NaN is no JSON number"),
         (b'{"a": [1e400]}', "1e400 is more than a float holds"),
         (b'{"a": -1e999}', "-1e999 is more than a float holds"),
@@ -60,10 +72,31 @@ def test_the_longest_line_is_read_and_a_longer_one_refused(tmp_path):
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_said(line, words):
+def test_what_is_no_json_object_is_said(line, words):
     with pytest.raises(DatasetError, match=words):
-        json_value(line)
+        json_object(line)
 
 
 def test_a_byte_order_mark_is_no_mistake():
-    assert json_value(b"\xef\xbb\xbf" + b'{"a": 1}\n') == {"a": 1}
+    assert json_object(b"\xef\xbb\xbf" + b'{"a": 1}\n') == {"a": 1}
+
+
+def test_bad_rows_are_told_in_the_end_and_the_rest_left_unread(tmp_path):
+    lines = [Line(number, 0, text) for number, text in enumerate([b"1", b"x", b"3", *[b"y"] * 9], 1)]
+    read, found = [], []
+
+    def parse(line):
+        read.append(line.number)
+        if not line.text.isdigit():
+            raise DatasetError(f"{line.text!r} is no number")
+        return int(line.text)
+
+    with pytest.raises(DatasetError) as caught:
+        found.extend(good_rows(tmp_path, lines, parse))
+    assert found == [(lines[0], 1), (lines[2], 3)] and read == list(range(1, 8))
+    told = str(caught.value).splitlines()
+    assert (
+        told[0] == f"{tmp_path} has bad rows:" and told[1] == "line 2: b'x' is no number" and len(told) == 6
+    )
+    with pytest.raises(DatasetError, match="has no rows; write one a line"):
+        list(good_rows(tmp_path, [], parse))

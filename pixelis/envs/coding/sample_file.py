@@ -12,9 +12,9 @@ from typing import Any
 from pixelis.envs.coding.extraction import extract_code
 from pixelis.envs.coding.problems.problem import Problem
 from pixelis.envs.coding.problems.problem_file import ProblemFile
-from pixelis.envs.row_lines import SHOWN_ERRORS, find_file, json_value, read_lines
+from pixelis.envs.row_lines import Line, find_file, good_rows, json_object, read_lines
 from pixelis.envs.tasks import SPLITS
-from pixelis.errors import DatasetError, PixelisError, suggest
+from pixelis.errors import DatasetError, suggest
 
 _WHAT = "JSONL file of samples"
 _SOURCES = ("completion", "solution")
@@ -92,19 +92,8 @@ class SampleFile:
     def __init__(self, path: str | os.PathLike[str], tasks: Tasks) -> None:
         self.path: Path = find_file(path, _WHAT)[0]
         self.tasks = array("q")
-        problems: list[str] = []
-        for line in read_lines(self.path):
-            try:
-                self.tasks.append(_parse(line.number, line.text, tasks).task)
-            except PixelisError as error:
-                problems.append(f"line {line.number}: {error}")
-                if len(problems) == SHOWN_ERRORS:
-                    break
-        if problems:
-            raise DatasetError("\n".join([f"{self.path} has bad rows:", *problems]))
-        if not self.tasks:
-            raise DatasetError(f"{self.path} has no rows; write one JSON object a line")
         self._tasks = tasks
+        self.tasks.extend(each.task for _, each in good_rows(self.path, read_lines(self.path), self._sample))
 
     def __len__(self) -> int:
         """Return how many samples there are."""
@@ -114,18 +103,15 @@ class SampleFile:
         """Yield the samples from the ``first`` on (counted from 0), in the file's order."""
         for number, line in enumerate(read_lines(self.path)):
             if number >= first:
-                yield _parse(line.number, line.text, self._tasks)
+                yield self._sample(line)
 
-
-def _parse(number: int, text: bytes, tasks: Tasks) -> Sample:
-    row = json_value(text)
-    if not isinstance(row, dict):
-        raise DatasetError(f"expected a JSON object, got {type(row).__name__}; write one object a line")
-    if "task_id" not in row:
-        raise DatasetError("field 'task_id' is missing; it names the problem that the sample answers")
-    given = [name for name in _SOURCES if name in row]
-    if len(given) != 1 or not isinstance(row[given[0]], str):
-        raise DatasetError(
-            f"expected one text, in the field 'completion' or 'solution', got {given or 'neither'}"
-        )
-    return Sample(number, tasks.number(row["task_id"]), row[given[0]])
+    def _sample(self, line: Line) -> Sample:
+        row = json_object(line.text)
+        if "task_id" not in row:
+            raise DatasetError("field 'task_id' is missing; it names the problem that the sample answers")
+        given = [name for name in _SOURCES if name in row]
+        if len(given) != 1 or not isinstance(row[given[0]], str):
+            raise DatasetError(
+                f"expected one text, in the field 'completion' or 'solution', got {given or 'neither'}"
+            )
+        return Sample(line.number, self._tasks.number(row["task_id"]), row[given[0]])

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pixelis.envs.pixel.photo import open_photo
-from pixelis.envs.pixel.question_rows import QuestionRow, parse_row
+from pixelis.envs.pixel.question_rows import QuestionRow, row_of
 from pixelis.envs.row_file import Entry, RowFile
 from pixelis.envs.row_lines import find_file
 from pixelis.errors import DatasetError
@@ -25,7 +25,7 @@ class QuestionFile(RowFile[QuestionRow]):
     """
 
     what = "JSONL file of questions"
-    parse = staticmethod(parse_row)
+    parse = staticmethod(row_of)
 
     def __init__(self, path: Path, *, check_images: bool = False) -> None:
         self._check_images = check_images

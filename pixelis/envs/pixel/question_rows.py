@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pixelis.envs.row_lines import json_value
+from pixelis.envs.row_fields import check_names, check_needed
 from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.envs.spaces import clean_text
 from pixelis.errors import AnswerError, DatasetError, suggest
@@ -58,29 +58,14 @@ class QuestionRow:
         return hashlib.sha256(text.encode()).digest()[:8]
 
 
-def parse_row(line: bytes) -> QuestionRow:
-    """Return the row that a line of a JSONL file holds.
-
-    Raises:
-        DatasetError: what is wrong with it, without the line's number.
-    """
-    return row_of(json_value(line))
-
-
-def row_of(value: Any) -> QuestionRow:
+def row_of(value: Mapping[str, Any]) -> QuestionRow:
     """Return the row that a JSON object describes.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    if not isinstance(value, Mapping):
-        raise DatasetError(f"expected a JSON object with {', '.join(_REQUIRED)}, got {type(value).__name__}")
-    for name in value:
-        if name not in FIELDS:
-            raise DatasetError(f"unknown field {str(name)[:40]!r}.{suggest(str(name)[:40], FIELDS)}")
-    for name in _REQUIRED:
-        if name not in value:
-            raise DatasetError(f"field {name!r} is missing; a row needs {', '.join(_REQUIRED)}")
+    check_names(value, FIELDS)
+    check_needed(value, _REQUIRED)
     image = _text(value, "image", 1_000)
     kind = value["answer_type"]
     if not isinstance(kind, str) or kind not in _TRUTHS:

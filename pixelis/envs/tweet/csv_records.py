@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from pixelis.envs.row_fields import check_names
 from pixelis.envs.row_lines import MAX_LINE_BYTES
-from pixelis.envs.tweet.tweet_rows import check_names
+from pixelis.envs.tweet.tweet_rows import FIELDS, OTHER_NAMES
 from pixelis.errors import DatasetError
 
 _BOM = b"\xef\xbb\xbf"
@@ -106,7 +107,7 @@ def check_header(cells: tuple[str, ...]) -> tuple[str, ...]:
         DatasetError: no column ``tweet``, one that is unknown, or one twice.
     """
     names = tuple(cell.strip() for cell in cells)
-    check_names(names)
+    check_names(names, FIELDS, OTHER_NAMES)
     if "tweet" not in names:
         raise DatasetError(f"expected a column 'tweet', got {', '.join(names)[:200]}; name one so")
     if len(set(names)) != len(names):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pixelis.envs.row_lines import SHOWN_ERRORS, file_state, json_value, read_lines
+from pixelis.envs.row_fields import check_names, check_needed
+from pixelis.envs.row_lines import Line, file_state, good_rows, json_object, read_lines
 from pixelis.envs.tweet.tweet_rows import message_field, name_field
-from pixelis.errors import DatasetError, suggest
+from pixelis.errors import DatasetError
 
 FIELDS = ("tweet", "chosen", "rejected", "author", "topic", "kind")
 MAX_REJECTED_LENGTH = 4_000
@@ -37,25 +38,15 @@ class Preference:
     kind: str = ""
 
 
-def preference_row(value: Any) -> Preference:
+def preference_row(value: Mapping[str, Any]) -> Preference:
     """Return the preference that a JSON object describes; ``null`` counts as left out.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    if not isinstance(value, Mapping):
-        raise DatasetError(
-            f'expected a JSON object with "tweet", "chosen" and "rejected", got {type(value).__name__}'
-        )
-    for name in value:
-        if name not in FIELDS:
-            raise DatasetError(
-                f"unknown field {str(name)[:40]!r}.{suggest(str(name)[:40], FIELDS)} Rename or remove it."
-            )
+    check_names(value, FIELDS)
     given = {name: one for name, one in value.items() if one is not None}
-    for name in ("tweet", "chosen", "rejected"):
-        if name not in given:
-            raise DatasetError(f"field {name!r} is missing; a row needs tweet, chosen and rejected")
+    check_needed(given, FIELDS[:3])
     rejected = given["rejected"]
     if not isinstance(rejected, str) or len(rejected) > MAX_REJECTED_LENGTH:
         got = f"{len(rejected):,} characters" if isinstance(rejected, str) else f"{rejected!r:.60}"
@@ -94,13 +85,13 @@ class LabelledReply:
     kind: str = ""
 
 
-def labelled_row(value: Any) -> LabelledReply:
+def labelled_row(value: Mapping[str, Any]) -> LabelledReply:
     """Return the labelled reply that a JSON object describes; fields of other names are left alone.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    if not isinstance(value, Mapping) or not isinstance(value.get("reply"), str):
+    if not isinstance(value.get("reply"), str):
         raise DatasetError('expected a JSON object with texts "tweet" and "reply", and "label"; correct it')
     if value.get("label") not in ("good", "bad"):
         raise DatasetError(f"field 'label' must be 'good' or 'bad', got {value.get('label')!r:.60}")
@@ -129,19 +120,10 @@ def load_labelled(path: Path) -> list[LabelledReply]:
 R = TypeVar("R")
 
 
-def _load(path: Path, what: str, parse: Callable[[Any], R]) -> list[R]:
+def _load(path: Path, what: str, parse: Callable[[Mapping[str, Any]], R]) -> list[R]:
     file_state(path, f"JSONL file of {what}")
-    found: list[R] = []
-    problems: list[str] = []
-    for line in read_lines(path):
-        try:
-            found.append(parse(json_value(line.text)))
-        except DatasetError as error:
-            problems.append(f"line {line.number}: {error}")
-            if len(problems) == SHOWN_ERRORS:
-                break
-    if problems:
-        raise DatasetError("\n".join([f"{path} has bad rows:", *problems]))
-    if not found:
-        raise DatasetError(f"{path} has no rows; write one JSON object a line")
-    return found
+
+    def row(line: Line) -> R:
+        return parse(json_object(line.text))
+
+    return [found for _, found in good_rows(path, read_lines(path), row)]

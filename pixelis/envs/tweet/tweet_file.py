@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pixelis.envs.row_lines import MAX_LINE_BYTES, SHOWN_ERRORS, file_state, find_file, json_value, read_lines
+from pixelis.envs.row_lines import MAX_LINE_BYTES, file_state, find_file, good_rows, json_object, read_lines
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tweet.csv_records import check_header, csv_records, read_record, row_of_cells
-from pixelis.envs.tweet.tweet_rows import TweetRow, parse_tweet, tweet_row
+from pixelis.envs.tweet.tweet_rows import TweetRow, tweet_row
 from pixelis.errors import DatasetError
 
 _WHAT = "JSONL or CSV file of tweets"
+
+
+class _Place(NamedTuple):
+    """Where a row begins, and a function that gives its JSON object or raises."""
+
+    number: int
+    offset: int
+    value: Callable[[], Mapping[str, Any]]
+
+    def row(self) -> TweetRow:
+        return tweet_row(self.value())
 
 
 class TweetFile:
@@ -76,7 +87,7 @@ class TweetFile:
             return tweet_row(row_of_cells(self._columns, read_record(self.path, offset)))
         with self.path.open("rb") as file:
             file.seek(offset)
-            return parse_tweet(file.readline(MAX_LINE_BYTES + 1))
+            return tweet_row(json_object(file.readline(MAX_LINE_BYTES + 1)))
 
     def rows(self) -> Iterator[tuple[int, TweetRow]]:
         """Yield line number and content of every row, in the file's order (see ``len``).
@@ -84,17 +95,16 @@ class TweetFile:
         Raises:
             DatasetError: a row is bad; the message names its line.
         """
-        for number, _, value in self._values():
+        for place in self._places():
             try:
-                yield number, tweet_row(value())
+                yield place.number, place.row()
             except DatasetError as error:
-                raise DatasetError(f"{self.path}, line {number}: {error}") from None
+                raise DatasetError(f"{self.path}, line {place.number}: {error}") from None
 
-    def _values(self) -> Iterator[tuple[int, int, Any]]:
-        """Yield line number, offset and a function that gives the JSON object of each row or raises."""
+    def _places(self) -> Iterator[_Place]:
         if not self.is_csv:
             for line in read_lines(self.path):
-                yield line.number, line.offset, partial(json_value, line.text)
+                yield _Place(line.number, line.offset, partial(json_object, line.text))
             return
         records = csv_records(self.path)
         header = next(records, None)
@@ -105,28 +115,17 @@ class TweetFile:
         except DatasetError as error:
             raise DatasetError(f"{self.path}, line {header.number}: {error}") from None
         for record in records:
-            yield record.number, record.offset, partial(row_of_cells, self._columns, record.cells)
+            value = partial(row_of_cells, self._columns, record.cells)
+            yield _Place(record.number, record.offset, value)
 
     def _index(self) -> None:
         digests = {split: array("Q") for split in SPLITS}
-        problems: list[str] = []
-        for number, offset, value in self._values():
-            try:
-                row = tweet_row(value())
-            except DatasetError as error:
-                problems.append(f"line {number}: {error}")
-                if len(problems) == SHOWN_ERRORS:
-                    break
-                continue
+        for place, row in good_rows(self.path, self._places(), _Place.row):
             digests[row.split].append(int.from_bytes(row.digest(), "big"))
             if row.thread or not self.threads_only:
                 self._rows_of[row.split].append(len(self._offsets))
-            self._offsets.append(offset)
-            self._numbers.append(number)
-        if problems:
-            raise DatasetError("\n".join([f"{self.path} has bad rows:", *problems]))
-        if not self._offsets:
-            raise DatasetError(f"{self.path} has no rows; write one tweet a line")
+            self._offsets.append(place.offset)
+            self._numbers.append(place.number)
         if self.splits_apart:
             self._check_splits(digests)
 

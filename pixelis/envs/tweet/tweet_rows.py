@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pixelis.envs.row_lines import json_value
+from pixelis.envs.row_fields import check_names
 from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.envs.spaces import clean_text
 from pixelis.envs.tweet.tweet_text import normalised_text
-from pixelis.errors import DatasetError, suggest
+from pixelis.errors import DatasetError
 
 FIELDS = ("tweet", "reply", "author", "engagement", "topic", "emotion", "thread", "split")
 MAX_TWEET_LENGTH = 1_500
@@ -22,7 +22,10 @@ MAX_TWEET_LENGTH = 1_500
 MAX_FOLLOW_UPS = 4
 _MAX_NAME_LENGTH = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_OTHER_NAMES = {"text", "full_text", "content", "body", "message", "status"}  # of the tweet, in exports
+OTHER_NAMES: Mapping[str, str] = dict.fromkeys(
+    ("text", "full_text", "content", "body", "message", "status"), "tweet"
+)
+"""What exports call the tweet → the field's name."""
 
 
 @dataclass(frozen=True)
@@ -74,24 +77,13 @@ class TweetRow:
         return hashlib.sha256(normalised_text(self.tweet).encode()).digest()[:8]
 
 
-def parse_tweet(line: bytes) -> TweetRow:
-    """Return the row that a line of a JSONL file holds.
-
-    Raises:
-        DatasetError: what is wrong with it, without the line's number.
-    """
-    return tweet_row(json_value(line))
-
-
-def tweet_row(value: Any) -> TweetRow:
+def tweet_row(value: Mapping[str, Any]) -> TweetRow:
     """Return the row that a JSON object describes; ``None`` and empty texts count as left out.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    if not isinstance(value, Mapping):
-        raise DatasetError(f'expected a JSON object with at least "tweet", got {type(value).__name__}')
-    check_names(value)
+    check_names(value, FIELDS, OTHER_NAMES)
     given = {name: one for name, one in value.items() if one is not None and one != ""}
     if "tweet" not in given:
         raise DatasetError("field 'tweet' is missing or empty; a row needs the text of a tweet")
@@ -108,15 +100,6 @@ def tweet_row(value: Any) -> TweetRow:
         thread=_thread(given),
         split=split,
     )
-
-
-def check_names(names: Any) -> None:
-    """Raise ``DatasetError`` for a field or column that no row has, and say which name was meant."""
-    for name in names:
-        if name not in FIELDS:
-            shown = str(name)[:40]
-            hint = " Did you mean 'tweet'?" if shown.casefold() in _OTHER_NAMES else suggest(shown, FIELDS)
-            raise DatasetError(f"unknown field {shown!r}.{hint} Rename or remove it.")
 
 
 def tweet_split(tweet: str, author: str) -> str:

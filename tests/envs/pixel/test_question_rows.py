@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.question_rows import image_split, parse_row, row_of
+from pixelis.envs.pixel.question_rows import image_split, row_of
 from pixelis.errors import DatasetError
 
 GOOD = {"image": "a.png", "question": "What?", "answer": "KT47", "answer_type": "text"}
@@ -28,7 +26,7 @@ GOOD = {"image": "a.png", "question": "What?", "answer": "KT47", "answer_type": 
     ],
 )
 def test_a_good_row_of_every_type(fields, truth, right):
-    row = parse_row(json.dumps({**GOOD, **fields}).encode())
+    row = row_of({**GOOD, **fields})
     assert row.truth.truth == truth
     assert row.truth.matches(right)
     assert row_of({**GOOD, **fields, **{k: v for k, v in row.to_data().items() if k != "regions"}}) == row
@@ -39,25 +37,6 @@ def test_regions_are_boxes_or_objects():
         {**GOOD, "regions": [[0, 0, 1, 1], {"box": [0, 0, 0.5, 0.5], "text": "KT47", "look": False}]}
     )
     assert row.regions == ({"box": [0, 0, 1, 1]}, {"box": [0, 0, 0.5, 0.5], "text": "KT47", "look": False})
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (b"{", "one JSON object"),
-        (b'{"a": 1} {"b": 2}', "one JSON object"),
-        (b"[1]", "expected a JSON object with image"),
-        (b"null", "got NoneType"),
-        (b"\xff\xfe", "save the file as UTF-8"),
-        (b"[" * 100_000, "one JSON object"),
-        (b'{"image": "a.png", "answer": NaN}', "NaN is no JSON number"),
-        (b"9" * 5_000, "one JSON object"),
-    ],
-)
-def test_lines_that_are_no_rows(line, words):
-    with pytest.raises(DatasetError) as caught:
-        parse_row(line)
-    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.tweet_rows import MAX_TWEET_LENGTH, FollowUp, parse_tweet, tweet_row, tweet_split
+from pixelis.envs.tweet.tweet_rows import MAX_TWEET_LENGTH, FollowUp, tweet_row, tweet_split
 from pixelis.envs.tweet.tweet_text import jaccard, normalised_text, shingles
 from pixelis.errors import DatasetError
 
@@ -27,7 +25,6 @@ def test_all_fields_are_read_and_written_back():
     row = tweet_row(value)
     assert row.thread == (FollowUp("And hail.", "Ouch."), FollowUp("Gone."))
     assert row.to_json() == value
-    assert parse_tweet(b"\xef\xbb\xbf" + json.dumps(value).encode()) == row
 
 
 def test_what_is_left_out_empty_or_null_is_empty():
@@ -52,8 +49,6 @@ def test_tweets_of_any_script_pass(tweet):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([], "expected a JSON object with at least"),
-        ("hi", "got str"),
         ({}, "'tweet' is missing or empty"),
         ({"tweet": ""}, "'tweet' is missing or empty"),
         ({"tweet": None}, "'tweet' is missing or empty"),
@@ -89,20 +84,6 @@ def test_tweets_of_any_script_pass(tweet):
 def test_bad_rows_say_what_is_wrong(value, words):
     with pytest.raises(DatasetError, match=words):
         tweet_row(value)
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (b"{", "one JSON object"),
-        (b'{"tweet": NaN}', "NaN"),
-        (b'{"tweet": "\xff"}', "UTF-8"),
-        (b"[" * 9_999, "deep"),
-    ],
-)
-def test_bad_lines_say_what_is_wrong(line, words):
-    with pytest.raises(DatasetError, match=words):
-        parse_tweet(line)
 
 
 def test_the_author_decides_the_split_or_else_the_words():

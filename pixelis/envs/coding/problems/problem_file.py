@@ -8,7 +8,7 @@ from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
-from pixelis.envs.coding.problems.problem_rows import ProblemRow, parse_row
+from pixelis.envs.coding.problems.problem_rows import ProblemRow, row_of
 from pixelis.envs.row_file import Entry, RowFile
 from pixelis.envs.row_lines import find_file
 from pixelis.errors import DatasetError
@@ -29,7 +29,7 @@ class ProblemFile(RowFile[ProblemRow]):
     """
 
     what = "JSONL file of coding problems"
-    parse = staticmethod(parse_row)
+    parse = staticmethod(row_of)
 
     def __init__(self, path: Path) -> None:
         self.translated = 0

@@ -13,9 +13,9 @@ from pixelis.envs.coding.comparison import Comparison
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
 from pixelis.envs.coding.problems.problem import Problem, TestCase
-from pixelis.envs.row_lines import json_value
+from pixelis.envs.row_fields import check_names, check_needed
 from pixelis.envs.row_splits import hashed_split, row_split
-from pixelis.errors import AnswerError, DatasetError, suggest
+from pixelis.errors import AnswerError, DatasetError
 
 OWN_FIELDS = (
     *("statement", "entry", "tests", "id", "parameters", "returns", "examples", "comparison"),
@@ -48,31 +48,16 @@ class ProblemRow:
     untranslated: str = ""
 
 
-def parse_row(line: bytes) -> ProblemRow:
-    """Return the problem that a line of a JSONL file holds.
-
-    Raises:
-        DatasetError: what is wrong with it, without the line's number.
-    """
-    return row_of(json_value(line))
-
-
-def row_of(value: Any) -> ProblemRow:
+def row_of(value: Mapping[str, Any]) -> ProblemRow:
     """Return the problem that a JSON object describes; its columns say of which kind it is.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    if not isinstance(value, Mapping):
-        raise DatasetError(f"expected a JSON object, got {type(value).__name__}; write one object a line")
     marks = {"test_list": "mbpp", "entry_point": "human_eval", "test": "human_eval", "code": "mbpp"}
     kind = next((marks[name] for name in marks if name in value), "own")
-    for name in value:
-        if name not in _KNOWN[kind]:
-            raise DatasetError(f"unknown field {str(name)[:40]!r}.{suggest(str(name)[:40], _KNOWN[kind])}")
-    for name in _NEEDED[kind]:
-        if name not in value:
-            raise DatasetError(f"field {name!r} is missing; such a row needs {', '.join(_NEEDED[kind])}")
+    check_names(value, _KNOWN[kind])
+    check_needed(value, _NEEDED[kind])
     try:
         row = {"own": _own, "human_eval": _human_eval, "mbpp": _mbpp}[kind](value)
     except AnswerError as error:

@@ -233,7 +233,6 @@ def test_mbpp_rows():
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ([], "expected a JSON object, got list"),
         ({**OWN, "tests": []}, "'tests' is empty"),
         ({"statement": "x", "entry": "f"}, "'tests' is missing"),
         ({**OWN, "tests": 3}, "must be a list of objects"),

@@ -1,0 +1,177 @@
+"""What benchmarks of learning share: runs that are made once, resumed and timed; rows on disk; tables."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import code_learning
+import pytest
+import web_learning
+import yaml
+from learning_runs import LearningRuns, arguments, is_whole, write_result
+from result_tables import interval_cell, markdown_table, rate, rate_cell
+
+from pixelis.agents.metrics import comparable_metrics
+
+TOYS = Path(__file__).parents[1] / "agents" / "grpo"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> LearningRuns:
+    return LearningRuns(tmp_path)
+
+
+def test_a_table_by_hand():
+    found = rate([True, True, False])
+    assert found[:2] == [2, 3] and found[2:] == pytest.approx([0.2077, 0.9385], abs=1e-4)
+    assert rate([]) == [0, 0, 0.0, 1.0] and rate_cell(rate([])) == "nan (0.000–1.000)"
+    table = markdown_table(["", "solved"], [["sft", rate_cell(found)], ["grpo", interval_cell(-0.5, -1, 0)]])
+    assert table.splitlines() == [
+        "| | solved |",
+        "|---|---|",
+        "| sft | 0.667 (0.208–0.939) |",
+        "| grpo | -0.500 (-1.000–0.000) |",
+    ]
+
+
+def test_rows_are_kept_part_by_part(runs: LearningRuns):
+    def missing(rows):
+        for number in range(len(rows), 3):
+            if number == stop:
+                raise KeyboardInterrupt
+            yield [{"number": number, "said": "é"}]
+
+    stop = 2
+    with pytest.raises(KeyboardInterrupt):
+        runs.rows("played", "grpo seed 0 greedy", missing)
+    path = runs.path / "played-grpo-seed-0-greedy.json"
+    assert [row["number"] for row in json.loads(path.read_text(encoding="utf-8"))] == [0, 1]
+    stop = -1
+    rows = runs.rows("played", "grpo seed 0 greedy", missing)
+    assert [row["number"] for row in rows] == [0, 1, 2] and rows[2]["said"] == "é"
+    assert runs.rows("played", "grpo seed 0 greedy", lambda rows: ()) == rows
+
+
+def test_seconds_add_up_over_calls_and_failures(runs: LearningRuns):
+    (runs.path / "seconds.json").write_text('{"sft": {"wall": 100.0, "cpu": 50.0}}')
+    with pytest.raises(ZeroDivisionError), runs.timed("sft"):
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        1 / 0  # noqa: B018
+    with runs.timed("grpo seed 0"):
+        pass
+    found = runs.seconds()
+    assert list(found) == ["sft", "grpo seed 0"] and set(found["grpo seed 0"]) == {"wall", "cpu"}
+    assert found["sft"]["wall"] > 100.0 and found["sft"]["cpu"] > 50.0
+
+
+def test_options_and_numbers(tmp_path: Path):
+    options = arguments("What it does.", "rows").parse_args(["--runs", str(tmp_path), "--seeds"])
+    assert options.runs == tmp_path and options.seeds == [] and options.json is None
+    write_result(None, {})
+    write_result(tmp_path / "numbers.json", {"said": "é"})
+    assert (tmp_path / "numbers.json").read_text(encoding="utf-8") == '{\n "said": "é"\n}\n'
+
+
+@pytest.mark.slow
+def test_runs_are_made_once_and_resumed(runs: LearningRuns, letter_model: Path, monkeypatch, capsys):
+    """SFT and GRPO of a model of eight letters, by the commands; then as kills would have left them."""
+    monkeypatch.setenv("PYTHONPATH", str(TOYS))
+    chats = [
+        {"messages": [{"role": "user", "content": letter}, {"role": "assistant", "content": letter}]}
+        for letter in "abcd"
+    ]
+    (runs.path / "echo.jsonl").write_text("".join(json.dumps(chat) + "\n" for chat in chats * 4))
+    common = {"env": "toy_env:Toy/Echo-v0", "max_new_tokens": 2, "eval_episodes": 0, "checkpoint_every": 1}
+    sft, grpo = runs.path / "sft.yaml", runs.path / "grpo.yaml"
+    warm = {"model": str(letter_model), "data": "echo.jsonl", "steps": 2, "batch_size": 4}
+    sft.write_text(yaml.safe_dump({**common, **warm}))
+    start = {"model": "runs/echo-sft/adapter", "steps": 3, "groups": 2, "group_size": 4}
+    grpo.write_text(yaml.safe_dump({**common, **start}))
+
+    models = runs.train("echo", sft, grpo, [7])
+    warm_run, run = (runs.path / "runs" / name for name in ("echo-sft", "echo-seed7"))
+    assert models == {
+        "base": str(letter_model),
+        "sft": warm_run / "adapter",
+        "grpo seed 7": run / "checkpoints" / "step-00000003" / "adapter",
+    }
+    assert "--resume" not in _commands(capsys) and is_whole(run)
+    assert yaml.safe_load((run / "config.yaml").read_text())["seed"] == 7
+    first, seconds = comparable_metrics(run / "metrics.jsonl"), runs.seconds()
+    assert set(seconds) == {"sft", "grpo seed 7"}
+
+    assert runs.train("echo", sft, grpo, [7]) == models
+    assert not _commands(capsys) and runs.seconds() == seconds
+
+    shutil.rmtree(warm_run / "adapter")
+    shutil.rmtree(run / "checkpoints" / "step-00000003")
+    assert not is_whole(run)
+    assert runs.train("echo", sft, grpo, [7]) == models
+    assert _commands(capsys).splitlines() == [
+        "$ scripts/train_sft.py --resume runs/echo-sft",
+        "$ scripts/train_agent.py --resume runs/echo-seed7",
+    ]
+    assert comparable_metrics(run / "metrics.jsonl") == first
+    assert all(runs.seconds()[name]["wall"] > seconds[name]["wall"] for name in seconds)
+
+
+def _commands(capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the commands that were begun since the last call."""
+    return "".join(line for line in capsys.readouterr().out.splitlines(True) if line.startswith("$"))
+
+
+def test_a_run_is_whole_when_it_was_evaluated_afterwards(tmp_path: Path):
+    run = tmp_path / "run"
+    (run / "checkpoints" / "step-00000003").mkdir(parents=True)
+    (run / "config.yaml").write_text("steps: 3\neval_episodes: 5\n")
+    assert not is_whole(tmp_path / "nothing") and not is_whole(run)
+    (run / "evaluation.json").write_text('{"before": []}')
+    assert not is_whole(run)
+    (run / "evaluation.json").write_text('{"before": [], "after": []}')
+    assert is_whole(run)
+
+
+def test_held_out_problems_are_solved_once(runs: LearningRuns, capsys):
+    rows = code_learning.solve("grpo seed 0", "pixelis-tiny", runs, 1)
+    assert len(rows) == 2 * 4 * 2 and all(row["valid"] and row["turn"] for row in rows)
+    assert capsys.readouterr().out.count("grpo seed 0: ") == 16
+    path = runs.path / "solved-grpo-seed-0.json"
+    path.write_text(json.dumps(rows[:-1]))  # a kill during the last part
+    assert code_learning.solve("grpo seed 0", "pixelis-tiny", runs, 1) == rows
+    assert capsys.readouterr().out == "grpo seed 0: unseen families, difficulty 4, sampled\n"
+    measured = code_learning.rates(rows)
+    assert measured["seen/greedy"][1] == measured["unseen/sampled"][1] == 4
+    assert measured["seen/greedy/1"][1] == 1 and set(runs.seconds()) == {
+        f"grpo seed 0, {mode} play" for mode in ("greedy", "sampled")
+    }
+
+
+def test_held_out_levels_are_played_once(runs: LearningRuns, capsys):
+    rows = web_learning.browse("sft", "pixelis-tiny", runs, 4, "greedy")
+    assert sorted((row["seed"], row["difficulty"]) for row in rows) == [(0, 0), (1, 1), (2, 0), (3, 1)]
+    path = runs.path / "played-sft-greedy.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == rows and "level 0 of 4" in capsys.readouterr().out
+    assert web_learning.browse("sft", "pixelis-tiny", runs, 4, "greedy") == rows
+    assert not capsys.readouterr().out and list(runs.seconds()) == ["sft, greedy play"]
+    more = web_learning.browse("sft", "pixelis-tiny", runs, 6, "greedy")
+    assert more[:4] == rows and sorted(row["seed"] for row in more) == list(range(6))
+    assert web_learning.rates(more)["difficulty 1"][1] == 3
+
+
+def test_gains_between_models_by_hand():
+    before = [{"success": one} for one in (True, False, False, False)]
+    after = [{"success": one} for one in (True, True, True, False)]
+    found = web_learning.gain(before, after)
+    assert found["difference"] == 0.5 and found["p"] == 0.5  # two changed, both for the better: 2 × 1/4
+    assert found["interval"][0] < 0.5 < found["interval"][1]
+    measured = {"base": {"all": rate([True, False])}, "sft": {"all": rate([True, True])}}
+    gains = {"sft minus base": {"difference": 0.5, "interval": [-0.1, 0.9]}}
+    assert web_learning.table(measured, gains).splitlines()[2:] == [
+        "| base | 0.500 (0.095–0.905) | – | – |",
+        "| sft | 1.000 (0.342–1.000) | +0.500 (-0.100 to +0.900) | – |",
+    ]
