@@ -78,6 +78,7 @@ def test_options_and_numbers(tmp_path: Path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # four commands, each of which loads torch, and perhaps a busy machine
 def test_runs_are_made_once_and_resumed(runs: LearningRuns, letter_model: Path, monkeypatch, capsys):
     """SFT and GRPO of a model of eight letters, by the commands; then as kills would have left them."""
     monkeypatch.setenv("PYTHONPATH", str(TOYS))
