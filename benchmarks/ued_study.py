@@ -24,6 +24,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +35,21 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
-from ued_env import LONGEST, ROW, shifted
+from ued_env import EASY, HARD, LENGTHS, asked_for, shown
 from ued_model import build_start, success_rates
 
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.run import TrainingRun
 
-SAMPLERS = ("uniform", "domain_random", "learnability", "plr", "accel", "sfl", "learnability-without-oracle")
+SAMPLERS = ("uniform", "learnability", "learnability-without-oracle", "domain_random", "plr", "accel", "sfl")
 WITHOUT_ORACLE = "-without-oracle"
 ENV = "ued_env:Study/ShiftRow-v0"
 SETTINGS: Mapping[str, Any] = {
     "env": ENV,
     "groups": 8,
     "group_size": 8,
-    "max_new_tokens": 9,
-    "lr": 0.002,
+    "max_new_tokens": 7,
+    "lr": 0.001,
     "beta": 0.0,
     "micro_batch_size": 64,
     "eval_episodes": 0,
@@ -57,21 +58,36 @@ SETTINGS: Mapping[str, Any] = {
 GOAL, EVERY, ROWS = 0.8, 2, 64
 NEEDED = 0.6  # share of uniform's episodes that is asked for
 
+Point = Sequence[Any]
+"""Episodes so far, and the success rates of `held_out`."""
 Result = dict[str, Any]
 Runs = dict[str, dict[str, Result]]
 """By sampler and seed."""
 
 
-def held_out(run: TrainingRun) -> list[float]:
-    """Return the success rate on held-out rows for each length that can be solved."""
-    env, policy = gym.make(ENV).unwrapped, run.policy
-    rates = []
-    for length in range(1, LONGEST["shown"] + 1):
-        options = {"family": "shown", "length": length, "split": "test"}
-        shown = [env.reset(seed=seed, options=options)[0]["text"] for seed in range(ROWS)]
-        rows = [(text, shifted(text[:ROW])[:length]) for text in shown]
-        rates.append(round(success_rates(policy.model, policy.tokenizer, rows).mean().item(), 4))
-    return rates
+@cache
+def held_out_rows(family: str, length: int) -> list[tuple[str, str]]:
+    """Return what is shown and what is asked for, of the levels that every evaluation is of."""
+    env: Any = gym.make(ENV).unwrapped
+    rows = []
+    for seed in range(ROWS):
+        env.reset(seed=seed, options={"family": family, "length": length, "split": "test"})
+        rows.append((shown(env.row, family, length), asked_for(env.row, family, length)))
+    return rows
+
+
+def held_out(run: TrainingRun) -> list[list[float]]:
+    """Return the success rate on held-out levels of each length: of hard ones, and of easy ones."""
+    policy = run.policy
+    return [
+        [
+            round(
+                success_rates(policy.model, policy.tokenizer, held_out_rows(family, length)).mean().item(), 4
+            )
+            for length in LENGTHS
+        ]
+        for family in (HARD, EASY)
+    ]
 
 
 def measure(
@@ -106,13 +122,19 @@ def measure(
     }
 
 
-def reached(curve: Sequence[Sequence[float]]) -> float | None:
+def means(point: Point) -> tuple[float, float]:
+    """Return the mean success on hard levels and on easy ones."""
+    _, hard, easy = point
+    return statistics.fmean(hard), statistics.fmean(easy)
+
+
+def reached(curve: Sequence[Point]) -> float | None:
     """Return the episodes at the first of two evaluations in a row at the goal; None if there are none."""
-    good = [statistics.fmean(point[1:]) >= GOAL for point in curve]
+    good = [min(means(point)) >= GOAL for point in curve]
     return next((curve[i][0] for i in range(len(curve) - 1) if good[i] and good[i + 1]), None)
 
 
-def is_over(curve: Sequence[Sequence[float]]) -> bool:
+def is_over(curve: Sequence[Point]) -> bool:
     """Return whether nothing further is to be found out."""
     return reached(curve) is not None
 
@@ -134,10 +156,10 @@ def study(
             model = build_start(Path(folder), seed) if lacking else Path(folder)
             for name in lacking:
                 runs[name][str(seed)] = found = measure(model, name, seed, steps, settings)
-                last = statistics.fmean(found["curve"][-1][1:])
+                hard, easy = means(found["curve"][-1])
                 print(
-                    f"seed {seed}  {name:27} reached {found['reached']}  last {last:.2f}  zero variance "
-                    f"{found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
+                    f"seed {seed}  {name:27} reached {found['reached']}  hard {hard:.2f}  easy {easy:.2f}  "
+                    f"zero variance {found['zero_variance']:.2f}  cpu {found['cpu_seconds']:.0f} s",
                     flush=True,
                 )
                 if path is not None:
@@ -191,11 +213,11 @@ def draw(runs: Runs, path: Path) -> None:
     colours = dict(zip(runs, plt.get_cmap("tab10").colors, strict=False))  # pyright: ignore
     for name, found in runs.items():
         for place, run in enumerate(found.values()):
-            points = [(point[0], statistics.fmean(point[1:])) for point in run["curve"]]
+            points = [(point[0], means(point)[0]) for point in run["curve"]]
             label = name if place == 0 else None
             left.plot(*zip(*points, strict=True), color=colours[name], lw=1.2, alpha=0.8, label=label)
     left.axhline(GOAL, color="black", lw=0.8, ls=":")
-    left.set(xlabel="training episodes", ylabel="held-out success, mean of lengths 1-6", ylim=(0, 1))
+    left.set(xlabel="training episodes", ylabel="held-out success on hard levels", ylim=(0, 1))
     left.legend(fontsize=8)
     for place, (name, found) in enumerate(runs.items()):
         each = [needed(run) for run in found.values()]
@@ -212,7 +234,7 @@ def draw(runs: Runs, path: Path) -> None:
 def main() -> int:
     """Run from the command line; return 0 if some sampler needs at most 0.6 of uniform's episodes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="*", default=[10, 11, 12, 13, 14])
+    parser.add_argument("--seeds", type=int, nargs="*", default=[20, 21, 22, 23, 24])
     parser.add_argument("--steps", type=int, default=150, help="most training steps of a run")
     parser.add_argument("--lr", type=float, default=SETTINGS["lr"])
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), help="uniform among them")
