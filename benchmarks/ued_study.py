@@ -1,6 +1,6 @@
 """Episodes until held-out success is 0.8, by how levels are chosen; writes JSON and a plot.
 
-Usage: python benchmarks/ued_study.py [--seeds 20 21 22] [--steps 150] [--lr 0.001]
+Usage: python benchmarks/ued_study.py [--seeds 20 21 22] [--steps 200] [--lr 0.001]
        [--samplers uniform plr ...] [--json docs/results/ued.json] [--plot docs/results/ued.png]
        python benchmarks/ued_study.py --seeds --json docs/results/ued.json   (the table alone)
 
@@ -42,8 +42,20 @@ from ued_model import build_start, success_rates
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.run import TrainingRun
 
-SAMPLERS = ("uniform", "learnability", "learnability-without-oracle", "domain_random", "plr", "accel", "sfl")
-WITHOUT_ORACLE = "-without-oracle"
+SAMPLERS = (
+    "uniform",
+    "domain_random",
+    "learnability",
+    "learnability-without-oracle",
+    "plr",
+    "accel",
+    "sfl",
+)
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "-without-oracle": {"level_oracle": False},
+    "-not-robust": {"level_robust": False},
+}
+"""What the end of a sampler's name changes."""
 ENV = "ued_env:Study/ShiftRow-v0"
 SETTINGS: Mapping[str, Any] = {
     "env": ENV,
@@ -91,6 +103,12 @@ def held_out(run: TrainingRun) -> list[list[float]]:
     ]
 
 
+def choice(sampler: str) -> dict[str, Any]:
+    """Return the settings that a sampler's name stands for."""
+    end = next((end for end in VARIANTS if sampler.endswith(end)), "")
+    return {"levels": sampler.removesuffix(end), **VARIANTS.get(end, {})}
+
+
 def measure(
     model: Path, sampler: str, seed: int, steps: int, settings: Mapping[str, Any] = SETTINGS
 ) -> Result:
@@ -98,11 +116,7 @@ def measure(
     curve, flat, episodes, start = [], [], 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         values = {"model": str(model), "seed": seed, "output": f"{folder}/run", "steps": steps}
-        choice = {
-            "levels": sampler.removesuffix(WITHOUT_ORACLE),
-            "level_oracle": WITHOUT_ORACLE not in sampler,
-        }
-        config = TrainConfig.from_mapping({**settings, **values, **choice})
+        config = TrainConfig.from_mapping({**settings, **values, **choice(sampler)})
         with TrainingRun.start(config) as run:
             curve.append([0, *held_out(run)])
             for step in range(1, steps + 1):
@@ -236,7 +250,7 @@ def main() -> int:
     """Run from the command line; return 0 if some sampler needs at most 0.6 of uniform's episodes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="*", default=[20, 21, 22, 23, 24])
-    parser.add_argument("--steps", type=int, default=150, help="most training steps of a run")
+    parser.add_argument("--steps", type=int, default=200, help="most training steps of a run")
     parser.add_argument("--lr", type=float, default=SETTINGS["lr"])
     parser.add_argument("--samplers", nargs="+", default=list(SAMPLERS), help="uniform among them")
     parser.add_argument("--json", type=Path, help="is gone on with where it exists")
@@ -244,7 +258,7 @@ def main() -> int:
     options = parser.parse_args()
     settings = {**SETTINGS, "lr": options.lr}
     every = study(options.samplers, options.seeds, options.steps, settings, options.json)
-    runs = {name: found for name, found in every.items() if found}
+    runs = {name: every[name] for name in (*SAMPLERS, *every) if every.get(name)}
     if options.plot is not None:
         draw(runs, options.plot)
     print(table(runs))

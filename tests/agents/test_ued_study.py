@@ -80,13 +80,12 @@ def test_success_rates_are_the_products_of_each_token(study, model):
 
 def test_success_rates_of_all_answers_add_up_to_the_chance_of_their_length(study, model):
     tokenizer, network = AutoTokenizer.from_pretrained(model), AutoModelForCausalLM.from_pretrained(model)
-    vocabulary, end = len(tokenizer), tokenizer.eos_token_id
-    letters = [word for word in tokenizer.get_vocab() if tokenizer.get_vocab()[word] != end]
-    rows = [("abcdef==....", "".join(pair)) for pair in itertools.product(letters, repeat=2)]
-    assert len(rows) == (vocabulary - 1) ** 2
+    vocabulary, end = network.config.vocab_size, tokenizer.eos_token_id  # the tokenizer may know more words
+    others = [token for token in range(vocabulary) if token != end]
+    words = tokenizer.convert_ids_to_tokens(others)
+    rows = [("abcdef==....", "".join(pair)) for pair in itertools.product(words, repeat=2)]
     total = study.success_rates(network, tokenizer, rows).sum().item()
     prompt = tokenizer("<|user|>abcdef==....<|end|><|assistant|>").input_ids
-    others = [token for token in range(vocabulary) if token != end]
     with torch.no_grad():
         first = network(torch.tensor([prompt])).logits[0, -1].softmax(-1)
         second = network(torch.tensor([[*prompt, token] for token in others])).logits[:, -1].softmax(-1)
@@ -119,6 +118,12 @@ def test_the_goal_is_reached_with_two_good_evaluations_in_a_row_of_both_kinds(st
     curve = [[n, *rates] for n, rates in enumerate([hard, good, easy, good, hard, good, good])]
     assert study.reached(curve) == 5 and study.is_over(curve)
     assert study.reached(curve[:-1]) is None and not study.is_over(curve[:-1])
+
+
+def test_the_name_of_a_sampler_says_its_settings(study):
+    assert study.choice("learnability-without-oracle") == {"levels": "learnability", "level_oracle": False}
+    assert study.choice("plr-not-robust") == {"levels": "plr", "level_robust": False}
+    assert study.choice("domain_random") == {"levels": "domain_random"}
 
 
 def test_the_ratio_is_of_the_seeds_that_both_have(study):
