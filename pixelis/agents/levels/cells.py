@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,8 @@ from pixelis.agents.levels.space import Level, LevelSpace
 from pixelis.errors import StateError
 
 _COUNTS = ("successes", "members", "learnable", "groups")
+_TRIES = 8
+"""Levels that the oracle is asked of before one that it cannot solve is played."""
 
 
 class CellLearnability(LevelSampler):
@@ -34,18 +37,22 @@ class CellLearnability(LevelSampler):
     - success rate p = (1 + sum k) / (2 + sum G), see `beta_mean`;
     - learnability s = (1/6 + sum k (G - k) / (G (G - 1))) / (1 + groups), see `smoothed_learnability`.
 
-    A cell is drawn with probability (s' b(p') u) ** (1 / beta) / sum, where beta is ``level_beta``: the
+    A cell is drawn with probability (s' b(p')) ** (1 / beta) u / sum, where beta is ``level_beta``: the
     proportional prioritisation of level replay (arXiv 2010.03934, section 3.1).
 
     - p' is drawn anew for each group from Beta(1 + sum k, 1 + sum (G - k)), and s' = s p' (1 - p') /
       E[p' (1 - p')]: Thompson sampling (arXiv 1707.02038, section 3). A cell whose only group was unlucky
       is so tried again, rather than left to the rotation.
     - b is 1 in the target band of success rates and falls linearly to 0 at the rates 0 and 1.
-    - u = (1 + groups whose level the oracle solves) / (1 + groups), of all that were ever played: what it
-      cannot do is not learnt later either. 1 without an oracle (``level_oracle``).
+    - u = (1 + levels that the oracle solves) / (1 + levels that it was asked of), ever: what it cannot do is
+      not learnt later either. 1 without an oracle (``level_oracle``).
+
+    The oracle, which costs no episode of the model, plays each level first. One that it cannot solve is not
+    played, and another is drawn; the eighth in a row is played nevertheless.
 
     Rotation: of the first T steps' groups, the share ``level_rotation`` goes to the cells that have waited
-    longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score.
+    longest, so each is played at least once in about cells / (rotation x groups) steps, whatever its score;
+    a cell whose level the oracle cannot solve gives its turn to the next.
 
     Decay lets an estimate age with the policy it was made of (exponential forgetting, as in a
     discounted bandit). The bound lets that of a cell that is played much follow the policy faster: it
@@ -63,6 +70,7 @@ class CellLearnability(LevelSampler):
         self._oracle = np.zeros((2, len(self.cells)))  # levels it cannot solve, and levels it was asked of
         self._waited = np.zeros(len(self.cells), np.int64)  # steps since a cell was drawn
         self._owed = 0.0  # groups of the rotation that are due, a fraction of one included
+        self._refused = 0  # levels of the last step that were not played
 
     def rates(self) -> np.ndarray:
         """Return the estimated success rate of each of ``cells``, float64."""
@@ -88,19 +96,20 @@ class CellLearnability(LevelSampler):
             scores = scores * rates * (1.0 - rates) / beta_spread(*self._posterior())
         beyond, asked = self._oracle
         solvable = (1.0 + asked - beyond) / (1.0 + asked)
-        suited = scores * band_weight(rates, low, high) * solvable
-        return proportional_weights(suited, self.settings.level_beta)
+        suited = proportional_weights(scores * band_weight(rates, low, high), self.settings.level_beta)
+        return suited * solvable / (suited * solvable).sum(axis=-1, keepdims=True)
 
     def draw(self, ask: Ask) -> list[Draw]:
         """Return new levels: the rotation's cells first, then by learnability."""
         turns = 0 if ask.refill else min(ask.count, len(self.cells), int(self._due(ask.count)))
         order = ask.rng.permutation(len(self.cells))  # those that have waited equally long, in any order
-        longest = order[np.argsort(-self._waited[order], kind="stable")]
-        places = [*longest[:turns].tolist(), *self._thompson(ask.count - turns, ask.rng)]
-        return [
-            Draw(Level(self.cells[place], seed))
-            for place, seed in zip(places, ask.seeds[: ask.count], strict=True)
-        ]
+        waiting = iter(order[np.argsort(-self._waited[order], kind="stable")].tolist())
+        draws = []
+        for seed in ask.seeds[: ask.count]:
+            rest = (self._thompson(ask.rng) for _ in range(_TRIES))
+            places = itertools.chain(waiting, rest) if len(draws) < turns else rest
+            draws.append(self._first_solvable(places, seed))
+        return draws
 
     def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
         """Let what is known fade by one step, then add the groups of this one."""
@@ -108,7 +117,9 @@ class CellLearnability(LevelSampler):
         self._waited += 1
         for sums in self._sums.values():
             sums *= self.settings.level_decay
+        self._refused = 0
         for outcome in outcomes:
+            self._refuse([self._places[cell] for cell in outcome.draw.refused])
             place = self._places[outcome.draw.level.cell]
             self._waited[place] = 0
             if outcome.score is not None:
@@ -118,10 +129,11 @@ class CellLearnability(LevelSampler):
             sums *= self.settings.level_memory / groups
 
     def metrics(self) -> Row:
-        """Return the share of draws whose cell has a success rate in the band, and their expected rate."""
+        """Return the share of draws whose cell is in the band, their expected rate, and levels refused."""
         weights, rates = self.weights(), self.rates()
         inside = (rates >= self.settings.level_band_low) & (rates <= self.settings.level_band_high)
-        return {"in_band": float(weights[inside].sum()), "expected_success": float(weights @ rates)}
+        expected = {"in_band": float(weights[inside].sum()), "expected_success": float(weights @ rates)}
+        return expected | {"refused": self._refused}
 
     def state(self) -> dict[str, Any]:
         """Return the cells' sums."""
@@ -159,12 +171,27 @@ class CellLearnability(LevelSampler):
         """Return both parameters of the Beta distribution of each cell's success rate."""
         return 1.0 + self._sums["successes"], 1.0 + self._sums["members"] - self._sums["successes"]
 
-    def _thompson(self, count: int, rng: np.random.Generator) -> list[int]:
-        """Draw places of cells, each by success rates drawn for it alone."""
-        rates = rng.beta(*self._posterior(), size=(count, len(self.cells))).clip(1e-9, 1 - 1e-9)
-        below = self.weights(rates).cumsum(axis=-1)
-        chosen = (below < rng.random((count, 1)) * below[:, -1:]).sum(axis=-1)
-        return chosen.tolist()
+    def _thompson(self, rng: np.random.Generator) -> int:
+        """Draw the place of a cell, by success rates drawn for it alone."""
+        rates = rng.beta(*self._posterior()).clip(1e-9, 1 - 1e-9)
+        below = self.weights(rates).cumsum()
+        return int((below < rng.random() * below[-1]).sum())
+
+    def _first_solvable(self, places: Iterator[int], seed: int) -> Draw:
+        """Return the first level that the oracle solves, of these cells; else the last that was tried."""
+        tried: list[Level] = []
+        for place in itertools.islice(places, _TRIES):
+            tried.append(Level(self.cells[place], seed))
+            if self.solvable(tried[-1]):
+                break
+        return Draw(tried[-1], refused=tuple(level.cell for level in tried[:-1]))
+
+    def _refuse(self, places: Sequence[int]) -> None:
+        """Take notice of cells whose levels the oracle could not solve."""
+        self._refused += len(places)
+        self._waited[places] = 0
+        for place in places:
+            self._oracle[:, place] += 1.0
 
     def _add(self, place: int, outcome: Outcome, score: float) -> None:
         successes = outcome.successes

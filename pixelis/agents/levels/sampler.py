@@ -15,7 +15,7 @@ from pixelis.agents.grpo.registry import Registry
 from pixelis.agents.levels.oracle import Oracle
 from pixelis.agents.levels.scores import learnability, positive_advantage
 from pixelis.agents.levels.settings import LevelRunSettings
-from pixelis.agents.levels.space import Level, LevelSpace
+from pixelis.agents.levels.space import Cell, Level, LevelSpace
 from pixelis.errors import StateError
 
 Origin = Literal["fresh", "replay", "edit", "candidate"]
@@ -29,11 +29,13 @@ class Draw:
         level: the level.
         trained: whether the group is trained on; else it is played for its score alone.
         origin: where the level comes from.
+        refused: cells that were drawn before this one, of levels that the oracle could not solve.
     """
 
     level: Level
     trained: bool = True
     origin: Origin = "fresh"
+    refused: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,13 @@ class LevelSampler(ABC):
 
     def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:  # noqa: B027
         """Take notice of all groups of a step, in the order of play; nothing by default."""
+
+    def solvable(self, level: Level) -> bool:
+        """Return whether the oracle solves a level; True if there is none, or it is not to be asked."""
+        if self.oracle is None or not self.settings.level_oracle:
+            return True
+        played = self.oracle.play(level)
+        return played is None or played.solved
 
     def metrics(self) -> Row:
         """Return what the step should say of the sampler, without the prefix ``levels/``."""

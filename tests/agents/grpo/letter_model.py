@@ -16,8 +16,15 @@ TEMPLATE = (
 )
 
 
-def build_letter_model(folder: Path, seed: int = 0, context: int = 256, letters: str = "abcdefgh") -> Path:
-    """Write a random Qwen2 of two layers that knows a few letters."""
+def build_letter_model(
+    folder: Path,
+    seed: int = 0,
+    context: int = 256,
+    letters: str = "abcdefgh",
+    width: int = 32,
+    std: float = 0.3,
+) -> Path:
+    """Write a random Qwen2 of two layers that knows a few letters; its weights have a deviation ``std``."""
     vocabulary = {letter: index for index, letter in enumerate(letters)}
     raw = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -33,17 +40,17 @@ def build_letter_model(folder: Path, seed: int = 0, context: int = 256, letters:
     torch.manual_seed(seed)
     config = Qwen2Config(
         vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=width,
+        intermediate_size=2 * width,
         num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
+        num_attention_heads=width // 16,
+        num_key_value_heads=width // 16,
         max_position_embeddings=context,
         tie_word_embeddings=False,
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,
-        initializer_range=0.3,
+        initializer_range=std,
     )
     logging.disable_progress_bar()
     Qwen2ForCausalLM(config).save_pretrained(folder)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.levels.cells import CellLearnability
+from pixelis.agents.levels.oracle import OracleResult
 from pixelis.agents.levels.sampler import Ask, Draw, Outcome
 from pixelis.agents.levels.space import Level, LevelSpace
 from pixelis.errors import StateError
@@ -119,6 +120,59 @@ def test_what_the_oracle_cannot_do_is_remembered(line, settings):
     solved = replace(group((0,), 4, 4), oracle_return=1.0)  # as good as the oracle, and not beyond it
     sampler.observe([solved], RNG)
     assert [row[1][4:6] for row in sampler.state()["cells"]] == [[3, 4], [0, 3], [0, 0], [0, 0]]
+
+
+class Solves:
+    """An oracle that cannot do some cells; counts how often it was asked."""
+
+    def __init__(self, *beyond):
+        self.beyond, self.asked = set(beyond), 0
+
+    def play(self, level):
+        self.asked += 1
+        return OracleResult(*([0.0, False] if level.cell in self.beyond else [1.0, True]))
+
+
+def test_what_the_oracle_cannot_solve_is_not_played(line, settings, ask):
+    sampler = CellLearnability(line, settings(level_rotation=0.5), Solves((1,), (3,)))
+    refused = 0
+    for step in range(30):
+        draws = sampler.draw(ask(4, step))
+        assert draws == sampler.draw(ask(4, step))  # asking changes nothing
+        assert {draw.level.cell for draw in draws} <= {(0,), (2,)}
+        assert [draw.level.seed for draw in draws] == [1000 * step + n for n in range(4)]
+        sampler.observe([replace(group(d.level.cell, 2, 4), draw=d) for d in draws], RNG)
+        here = sum(len(draw.refused) for draw in draws)
+        assert sampler.metrics()["refused"] == here
+        refused += here
+    rows = dict((tuple(cell), row) for cell, row in sampler.state()["cells"])
+    assert rows[(1,)][4] == rows[(1,)][5] > 0 == rows[(0,)][4]  # all that was asked for was beyond it
+    assert rows[(1,)][4] + rows[(3,)][4] == refused
+    # refused cells have had their turn, so the rotation does not wait for them
+    assert max(row[-1] for row in rows.values()) <= 2
+
+
+def test_the_oracle_is_not_asked_for_ever(line, settings, ask):
+    oracle = Solves(*line.cells)
+    draws = CellLearnability(line, settings(level_rotation=1.0), oracle).draw(ask(4))
+    assert len(draws) == 4 and oracle.asked <= 4 * 8  # nothing can be solved: something is played
+    assert all(draw.trained and len(draw.refused) == 7 for draw in draws)
+
+
+def test_without_leave_the_oracle_is_not_asked(line, settings, ask):
+    oracle = Solves(*line.cells)
+    draws = CellLearnability(line, settings(level_oracle=False), oracle).draw(ask(4))
+    assert oracle.asked == 0 and not any(draw.refused for draw in draws)
+
+
+def test_a_cell_that_can_be_solved_half_the_time_is_drawn_half_as_often(line, settings):
+    sampler = CellLearnability(line, settings(level_beta=0.1, level_decay=1.0))
+    solved = replace(group((0,), 2, 4), oracle_return=1.0)
+    sampler.observe([replace(solved, draw=Draw(Level((0,), 0), refused=((0,), (0,))))], RNG)
+    other = replace(solved, draw=Draw(Level((1,), 0)))
+    sampler.observe([other], RNG)
+    weights = sampler.weights()
+    assert weights[0] == pytest.approx(weights[1] / 2)  # (1 + 1) / (1 + 3) to 2 / 2, whatever the temperature
 
 
 def test_new_levels_have_the_seeds_that_were_given(line, settings, ask):

@@ -168,7 +168,14 @@ def test_learnability_plays_what_can_be_learnt(toy_config):
     rows = read_metrics(run.folder.metrics)[10:]
     played = {d: sum(row.get(f"levels/difficulty={d}/groups", 0) for row in rows) for d in range(4)}
     assert played[1] > 0.5 * sum(played.values())  # a third of the cells
-    assert all(played[d] > 0 for d in range(4))
+    assert played[0] > 0 == played[2] == played[3]  # the oracle cannot solve the last two
+    assert sum(row["levels/refused"] for row in rows) > 0
+
+
+def test_without_its_oracle_learnability_leaves_no_cell_out(toy_config):
+    changes = {**DIALS, "levels": "learnability", "groups": 8, "steps": 30, "level_oracle": False}
+    rows = read_metrics(train(toy_config(**changes, max_new_tokens=1)).folder.metrics)
+    assert all(sum(row.get(f"levels/difficulty={d}/groups", 0) for row in rows) > 0 for d in range(4))
 
 
 # ------------------------------------------------------------------ settings
