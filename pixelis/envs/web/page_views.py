@@ -106,12 +106,13 @@ class PageViews:
 
     def __init__(self, observe: Sequence[str], width: int, height: int) -> None:
         self.observe, self._shape = frozenset(observe), (height, width, 3)
+        self._black = np.zeros(self._shape, np.uint8)
         self.changes = 0
         self.clear()
 
     def clear(self) -> None:
         """Forget the page of the episode before."""
-        self.image = np.zeros(self._shape, np.uint8)
+        self.image = self._black
         self._tree = ""
 
     @property
@@ -165,8 +166,7 @@ class PageViews:
         return image
 
     def _show(self, image: np.ndarray | None) -> None:
-        if image is None:
-            image = np.zeros(self._shape, np.uint8)
+        image = self._black if image is None else image
         if not np.array_equal(image, self.image):
             self.image = image
             self.changes += 1

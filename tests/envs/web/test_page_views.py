@@ -183,6 +183,20 @@ def test_a_site_looks_the_same_each_time_and_names_its_controls():
 
 
 @pytest.mark.slow
+def test_what_was_painted_before_leaves_no_trace():
+    env = browse(observe=("screenshot",))
+    seen = [set(), set()]
+    for _ in range(12):  # the ring around a field with the focus differed in every second episode
+        observation, info = env.reset(seed=0)
+        oracle = env.policies()["oracle"](env)
+        for pictures in seen:
+            observation, *_, info = env.step(oracle.act(observation, info))
+            pictures.add(observation["image"].tobytes())
+    assert [len(pictures) for pictures in seen] == [1, 1]
+    env.close()
+
+
+@pytest.mark.slow
 def test_an_episode_is_played_with_pictures_and_a_policy_gets_them():
     env = browse()
     assert play(env, env.policies()["oracle"](env), 0)[-1][4]["success"]
