@@ -109,7 +109,7 @@ def spaces_are_text(subject: Subject) -> Finding:
     right = (
         isinstance(space, gym.spaces.Dict)
         and isinstance(space["text"], Utf8Text)
-        and set(space) <= {"text", "image"}
+        and all(isinstance(space[name], Utf8Text) for name in set(space) - {"image"})
         and isinstance(env.action_space, Utf8Text)
         and space.contains(observation)
     )

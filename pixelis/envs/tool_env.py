@@ -140,10 +140,14 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         self.task = task
         self.turn, self.results, self.answer, self.verdict = 0, [], None, None
         self._ended = False
+        self.perceive()
         text = f"{task.question}\n{self.instructions}" if self.instructions else task.question
         if self.render_mode == "human":
             self.render()
-        return self._observation(text), {**self._info([]), "view_changed": True}
+        info = {**self._info([]), "view_changed": True}
+        if failure := self.failure:
+            info["valid_for_training"], info["failure_reason"] = False, failure
+        return self._observation(text), info
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Play one assistant turn.
@@ -166,6 +170,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             results.append(ToolResult("", False, self.what_to_say, error_code="no_action"))
         self.results.extend(results)
         self.turn += 1
+        self.perceive()
         self.answer = parsed.answer
         said_back = None if parsed.answer is None else self.hear(parsed.answer)
         terminated = (parsed.answer is not None and said_back is None) or self.is_over
@@ -216,6 +221,12 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def observe_image(self) -> np.ndarray | None:
         """Return the current picture, uint8 ``(V, V, 3)``, or ``None`` in an environment of text alone."""
         return None
+
+    def perceive(self) -> None:
+        """Take in what there is to observe: in ``reset`` and after a turn's calls, before the end is judged.
+
+        For environments that must look to know, and can fail in it; by default nothing is done.
+        """
 
     def hear(self, answer: str) -> str | None:
         """Take note of an answer; return what is said back if the episode goes on, ``None`` if it has ended.

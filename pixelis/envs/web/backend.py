@@ -127,7 +127,29 @@ class Backend(Protocol):
         ...
 
     def screenshot(self) -> np.ndarray | None:
-        """Return the visible part of the page, uint8 ``(H, W, 3)``, or ``None`` where nothing is drawn."""
+        """Return the visible part of the page, uint8 ``(H, W, 3)``, or ``None`` where nothing is drawn.
+
+        Raises:
+            BackendFailure: the browser failed.
+            PageActionError: ``timeout``: the page did not paint in time; it stays as it is.
+        """
+        ...
+
+    def reveal(self, key: int | None) -> None:
+        """Scroll the window to the control ``key`` of the last snapshot, or to the top; for ``screenshot``.
+
+        Raises:
+            BackendFailure: the browser failed.
+        """
+        ...
+
+    def accessibility(self) -> str | None:
+        """Return the page's accessibility tree as text, or ``None`` where there is none.
+
+        Raises:
+            BackendFailure: the browser failed.
+            PageActionError: ``timeout``.
+        """
         ...
 
     def close(self) -> None:

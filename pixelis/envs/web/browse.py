@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pixelis.envs.actions import BadCall, ToolCall
 from pixelis.envs.policies import Policy
@@ -15,7 +15,9 @@ from pixelis.envs.web.browse_policies import browse_policies
 from pixelis.envs.web.dom_backend import DomBackend
 from pixelis.envs.web.levels import DIAL_VALUES, DIALS, LEVELS, WebDifficulty, WebLevel
 from pixelis.envs.web.oracle import solve
+from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_tools import chosen_tools
+from pixelis.envs.web.page_views import ViewedEnv, ViewKeywords, ViewSettings
 from pixelis.envs.web.web_tasks import MIX, WebTasks, check_families, level_of
 from pixelis.envs.web.workspace import WebWorkspace
 from pixelis.errors import (
@@ -28,6 +30,9 @@ from pixelis.errors import (
 )
 from pixelis.rewards.answers import TypedAnswer
 from pixelis.rewards.web import WebEpisode, WebRewardConfig, web_terms
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 BACKENDS = ("dom", "chromium")
 PAGE_TOKENS = range(40, 1_601)
@@ -47,15 +52,15 @@ CHANCE = (0.25, 0.05, 0.0, 0.0, 0.0, 0.0)
 """Success, by level, that pressing at random may have over all families; at level 0 a site is small."""
 
 
-class WebBrowseEnv(ToolEnv[WebWorkspace]):
+class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     """Do a task on a web site: buy, book, look up, sort mail, change settings.
 
     ## Description
 
     Each episode is a web site of its own, made from the seed, with a task. The agent reads an outline of the
-    page
-    (`docs/web_pages.md` says how a page becomes one) in which everything that can be acted on has an id, and
-    acts with tools. A site keeps its state on the server's side; that state, not what a page says, decides.
+    page (`docs/web_pages.md` says how a page becomes one) in which everything that can be acted on has an id,
+    and acts with tools. A site keeps its state on the server's side; that state, not what a page says,
+    decides.
 
     The same sites run in process (`backend="dom"`, thousands of steps a second) and in a real Chromium
     (`backend="chromium"`); observations and rewards are the same.
@@ -74,6 +79,11 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | `WAIT()` | lets a step go by: some content comes late |
     | `ANSWER(text)` | the same as `<answer>…</answer>`: ends the episode |
 
+    An element is written as its role and name, then its id, then value, states and options:
+    `textbox "City" [e3@v1] = "Calder" [required]`. The oracle says which element it means, as the page shows
+    it, before it calls a tool; a model that learns from it finds the name in the goal and copies the id from
+    behind the name.
+
     What cannot be done is a result with a code: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
     `not_editable`, `no_such_option`, `off_site`, `timeout`.
 
@@ -82,6 +92,14 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | key | space | meaning |
     |---|---|---|
     | `text` | `Utf8Text(8192)` | the task (later: what the calls said), and below it the page |
+    | `image` | `Box(0, 255, (720, 1024, 3), uint8)` | with `observe=("screenshot",)`: the window |
+    | `accessibility` | `Utf8Text(8192)` | with `observe=("accessibility",)`: the accessibility tree |
+
+    The tree is Playwright's ARIA snapshot: YAML of roles, names and states, without ids; a long one is cut,
+    with a note. A page that does not answer in time (10 s for each) has a black picture, and a tree that
+    says so.
+    Both need `backend="chromium"`. The picture begins where the outline does, so that `SCROLL` moves it too.
+    Language policies of this project read `text` and, if they see, `image`.
 
     ## Rewards
 
@@ -121,6 +139,8 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     | `max_turns` | 50 | turns before truncation |
     | `tools` | `None` | names of the tools that are offered; `None`: all. Fewer make a shorter prompt |
     | `rewards` | `None` | sizes of the terms, a `WebRewardConfig` or a dict |
+    | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
+    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it |
 
     `reset` takes `family`, `difficulty`, `split` and `task` as options.
 
@@ -159,10 +179,10 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         difficulty: int | Mapping[str, int] = 0,
         split: str = "train",
         backend: str = "dom",
-        page_tokens: int = 400,
         max_turns: int = 50,
         tools: Sequence[str] | None = None,
         rewards: WebRewardConfig | Mapping[str, float] | None = None,
+        **view: Unpack[ViewKeywords],
     ) -> None:
         self.families = check_families(family)
         self.dials = WebDifficulty.of(difficulty)
@@ -170,6 +190,9 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
             raise ConfigError(
                 f"backend must be 'dom' or 'chromium', got {backend!r}.{suggest(str(backend), BACKENDS)}"
             )
+        views = ViewSettings.of(view, page_tokens=400)
+        views.check_backend(backend)
+        page_tokens = views.page_tokens
         if isinstance(page_tokens, bool) or page_tokens not in PAGE_TOKENS:
             raise ConfigError(
                 f"page_tokens must be an integer from 40 to 1600, got {page_tokens!r}; 400 is usual"
@@ -179,6 +202,8 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
         self._browser: Backend | None = None
         self._tasks = WebTasks(self.families, self.dials)
         super().__init__(
+            views=views,
+            window=PageSettings() if backend == "chromium" else None,
             source=self._tasks,
             toolset=Toolset(chosen_tools(tools), self._open),
             verifier=self._judge,
@@ -224,6 +249,12 @@ class WebBrowseEnv(ToolEnv[WebWorkspace]):
     def failure(self) -> str:
         """Why the browser failed; empty when it has not."""
         return self.workspace.failure
+
+    def perceive(self) -> None:
+        """Look at the page; the picture begins where the outline does."""
+        if "screenshot" in self._views.observe or self.render_mode is not None:
+            self._look(lambda backend: backend.reveal(self.workspace.first_shown))
+        super().perceive()
 
     def hear(self, answer: str) -> str | None:
         """Take the answer; it ends the episode."""

@@ -26,6 +26,7 @@ T = TypeVar("T")
 FLAGS = (
     "--no-sandbox",  # containers rarely allow it; pages of strangers belong into a container
     "--disable-gpu",
+    "--disable-partial-raster",  # else rounded corners differ by what was painted there before
     "--disable-dev-shm-usage",
     "--no-first-run",
     "--disable-background-networking",

@@ -39,6 +39,11 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _START_SECONDS = START_SECONDS + 10.0  # a browser may have to be started
+_REVEAL = """(key => {
+  const element = key === null ? null : __pixelis.element(key);
+  if (element) element.scrollIntoView({ block: "start", behavior: "instant" });
+  else window.scrollTo({ top: 0, left: 0, behavior: "instant" });
+})(given)"""
 _STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
 
 
@@ -171,19 +176,38 @@ class ChromiumBackend:
         return self._snapshot(raw)
 
     def screenshot(self) -> np.ndarray | None:
-        """Return the visible part of the page, uint8 ``(H, W, 3)``."""
+        """Return the visible part of the page, uint8 ``(H, W, 3)``.
+
+        Raises:
+            BackendFailure: the browser failed.
+            PageActionError: ``timeout``: the page did not paint in time; it stays as it is.
+        """
         from PIL import Image
 
-        with Image.open(io.BytesIO(self._run(self._current.screenshot()))) as picture:
+        with Image.open(io.BytesIO(self._ask(self._current.screenshot()))) as picture:
             return np.asarray(picture.convert("RGB"))
+
+    def reveal(self, key: int | None) -> None:
+        """Scroll the window to the control ``key`` of the last snapshot, or to the top; for ``screenshot``.
+
+        Raises:
+            BackendFailure: the browser failed.
+        """
+        with contextlib.suppress(PageActionError):  # it hangs, of which the next action tells the agent
+            self.evaluate(_REVEAL, key)
+
+    def accessibility(self) -> str | None:
+        """Return Playwright's ARIA snapshot of the page: roles, names and states as YAML.
+
+        Raises:
+            BackendFailure: the browser failed.
+            PageActionError: ``timeout``.
+        """
+        return self._ask(self._current.accessibility())
 
     def evaluate(self, expression: str, given: Any = None) -> Any:
         """Return what a JavaScript expression of ``given`` is; for environments, not for agents."""
-        try:
-            return self._run(self._current.evaluate(expression, given))
-        except BackendFailure:
-            self.close()
-            raise
+        return self._ask(self._current.evaluate(expression, given))
 
     @property
     def watched(self) -> Any:
@@ -326,6 +350,13 @@ class ChromiumBackend:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         waits = 2 * self.settings.load_seconds + 4 * self.settings.action_seconds
         return self._the_browser.run(work, _STEP_SECONDS + waits)
+
+    def _ask(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return self._run(work)
+        except BackendFailure:
+            self.close()
+            raise
 
     def _snapshot(self, raw: Raw) -> Snapshot:
         url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from pixelis.envs.web.backend import PageActionError
+from pixelis.envs.web.backend import BackendFailure, PageActionError
 from pixelis.envs.web.loaded_page import LoadedPage, Raw
 from pixelis.envs.web.snapshot import not_sent
+
+T = TypeVar("T")
 
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
@@ -179,14 +182,39 @@ class ChromiumPage(LoadedPage):
         return await self.after(step=0)
 
     async def screenshot(self) -> bytes:
-        """Return the visible part of the page as PNG."""
-        return await self._in_time(self._page.screenshot(type="png"))
+        """Return the visible part of the page as PNG, a pixel of the page for each of its own.
+
+        Raises:
+            PageActionError: ``timeout``: it did not paint in time; it stays as it is.
+        """
+        limit = 1000 * self.settings.action_seconds
+        return await self._patiently(self._page.screenshot(type="png", scale="css", timeout=limit))
+
+    async def accessibility(self) -> str:
+        """Return Playwright's ARIA snapshot of the page, as YAML.
+
+        Raises:
+            PageActionError: ``timeout``: it did not answer in time; it stays as it is.
+        """
+        limit = 1000 * self.settings.action_seconds
+        return await self._patiently(self._page.locator(":root").aria_snapshot(timeout=limit))
 
     async def evaluate(self, script: str, given: Any = None) -> Any:
         """Return what an expression of ``given`` is in the page; for environments, not for agents."""
         return await self._evaluate(script, given)
 
     # ------------------------------------------------------------------ parts of actions
+
+    async def _patiently(self, work: Awaitable[T]) -> T:
+        """Return what Playwright's ``work`` returns, which has a time limit of its own."""
+        from playwright.async_api import TimeoutError as LateError
+
+        try:
+            return await work
+        except LateError:
+            if self._crashed:
+                raise BackendFailure("the page crashed") from None
+            raise PageActionError("timeout") from None
 
     async def _aim(self, key: int, at: tuple[float, float] | None, only_move: bool = False) -> Raw:
         place = await self._evaluate("__pixelis.aim(...given)", [key, self._token, at, only_move])

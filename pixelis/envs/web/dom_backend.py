@@ -63,6 +63,13 @@ class DomBackend:
         """Return ``None``: nothing is drawn."""
         return None
 
+    def reveal(self, key: int | None) -> None:
+        """Do nothing: there is no window."""
+
+    def accessibility(self) -> str | None:
+        """Return ``None``: the tree is the real browser's."""
+        return None
+
     def close(self) -> None:
         """Forget the episode."""
         self._session = self._document = None

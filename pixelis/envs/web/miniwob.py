@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,7 @@ from pixelis.envs.web.backend import BackendFailure
 from pixelis.envs.web.page_env import PageEnv
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
+from pixelis.envs.web.page_views import ViewSettings
 from pixelis.envs.web.static_server import FolderServer
 from pixelis.errors import ConfigError, MissingDependencyError, TaskError, suggest
 
@@ -125,6 +127,12 @@ class MiniWoBEnv(PageEnv):
     | key | space | meaning |
     |---|---|---|
     | `text` | `Utf8Text(8192)` | what the tools said, and `page_tokens` of the page as it is now |
+    | `image` | `Box(0, 255, (420, 500, 3), uint8)` | with `observe=("screenshot",)`: the window |
+    | `accessibility` | `Utf8Text(8192)` | with `observe=("accessibility",)`: the accessibility tree |
+
+    The tree is Playwright's ARIA snapshot: YAML of roles, names and states, without ids; a long one is cut,
+    with a note. A page that does not answer in time (10 s for each) has a black picture, and a tree that
+    says so.
 
     Shapes of drawings, canvases and painted boxes have ids too, with their colour, kind, size and middle in
     the window's pixels as name: `red circle 20x20 at 112,62`. `CLICK` and `DRAG` take points of an element.
@@ -155,6 +163,8 @@ class MiniWoBEnv(PageEnv):
     | `all_elements` | `False` | every visible element without children gets an id |
     | `split` | `train` | `train` or `test` |
     | `difficulty` | 0 | there is one |
+    | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
+    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it |
 
     ```python
     import gymnasium as gym
@@ -186,6 +196,8 @@ class MiniWoBEnv(PageEnv):
         all_elements: bool = False,
         split: str = "train",
         difficulty: int = 0,
+        observe: Sequence[str] = (),
+        render_mode: str | None = None,
     ) -> None:
         names = (task,) if isinstance(task, str) else tuple(task)
         for name in names:
@@ -211,7 +223,7 @@ class MiniWoBEnv(PageEnv):
         super().__init__(
             source=MiniWoBTasks(names),
             settings=settings,
-            page_tokens=page_tokens,
+            views=ViewSettings(page_tokens, observe, render_mode),
             fresh=False,
             max_turns=max_turns,
             split=split,

@@ -6,19 +6,20 @@ from typing import Any
 
 from pixelis.envs.spaces import truncate_text
 from pixelis.envs.tasks import Task, TaskSource
-from pixelis.envs.tool_env import MAX_TEXT_LENGTH, ToolEnv, Verdict
+from pixelis.envs.tool_env import MAX_TEXT_LENGTH, Verdict
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.chromium_backend import ChromiumBackend
 from pixelis.envs.web.foreign_tools import HAND_TOOLS, PAGE_TOOLS
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
+from pixelis.envs.web.page_views import ViewedEnv, ViewSettings
 from pixelis.errors import ConfigError
 
 MAX_PAGE_TOKENS = 1_600
 """What fits into an observation besides what the tools said."""
 
 
-class PageEnv(ToolEnv[PageSession]):
+class PageEnv(ViewedEnv[PageSession]):
     """A task on a page in a real browser.
 
     After each turn the page as it is then is shown. The task ends when ``has_ended`` says so, with an
@@ -30,7 +31,7 @@ class PageEnv(ToolEnv[PageSession]):
     Args:
         source: where tasks come from.
         settings: how pages are seen and what they may reach.
-        page_tokens: how much of a page is shown at a time.
+        views: what is shown of a page.
         fresh: a new browser context each episode.
         max_turns: steps until the episode is truncated.
         split: ``train`` or ``test``.
@@ -41,11 +42,12 @@ class PageEnv(ToolEnv[PageSession]):
         *,
         source: TaskSource,
         settings: PageSettings,
-        page_tokens: int,
+        views: ViewSettings,
         fresh: bool = True,
         max_turns: int = 20,
         split: str = "train",
     ) -> None:
+        page_tokens = views.page_tokens
         if isinstance(page_tokens, bool) or page_tokens not in range(50, MAX_PAGE_TOKENS + 1):
             raise ConfigError(
                 f"page_tokens must be an integer from 50 to {MAX_PAGE_TOKENS}, got {page_tokens!r}"
@@ -53,6 +55,8 @@ class PageEnv(ToolEnv[PageSession]):
         self.page_tokens = page_tokens
         self.backend = ChromiumBackend(settings, fresh=fresh)
         super().__init__(
+            views=views,
+            window=settings,
             source=source,
             toolset=Toolset([*PAGE_TOOLS, *HAND_TOOLS], self.open_page),
             verifier=self.judge,
@@ -74,7 +78,7 @@ class PageEnv(ToolEnv[PageSession]):
         """Return whether the task has ended by what was done on the page; asked after each call."""
         return False
 
-    # ------------------------------------------------------------------ ToolEnv
+    # ------------------------------------------------------------------ ViewedEnv
 
     @property
     def is_over(self) -> bool:
@@ -101,5 +105,4 @@ class PageEnv(ToolEnv[PageSession]):
         return super()._observation(f"{truncate_text(text, MAX_TEXT_LENGTH - len(page) - 1)}\n{page}")
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
-        failed = {"valid_for_training": False, "failure_reason": self.failure} if self.failure else {}
-        return {**super()._info(results), "url": self.workspace.snapshot.url, **failed}
+        return {**super()._info(results), "url": self.workspace.snapshot.url}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -14,7 +14,11 @@ from pixelis.envs.tool_env import Verdict
 from pixelis.envs.web.page_env import PageEnv
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
+from pixelis.envs.web.page_views import ViewKeywords, ViewSettings
 from pixelis.errors import ConfigError, TaskError
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 FAMILY = "web_page"
 Check = Callable[[str, str], bool]
@@ -84,6 +88,12 @@ class WebPageEnv(PageEnv):
     | key | space | meaning |
     |---|---|---|
     | `text` | `Utf8Text(8192)` | what the tools said, and `page_tokens` of the page as it is now |
+    | `image` | `Box(0, 255, (720, 1024, 3), uint8)` | with `observe=("screenshot",)`: the window |
+    | `accessibility` | `Utf8Text(8192)` | with `observe=("accessibility",)`: the accessibility tree |
+
+    The tree is Playwright's ARIA snapshot: YAML of roles, names and states, without ids; a long one is cut,
+    with a note. A page that does not answer in time (`load_seconds`, at least 10 s, for each) has a black
+    picture, and a tree that says so.
 
     ## Rewards
 
@@ -112,6 +122,8 @@ class WebPageEnv(PageEnv):
     | `all_elements` | `False` | every visible element without children gets an id |
     | `max_turns` | 30 | turns before truncation |
     | `load_seconds` | 10 | longest time a page may take to load, and to answer (at least 10) |
+    | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
+    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it |
 
     `reset(options={"url": …, "instruction": …})` opens another page; hosts given to the constructor stay.
 
@@ -139,10 +151,10 @@ class WebPageEnv(PageEnv):
         instruction: str = "",
         check: Check | None = None,
         hosts: Sequence[str] | None = None,
-        page_tokens: int = 800,
         all_elements: bool = False,
         max_turns: int = 30,
         load_seconds: float = 10.0,
+        **view: Unpack[ViewKeywords],
     ) -> None:
         if url:
             check_address(url)
@@ -160,7 +172,7 @@ class WebPageEnv(PageEnv):
         super().__init__(
             source=_OnePage(url, instruction),
             settings=self._settings(url),
-            page_tokens=page_tokens,
+            views=ViewSettings.of(view, page_tokens=800),
             max_turns=max_turns,
         )
 

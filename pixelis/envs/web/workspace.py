@@ -10,7 +10,7 @@ from pixelis.envs.web.ids import IdBook
 from pixelis.envs.web.levels import WebLevel
 from pixelis.envs.web.outline import Window, outline
 from pixelis.envs.web.site import SiteSession
-from pixelis.envs.web.snapshot import Snapshot
+from pixelis.envs.web.snapshot import Control, Snapshot
 
 NO_EFFECT = "No visible effect."
 OK = "OK"
@@ -52,6 +52,16 @@ class WebWorkspace:
             self._window = outline(self.snapshot, self.ids, first=self._first, page_tokens=self.page_tokens)
             self._first = self._window.first
         return self._window
+
+    @property
+    def first_shown(self) -> int | None:
+        """Key of the first control in the window, or of the one next to it; ``None`` at the top."""
+        first = self.window.first
+        if first == 0:
+            return None
+        ordered = [*self.snapshot.lines[first:], *reversed(self.snapshot.lines[:first])]
+        pieces = (piece for line in ordered for piece in line.pieces)
+        return next((piece.key for piece in pieces if isinstance(piece, Control)), None)
 
     @property
     def outcome(self) -> Outcome:
