@@ -132,8 +132,11 @@ class CellLearnability(LevelSampler):
         """Return the share of draws whose cell is in the band, their expected rate, and levels refused."""
         weights, rates = self.weights(), self.rates()
         inside = (rates >= self.settings.level_band_low) & (rates <= self.settings.level_band_high)
-        expected = {"in_band": float(weights[inside].sum()), "expected_success": float(weights @ rates)}
-        return expected | {"refused": self._refused}
+        return {
+            "in_band": float(weights[inside].sum()),
+            "expected_success": float(weights @ rates),
+            "refused": self._refused,
+        }
 
     def state(self) -> dict[str, Any]:
         """Return the cells' sums."""
