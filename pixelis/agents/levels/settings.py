@@ -23,7 +23,7 @@ class LevelRunSettings(RolloutRunSettings):
         LEVELS, dict, "dial → the values to choose from (all: every one), e.g. {difficulty: [0, 1]}"
     )
     level_oracle: bool = option(
-        LEVELS, True, "the oracle plays each level too: no regret, no score; learnability asks it first"
+        LEVELS, True, "the oracle plays each level: no regret, no score; learnability asks first"
     )
     level_band_low: float = option(
         LEVELS, 0.3, "learnability: lower end of the success rates that are aimed at", "[0, 1)"
