@@ -98,6 +98,12 @@ class Run(ABC, Generic[C, T]):
         return config.env or "run"
 
     @classmethod
+    def with_output(cls, config: Any) -> Any:
+        """Return the settings with a run folder named in them; call `choose_model` before."""
+        path = config.output or free_run_path(cls.default_name(config), config.model, config.seed)
+        return config.with_values(output=str(path))
+
+    @classmethod
     def start(cls: type[R], config: Any) -> R:
         """Start a new run: check the env, load the model, make the folder.
 
@@ -109,8 +115,8 @@ class Run(ABC, Generic[C, T]):
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         policy = cls.load_policy(config, None)
         material = cls.prepare(config, env, policy)
-        path = config.output or free_run_path(cls.default_name(config), config.model, config.seed)
-        folder = RunFolder.create(path, config.with_values(output=str(path)).to_mapping())
+        config = cls.with_output(config)
+        folder = RunFolder.create(config.output, config.to_mapping())
         run = cls(config, folder, env, policy, material)
         run.trainer.save()
         return run
@@ -145,12 +151,16 @@ class Run(ABC, Generic[C, T]):
             PixelisError: see `start`.
         """
         with cls.start(config) as run:
-            if run.evaluates:
-                run.evaluate("before")
-            run.train()
-            if run.evaluates:
-                run.evaluate("after")
+            run.complete()
         return run
+
+    def complete(self) -> None:
+        """Evaluate (where nothing was trained yet), train until the configured end, evaluate again."""
+        if self.evaluates and self.trainer.finished_steps == 0:
+            self.evaluate("before")
+        self.train()
+        if self.evaluates:
+            self.evaluate("after")
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None

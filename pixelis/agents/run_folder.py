@@ -45,11 +45,7 @@ class RunFolder:
             OutputError: it cannot be written.
         """
         run = cls(Path(path))
-        if run.config.exists() and (run.metrics.exists() or any(run.checkpoints.glob("step-*"))):
-            raise ConfigError(
-                f"{str(path)!r} already holds a run; resume it with --resume {shlex.quote(str(path))} "
-                "or choose another --output"
-            )
+        run.check_free()
         with writing(run.path):
             for folder in (run.path, run.trajectories, run.checkpoints):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -75,6 +71,18 @@ class RunFolder:
         if not isinstance(config, dict):
             raise CheckpointError(f"{str(run.config)!r} is damaged: expected a mapping of settings")
         return run, config
+
+    def check_free(self) -> None:
+        """Check that a new run would lose nothing here.
+
+        Raises:
+            ConfigError: there is a checkpoint, or metrics.
+        """
+        if self.config.exists() and (self.metrics.exists() or any(self.checkpoints.glob("step-*"))):
+            raise ConfigError(
+                f"{str(self.path)!r} already holds a run; resume it with --resume "
+                f"{shlex.quote(str(self.path))} or choose another --output"
+            )
 
     @property
     def config(self) -> Path:

@@ -68,18 +68,17 @@ class Command:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
                 console.print(f"model: {run.config.model}", soft_wrap=True)
                 try:
-                    return self._whole(run, console, interrupts)
+                    finished = self.complete(run, console, interrupts)
                 except KeyboardInterrupt:
-                    return _interrupted(run, console, self.program)
+                    finished = False
+                return 0 if finished else _interrupted(run, console, self.program)
 
-    # ------------------------------------------------------------------ private
+    def complete(self, run: SupervisedRun[Any, Any], console: Console, interrupts: Interrupts) -> bool:
+        """Evaluate, train and evaluate, with progress; return whether it came to its end.
 
-    def _arguments(self) -> Arguments[Any]:
-        arguments = Arguments(self.program, self.description, self.settings, self.examples)
-        arguments.add(RUN, "--resume", "FOLDER", "go on with the run in this folder, with its settings")
-        return arguments
-
-    def _whole(self, run: SupervisedRun[Any, Any], console: Console, interrupts: Interrupts) -> int:
+        Raises:
+            KeyboardInterrupt: Ctrl-C outside training, or a second one inside.
+        """
         from pixelis.cli.progress import TrainingProgress
 
         trainer = run.trainer
@@ -96,11 +95,18 @@ class Command:
         with interrupts.deferred(), progress:
             run.train(progress.update, lambda: interrupts.requested)
         if interrupts.requested:
-            return _interrupted(run, console, self.program)
+            return False
         if run.evaluates:
             _evaluate(run, console, "after")
         _summarise(run, console)
-        return 0
+        return True
+
+    # ------------------------------------------------------------------ private
+
+    def _arguments(self) -> Arguments[Any]:
+        arguments = Arguments(self.program, self.description, self.settings, self.examples)
+        arguments.add(RUN, "--resume", "FOLDER", "go on with the run in this folder, with its settings")
+        return arguments
 
 
 def number(value: float | int | None, form: str) -> str:

@@ -137,6 +137,11 @@ def _train(words: Sequence[str]) -> int:
     kind = _kind_of_run(config)
     console = open_console()
     with Interrupts() as interrupts:
+        if resume is None and isinstance(config, TrainConfig) and config.warm_start is not None:
+            warmed = _warm_start(config, console, interrupts)
+            if warmed is None:
+                return INTERRUPTED
+            config = warmed
         run = kind.resume(resume, config) if resume is not None else kind.start(config)
         with run:
             console.print(f"run folder: {run.folder.path}", soft_wrap=True)
@@ -145,6 +150,25 @@ def _train(words: Sequence[str]) -> int:
                 return _whole(run, console, interrupts)
             except KeyboardInterrupt:
                 return _interrupted(run, console)
+
+
+def _warm_start(config: TrainConfig, console: Console, interrupts: Interrupts) -> TrainConfig | None:
+    """Do the SFT run that comes first; return the settings of the next, None when it was interrupted."""
+    from pixelis.agents.grpo.run import TrainingRun
+    from pixelis.agents.grpo.warm_start import open_warm_start, started_from
+    from pixelis.cli.sft import COMMAND
+
+    config = TrainingRun.ready_for_warm_start(config)
+    with open_warm_start(config) as run:
+        console.print(f"warm start: {run.folder.path}\nmodel: {run.config.model}", soft_wrap=True)
+        try:
+            finished = COMMAND.complete(run, console, interrupts)
+        except KeyboardInterrupt:
+            finished = False
+    if finished:
+        return started_from(config, run)
+    console.print("interrupted in the warm start; the same command goes on with it")
+    return None
 
 
 def _whole(run: Run[Any, Any], console: Console, interrupts: Interrupts) -> int:

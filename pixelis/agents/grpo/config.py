@@ -33,6 +33,13 @@ class TrainConfig(LevelRunSettings):
         MODEL, "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only"
     )
 
+    warm_start: str | None = option(
+        MODEL,
+        None,
+        "YAML file of an SFT run (train_sft.py) that comes first; its adapter is the model then",
+        identity=False,
+    )
+
     top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased with correction none", "(0, 1]")
     env_timeout_seconds: float | None = option(
         ROLLOUT,

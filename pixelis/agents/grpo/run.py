@@ -14,9 +14,11 @@ from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.agents.grpo.learner import batch_settings
 from pixelis.agents.grpo.term_rewards import build_rewards
 from pixelis.agents.grpo.trainer import Trainer, update_settings, watch_settings
+from pixelis.agents.grpo.warm_start import open_warm_start, started_from
 from pixelis.agents.levels.selection import LevelSelection
 from pixelis.agents.policy import Policy
 from pixelis.agents.run import Run, load_policy
+from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.task_env import TaskEnv
 from pixelis.agents.watch.watch import Watch
 
@@ -27,6 +29,32 @@ class TrainingRun(Run[TrainConfig, Trainer]):
     def make_trainer(self, material: Any) -> Trainer:
         """Return the trainer; there is nothing to prepare."""
         return Trainer(self.config, self.policy, self.task_env, self.folder)
+
+    @classmethod
+    def start(cls, config: TrainConfig) -> TrainingRun:
+        """Start a new run; a warm start comes first, and begins where an earlier one was stopped.
+
+        Raises:
+            PixelisError: see `Run.start`.
+        """
+        if config.warm_start is not None:
+            config = cls.ready_for_warm_start(config)
+            with open_warm_start(config) as warm:
+                warm.complete()
+            config = started_from(config, warm)
+        return super().start(config)
+
+    @classmethod
+    def ready_for_warm_start(cls, config: TrainConfig) -> TrainConfig:
+        """Return the settings with their run folder; what can be wrong is told before anything slow begins.
+
+        Raises:
+            PixelisError: the environment cannot be had, or the folder already holds a run.
+        """
+        env = cls.open_env(config)
+        output = cls.with_output(cls.choose_model(config, env)).output
+        RunFolder(Path(str(output))).check_free()
+        return config.with_values(output=output)
 
     @classmethod
     def open_env(cls, config: TrainConfig) -> TaskEnv:
