@@ -47,7 +47,7 @@ class LearningRuns:
         Args:
             name: the runs are ``runs/NAME-sft`` and ``runs/NAME-seedN``.
             sft: configuration of the warm start.
-            grpo: configuration of GRPO; its ``model`` is ``runs/NAME-sft/adapter``.
+            grpo: configuration of GRPO; all seeds start from ``runs/NAME-sft/adapter``.
             seeds: of GRPO.
 
         Returns:
@@ -56,12 +56,14 @@ class LearningRuns:
         start = f"runs/{name}-sft"
         if not (self.path / start / "adapter").is_dir():
             self._go_on("sft", "train_sft.py", start, "--config", str(sft))
+        from_sft = ["--model", f"{start}/adapter", "--warm-start", "null"]
         base = yaml.safe_load(sft.read_text(encoding="utf-8"))["model"]
         models: dict[str, Path | str] = {"base": base, "sft": self.path / start / "adapter"}
         for seed in seeds:
             run, key = f"runs/{name}-seed{seed}", f"grpo seed {seed}"
             if not is_whole(self.path / run):
-                self._go_on(key, "train_agent.py", run, "--config", str(grpo), "--seed", str(seed))
+                words = ["--config", str(grpo), "--seed", str(seed), *from_sft]
+                self._go_on(key, "train_agent.py", run, *words)
             models[key] = newest_adapter(self.path / run)[0]
         return models
 

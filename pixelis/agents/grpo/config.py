@@ -36,7 +36,7 @@ class TrainConfig(LevelRunSettings):
     warm_start: str | None = option(
         MODEL,
         None,
-        "YAML file of an SFT run (train_sft.py) that comes first; its adapter is the model then",
+        "YAML file of an SFT run that comes first (docs/sft.md); none: no such run",
         identity=False,
     )
 

@@ -39,7 +39,8 @@ class NoSignal:
             rate = success_rate(valid)
             _LOG.warning(
                 "every group has the same reward for %d steps: no gradient%s; change --difficulty so that "
-                "some episodes of a group succeed and some fail, or raise --temperature or --group-size",
+                "some episodes of a group succeed and some fail, raise --temperature or --group-size, or let "
+                "demonstrations come first (--warm-start)",
                 self._steps,
                 "" if rate is None else f" (success rate {rate:.2f})",
             )
