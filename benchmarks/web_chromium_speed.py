@@ -5,12 +5,14 @@
     python benchmarks/web_chromium_speed.py --episodes 1000
 
 prints one JSON line a measurement, milliseconds of wall time. FOLDER holds BrowserGym and what it needs,
-installed
-with `pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 beautifulsoup4
-soupsieve 'lxml<6' pyparsing`; without it only our own part is measured. BrowserGym is measured with its
-settings, and
-with its sleeps off (`slow_mo=0`, no wait before observations). With `--episodes` nothing is timed:
-so many episodes of a site of ours are begun, with three steps each, and what they leave behind is counted.
+installed with
+
+    pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 \\
+        beautifulsoup4 soupsieve 'lxml<6' pyparsing
+
+Without it only our own part is measured. BrowserGym is measured with its settings, and with its sleeps off
+(`slow_mo=0`, no wait before observations). With `--episodes` nothing is timed: so many episodes of a site of
+ours are begun, with three steps each, and what they leave behind is counted.
 """
 
 from __future__ import annotations
