@@ -16,13 +16,19 @@ from pixelis.agents.levels.space import Cell, Level, LevelSpace
 from pixelis.errors import ConfigError
 
 
+_SEEDS = 2**30
+"""Seeds of edited levels lie below this."""
+
+
 class Accel(PrioritisedLevelReplay):
     """Adversarially compounding complexity by editing levels.
 
     New levels stand at the easy end of every dial whose values are numbers (the others are drawn at random).
     After a step, the replayed levels of the highest score, ``level_edits`` at most, are each edited: one such
-    dial is turned by one, the seed stays. Levels of score 0 are edited where there are no others, so a buffer
-    that is solved through and through grows harder. What the environment's oracle cannot solve is dropped.
+    dial is turned by one, the seed is new. (With the parent's seed the buffer ends with the few seeds that it
+    began with, as new levels are too easy to be taken in; once those are learnt by heart, nothing is left.)
+    Levels of score 0 are edited where there are no others, so a buffer that is solved through and through
+    grows harder. What the environment's oracle cannot solve is dropped.
     The others are played in the next step for their score, without being trained on, and the buffer takes
     them in by it.
 
@@ -81,16 +87,11 @@ class Accel(PrioritisedLevelReplay):
         self._children = [child for parent in parents if (child := self.edit(parent, rng)) is not None]
 
     def edit(self, level: Level, rng: np.random.Generator) -> Level | None:
-        """Return a level with one dial turned by one; None if the oracle does not solve it.
-
-        None too if no dial can be turned, or the edited level is in the buffer already.
-        """
+        """Return a new level, one dial turned by one; None if no dial can be, or the oracle fails on it."""
         cells = self.space.neighbours(level.cell)
         if not cells:
             return None
-        child = Level(cells[int(rng.integers(len(cells)))], level.seed)
-        if child in self.buffer:
-            return None
+        child = Level(cells[int(rng.integers(len(cells)))], int(rng.integers(_SEEDS)))
         self._edited += 1
         assert self.oracle is not None  # the constructor has checked it
         played = self.oracle.play(child)

@@ -56,11 +56,12 @@ def test_an_oracle_whose_environment_fails_says_nothing():
     assert Oracle(Broken, LevelSpace({}), {}).play(Level((), 0)) is None
 
 
-def test_an_edit_turns_one_dial_by_one_and_keeps_the_seed(dials, settings):
+def test_an_edit_turns_one_dial_by_one_and_has_a_new_seed(dials, settings):
     space, oracle = dials
     sampler = Accel(space, settings(), oracle)
-    assert sampler.edit(Level((0, 0), 9), RNG) == Level((0, 1), 9)
-    assert sampler.edit(Level((1, 1), 9), RNG) == Level((1, 0), 9)  # kind short ends at difficulty 1
+    children = [sampler.edit(Level((0, 0), 9), RNG) for _ in range(5)]
+    assert {child.cell for child in children} == {(0, 1)} and len({child.seed for child in children}) == 5
+    assert sampler.edit(Level((1, 1), 9), RNG).cell == (1, 0)  # kind short ends at difficulty 1
 
 
 def test_an_edit_that_the_oracle_cannot_solve_is_dropped(dials, settings, outcome):
@@ -84,7 +85,7 @@ def test_edits_stay_in_range(difficulty, seed):
     child = Accel(space, TrainConfig(), Solves()).edit(
         Level((difficulty,), seed), np.random.default_rng(seed)
     )
-    assert space.contains(child.cell) and abs(child.cell[0] - difficulty) == 1 and child.seed == seed
+    assert space.contains(child.cell) and abs(child.cell[0] - difficulty) == 1 and 0 <= child.seed < 2**30
 
 
 def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outcome, ask):
@@ -96,7 +97,7 @@ def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outc
     sampler.observe([outcome((0, 0), n, 2) for n in range(4)], RNG)
     sampler.observe([outcome((0, 0), 0, 1, origin="replay"), outcome((0, 0), 1, 2, origin="replay")], RNG)
     draws = sampler.draw(ask(4))
-    assert (draws[0].origin, draws[0].trained, draws[0].level) == ("edit", False, Level((0, 1), 1))
+    assert (draws[0].origin, draws[0].trained, draws[0].level.cell) == ("edit", False, (0, 1))
     assert [draw.origin for draw in draws[1:]] == ["replay"] * 3
     other = Accel(space, settings(level_buffer=4, level_edits=1, level_replay=1.0), oracle)
     other.restore(json.loads(json.dumps(sampler.state())))
@@ -107,12 +108,12 @@ def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outc
 def test_what_has_no_score_is_edited_after_what_has(dials, settings, outcome):
     def children(*successes):
         sampler = Accel(dials[0], settings(level_buffer=4, level_edits=1), dials[1])
-        played = [outcome((0, 0), n, k, origin="replay") for n, k in enumerate(successes)]
+        played = [outcome((int(n == 2), 0), n, k, origin="replay") for n, k in enumerate(successes)]
         sampler.observe(played, np.random.default_rng(0))
-        return sampler.state()["children"]
+        return [cell for cell, _ in sampler.state()["children"]]
 
-    assert children(4, 0, 1, 4) == [[[0, 1], 2]]
-    assert children(4, 4, 4, 4) == [[[0, 1], 0]]  # a buffer that is solved through and through grows harder
+    assert children(4, 0, 1, 4) == [[1, 1]]
+    assert children(4, 4, 4, 4) == [[0, 1]]  # a buffer that is solved through and through grows harder
 
 
 def test_accel_says_what_it_cannot_do_without(line, settings, dials):
