@@ -1,4 +1,4 @@
-"""How fast the real browser is, on a site of ours and on a MiniWoB++ task, and BrowserGym beside it.
+r"""How fast the real browser is, on a site of ours and on a MiniWoB++ task, and BrowserGym beside it.
 
     python benchmarks/web_chromium_speed.py [--count 60]
     python benchmarks/web_chromium_speed.py --browsergym FOLDER
@@ -7,7 +7,7 @@
 prints one JSON line a measurement, milliseconds of wall time. FOLDER holds BrowserGym and what it needs,
 installed with
 
-    pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 \\
+    pip install --no-deps --target FOLDER browsergym-core==0.14.3 browsergym-miniwob==0.14.3 \
         beautifulsoup4 soupsieve 'lxml<6' pyparsing
 
 Without it only our own part is measured. BrowserGym is measured with its settings, and with its sleeps off

@@ -15,7 +15,6 @@ from pixelis.agents.levels.settings import LevelRunSettings
 from pixelis.agents.levels.space import Cell, Level, LevelSpace
 from pixelis.errors import ConfigError
 
-
 _SEEDS = 2**30
 """Seeds of edited levels lie below this."""
 
