@@ -85,6 +85,9 @@ class Browser:
             raise BackendFailure(f"the browser did not answer within {timeout_seconds:g} s") from None
         except Error as error:
             raise BackendFailure(f"the browser failed: {str(error).splitlines()[0]}") from None
+        except KeyboardInterrupt:  # else it would go on beside whatever is asked for next
+            future.cancel()
+            raise
 
     async def new_context(self, hosts: tuple[str, ...], **options: Any) -> BrowserContext:
         """Return a new context (cookies and storage of its own) that reaches ``hosts`` and nothing else.

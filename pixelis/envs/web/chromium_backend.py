@@ -43,6 +43,8 @@ _REVEAL = """(key => {
   if (element) element.scrollIntoView({ block: "start", behavior: "instant" });
   else window.scrollTo({ top: 0, left: 0, behavior: "instant" });
 })(given)"""
+EPISODES_A_PAGE = 200
+"""How many episodes share a page. Playwright keeps every request of a page until the page is closed."""
 _STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
 
 
@@ -143,6 +145,7 @@ class ChromiumBackend:
         self._browser = browser
         self._page: ChromiumPage | None = None
         self._home: Browser | None = None  # of the page
+        self._episodes = 0  # begun on the page
         self._base = ""  # of our own server, while one of our sites is open
         self._session: SiteSession | None = None
         self._history: list[str] = []
@@ -222,7 +225,7 @@ class ChromiumBackend:
 
     def close(self) -> None:
         """Close the page; the browser stays for others."""
-        page, self._page = self._page, None
+        page, self._page, self._episodes = self._page, None, 0
         self._end_session()
         if page is not None and self._home is not None:
             with contextlib.suppress(BackendFailure):  # then there is nothing to close
@@ -236,7 +239,11 @@ class ChromiumBackend:
     # ------------------------------------------------------------------ opening
 
     def _open(self, source: SiteSession | str) -> Snapshot:
-        return self._open_page(source) if isinstance(source, str) else self._open_site(source)
+        if self._episodes >= EPISODES_A_PAGE:
+            self.close()
+        snapshot = self._open_page(source) if isinstance(source, str) else self._open_site(source)
+        self._episodes += 1
+        return snapshot
 
     def _open_page(self, url: str) -> Snapshot:
         if self._base or self._fresh:
