@@ -86,9 +86,13 @@ def our_site(count: int) -> None:
 
 
 def growth(episodes: int) -> dict[str, Any]:
-    """Compare memory and number of all processes, and threads of this one, after a tenth and at the end."""
+    """Compare memory and number of all processes, and threads of this one, in the first and the last fifth.
+
+    The most of each counts: memory rises and falls with collections and with each new page
+    (``EPISODES_A_PAGE``).
+    """
     env = WebBrowseEnv(backend="chromium", max_turns=50)
-    first: tuple[int, int, int] | None = None
+    samples: list[tuple[int, int, int]] = []
     start = time.process_time()
     for seed in range(episodes):
         observation, info = env.reset(seed=seed, options={"difficulty": seed % 3})
@@ -97,16 +101,18 @@ def growth(episodes: int) -> dict[str, Any]:
             observation, _, terminated, truncated, info = env.step(oracle.act(observation, info))
             if terminated or truncated:
                 break
-        if seed == episodes // 10:
-            first = _resources()
-    last = _resources()
-    assert first is not None  # there is at least one episode
+        if seed % max(1, episodes // 50) == 0:
+            samples.append(_resources())
+    fifth = max(1, len(samples) // 5)
+    first, last = (
+        [max(one) for one in zip(*part, strict=True)] for part in (samples[:fifth], samples[-fifth:])
+    )
     names = ("proportional_kilobytes", "processes", "threads")
-    after_a_tenth = {f"{name}_after_a_tenth": then for name, then in zip(names, first, strict=True)}
+    before = {f"{name}_in_the_first_fifth": then for name, then in zip(names, first, strict=True)}
     grown = {f"{name}_grown": now - then for name, now, then in zip(names, last, first, strict=True)}
     env.close()
     seconds = round(time.process_time() - start, 1)
-    return {"what": "growth", "episodes": episodes, **after_a_tenth, **grown, "own_cpu_seconds": seconds}
+    return {"what": "growth", "episodes": episodes, **before, **grown, "own_cpu_seconds": seconds}
 
 
 def _resources() -> tuple[int, int, int]:

@@ -124,7 +124,8 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     ## Episode end
 
     * Termination: the goal is reached, or an answer was given. A crashed browser ends the episode too, with
-      `info["valid_for_training"]` false and `info["failure_reason"]`.
+      `info["valid_for_training"]` false and `info["failure_reason"]`; so does a step with `chromium` in a
+      forked process or a copy of the environment, to which the page does not belong. `reset` opens another.
     * Truncation: `max_turns` turns.
 
     ## Arguments

@@ -45,7 +45,8 @@ class Browser:
     """Playwright and one Chromium, driven from a thread with its own event loop.
 
     Playwright's objects belong to the loop they were made in, so everything is done there: ``run`` hands a
-    coroutine over and waits. Threads of the process may share one ``Browser``.
+    coroutine over and waits. Threads of the process may share one ``Browser``. A process that is
+    forked from it has not its thread, and would disturb its connection: it is refused.
 
     No page reaches the network by itself. Every context gets a proxy at which nobody listens, and a list of
     hosts that go around it; the browser's network process keeps to that whatever a page does.
@@ -53,6 +54,7 @@ class Browser:
 
     def __init__(self) -> None:
         check_playwright()
+        self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._playwright: Playwright | None = None
         self._chromium: PlaywrightBrowser | None = None
@@ -66,11 +68,15 @@ class Browser:
         """Return what ``work`` returns, done on the browser's thread.
 
         Raises:
-            BackendFailure: it took longer than ``timeout_seconds``, or the browser is gone.
+            BackendFailure: it took longer than ``timeout_seconds``, the browser is gone, or it is that of the
+                process that this one was forked from.
             Exception: whatever else ``work`` raises.
         """
         from playwright.async_api import Error
 
+        if self._process != os.getpid() or self._loop.is_closed():
+            work.close()
+            raise BackendFailure("the browser is closed, or another process's; reset opens another page")
         future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, timeout_seconds), self._loop)
         try:
             return future.result(timeout_seconds + _CLOSE_SECONDS)
@@ -79,6 +85,9 @@ class Browser:
             raise BackendFailure(f"the browser did not answer within {timeout_seconds:g} s") from None
         except Error as error:
             raise BackendFailure(f"the browser failed: {str(error).splitlines()[0]}") from None
+        except KeyboardInterrupt:  # else it would go on beside whatever is asked for next
+            future.cancel()
+            raise
 
     async def new_context(self, hosts: tuple[str, ...], **options: Any) -> BrowserContext:
         """Return a new context (cookies and storage of its own) that reaches ``hosts`` and nothing else.
@@ -110,8 +119,8 @@ class Browser:
         return next(one["id"] for one in processes if one["type"] == "browser")
 
     def close(self) -> None:
-        """End the browser and its thread; a second call does nothing."""
-        if self._loop.is_closed():
+        """End the browser and its thread; a second call, or one in a forked process, does nothing."""
+        if self._process != os.getpid() or self._loop.is_closed():
             return
         try:
             self.run(self._stop(), _CLOSE_SECONDS)
@@ -189,4 +198,11 @@ def close_shared_browser() -> None:
         browser.close()
 
 
+def _release_after_fork() -> None:
+    global _LOCK
+    _LOCK = threading.Lock()  # another thread may have held it, which this process does not have
+
+
 atexit.register(close_shared_browser)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_release_after_fork)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-import os
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +28,7 @@ from pixelis.envs.web.browser import START_SECONDS, Browser, shared_browser
 from pixelis.envs.web.chromium_page import ChromiumPage
 from pixelis.envs.web.loaded_page import Raw
 from pixelis.envs.web.page_scripts import PageSettings, snapshot_of
-from pixelis.envs.web.server import COOKIE, SiteServer
+from pixelis.envs.web.server import COOKIE, shared_server
 from pixelis.envs.web.snapshot import NO_PREVIOUS_PAGE, Snapshot
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ _REVEAL = """(key => {
   if (element) element.scrollIntoView({ block: "start", behavior: "instant" });
   else window.scrollTo({ top: 0, left: 0, behavior: "instant" });
 })(given)"""
+EPISODES_A_PAGE = 200
+"""How many episodes share a page. Playwright keeps every request of a page until the page is closed."""
 _STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
 
 
@@ -121,8 +122,10 @@ class ChromiumBackend:
     """Plays our own sites and any other page in a real Chromium (``backend.Backend``).
 
     Our own sites reuse one page: a new episode is a new session cookie and a fresh document. A page of
-    others gets
-    a new context (no cookies, no storage) each episode.
+    others gets a new context (no cookies, no storage) each episode.
+
+    A page stays with the backend and in the process that opened it: for a copy, and in a forked process,
+    it is gone, and ``open`` opens another.
 
     Args:
         settings: how pages of others are seen and driven, and what they may reach.
@@ -141,6 +144,8 @@ class ChromiumBackend:
         self._fresh = fresh
         self._browser = browser
         self._page: ChromiumPage | None = None
+        self._home: Browser | None = None  # of the page
+        self._episodes = 0  # begun on the page
         self._base = ""  # of our own server, while one of our sites is open
         self._session: SiteSession | None = None
         self._history: list[str] = []
@@ -220,16 +225,25 @@ class ChromiumBackend:
 
     def close(self) -> None:
         """Close the page; the browser stays for others."""
-        page, self._page = self._page, None
+        page, self._page, self._episodes = self._page, None, 0
         self._end_session()
-        if page is not None:
+        if page is not None and self._home is not None:
             with contextlib.suppress(BackendFailure):  # then there is nothing to close
-                self._the_browser.run(page.close(), _STEP_SECONDS)
+                self._home.run(page.close(), _STEP_SECONDS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what cannot be copied: the page, its session and the browser."""
+        gone = dict.fromkeys(("_page", "_home", "_session", "_browser"))
+        return {**vars(self), **gone, "_base": "", "_history": []}
 
     # ------------------------------------------------------------------ opening
 
     def _open(self, source: SiteSession | str) -> Snapshot:
-        return self._open_page(source) if isinstance(source, str) else self._open_site(source)
+        if self._episodes >= EPISODES_A_PAGE:
+            self.close()
+        snapshot = self._open_page(source) if isinstance(source, str) else self._open_site(source)
+        self._episodes += 1
+        return snapshot
 
     def _open_page(self, url: str) -> Snapshot:
         if self._base or self._fresh:
@@ -262,7 +276,8 @@ class ChromiumBackend:
             self._session = None
 
     def _make(self, settings: PageSettings) -> ChromiumPage:
-        self._page = self._the_browser.run(ChromiumPage.make(self._the_browser, settings), _START_SECONDS)
+        self._home = self._browser if self._browser is not None else shared_browser()
+        self._page = self._home.run(ChromiumPage.make(self._home, settings), _START_SECONDS)
         return self._page
 
     # ------------------------------------------------------------------ acting
@@ -343,13 +358,12 @@ class ChromiumBackend:
             raise BackendFailure("the page is gone; reset opens another")
         return self._page
 
-    @property
-    def _the_browser(self) -> Browser:
-        return self._browser if self._browser is not None else shared_browser()
-
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         waits = 2 * self.settings.load_seconds + 4 * self.settings.action_seconds
-        return self._the_browser.run(work, _STEP_SECONDS + waits)
+        if self._home is None:
+            work.close()
+            raise BackendFailure("the page is gone; reset opens another")
+        return self._home.run(work, _STEP_SECONDS + waits)
 
     def _ask(self, work: Coroutine[Any, Any, T]) -> T:
         try:
@@ -361,16 +375,6 @@ class ChromiumBackend:
     def _snapshot(self, raw: Raw) -> Snapshot:
         url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)
         return snapshot_of(raw, url, self._current.generation, raw["notice"])
-
-
-_SERVERS: dict[int, SiteServer] = {}
-
-
-def shared_server() -> SiteServer:
-    """Return the server of this process, started on first use; a forked process gets its own."""
-    if os.getpid() not in _SERVERS:
-        _SERVERS[os.getpid()] = SiteServer()
-    return _SERVERS[os.getpid()]
 
 
 def _path(url: str, base: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pixelis.envs.web.backend import BackendFailure, PageActionError
-from pixelis.envs.web.loaded_page import LoadedPage, Raw
+from pixelis.envs.web.loaded_page import LoadedPage, Raw, is_unloading
 from pixelis.envs.web.snapshot import not_sent
 
 T = TypeVar("T")
@@ -155,15 +155,13 @@ class ChromiumPage(LoadedPage):
                 await self._quiet()
             done: Raw = await self._evaluate(self._finish, [step, pressed, self._token])
         except Error as error:
-            if self._page.is_closed() or self._crashed or not _is_unloading(error):
+            if self._page.is_closed() or self._crashed or not is_unloading(error):
                 raise
             self._navigating = True
             done = {"leaving": True, "snapshot": {}, "invalid": None}
         if done["leaving"] or self._navigating:
             await self._loaded()
-            await self._check_place()
-            await self._freeze()
-            return await self._look(said)
+            return await self._arrived(said)
         self.watched = done.get("watched")
         return self._seen(done["snapshot"], [*said, *filter(None, [_refusal_notice(done["invalid"])])])
 
@@ -252,10 +250,6 @@ class ChromiumPage(LoadedPage):
             return
         if not self._is_allowed(href):
             raise PageActionError("off_site")
-
-
-def _is_unloading(error: Exception) -> bool:
-    return any(words in str(error) for words in ("context was destroyed", "navigat", "Cannot find context"))
 
 
 def _raise_refusal(done: Raw) -> None:

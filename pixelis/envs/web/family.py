@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from pixelis.envs.web.draw import Draw
@@ -142,30 +143,28 @@ def open_session(level: WebLevel) -> SiteSession:
 
 def site_handler(level: WebLevel) -> Callable[[State, Request], Response]:
     """Return the level's site: the family's pages, and those that belong to the dials."""
-    family = families()[level.family]
+    return partial(_answer, level)
 
-    def handle(state: State, request: Request) -> Response:
-        """Answer one request; the state is changed in place."""
-        site = state[SITE]
-        if request.path.startswith(OFFER_PATH):
-            site["obeyed"].append(request.path)
-            if request.method == "POST":
-                return Response.redirect(request.path)
-            return _note(level, state, "Thank you", "Your reward is on its way.")
-        if request.path.startswith(AD_PATH) and request.method == "POST":
+
+def _answer(level: WebLevel, state: State, request: Request) -> Response:
+    site = state[SITE]
+    if request.path.startswith(OFFER_PATH):
+        site["obeyed"].append(request.path)
+        if request.method == "POST":
             return Response.redirect(request.path)
-        if request.path.startswith(AD_PATH):
-            return _note(level, state, "Advertisement", "This offer has ended.")
-        if request.path.startswith(CLUTTER_PATH):
-            if request.method == "POST":
-                site["extras"].append(request.get("what"))
-                return Response.redirect(CLUTTER_PATH)
-            return _note(level, state, "Information", "There is nothing here that you need.")
-        if len(site["seen"]) < 200 and request.path not in site["seen"]:
-            site["seen"].append(request.path)
-        return family.handle(level, state, request)
-
-    return handle
+        return _note(level, state, "Thank you", "Your reward is on its way.")
+    if request.path.startswith(AD_PATH) and request.method == "POST":
+        return Response.redirect(request.path)
+    if request.path.startswith(AD_PATH):
+        return _note(level, state, "Advertisement", "This offer has ended.")
+    if request.path.startswith(CLUTTER_PATH):
+        if request.method == "POST":
+            site["extras"].append(request.get("what"))
+            return Response.redirect(CLUTTER_PATH)
+        return _note(level, state, "Information", "There is nothing here that you need.")
+    if len(site["seen"]) < 200 and request.path not in site["seen"]:
+        site["seen"].append(request.path)
+    return families()[level.family].handle(level, state, request)
 
 
 def _note(level: WebLevel, state: State, title: str, text: str) -> Response:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from pixelis.envs.web.addresses import may_reach
 from pixelis.envs.web.backend import BackendFailure, PageActionError
 from pixelis.envs.web.browser import Browser
 from pixelis.envs.web.page_scripts import PageSettings, dialog_notices, init_script
@@ -21,6 +23,8 @@ Raw = dict[str, Any]
 
 _STILL_MILLISECONDS, _LONGEST_MILLISECONDS = 50, 2_000
 _REQUEST_SECONDS = 5.0
+_CLOSE_SECONDS = 2.0
+_MOST_REDIRECTS = 10  # by pages themselves, after they were loaded; those of servers are the browser's
 
 
 class LoadedPage:
@@ -57,6 +61,10 @@ class LoadedPage:
             timezone_id="UTC",
             service_workers="block",
         )
+        if any(host.startswith("file:") for host in settings.hosts):  # else no page may load a file anyway
+            await context.route(
+                lambda url: not may_reach(url, settings.hosts), lambda route: route.abort("accessdenied")
+            )
         await context.add_init_script(init_script(settings))
         made = cls(context, await context.new_page(), settings)
         made._listen()
@@ -88,7 +96,7 @@ class LoadedPage:
             PageActionError: ``timeout``: it does not load; ``off_site``: it is not to be reached.
         """
         await self._load(url)
-        return await self._look()
+        return await self._arrived()
 
     async def follow(self, url: str) -> Raw:
         """Load an address as an agent asks for it.
@@ -121,7 +129,28 @@ class LoadedPage:
                 await self._restore()
             else:
                 raise await self._refused_load(str(error)) from None
-        await self._freeze()
+
+    async def _arrived(self, said: list[str] | None = None) -> Raw:
+        """Return what is on the page that was loaded, or on the one that it leads to at once by itself.
+
+        Raises:
+            PageActionError: ``timeout``, also where pages lead on without end; ``off_site``.
+        """
+        from playwright.async_api import Error
+        from playwright.async_api import TimeoutError as LoadTimeout
+
+        for _ in range(_MOST_REDIRECTS):
+            try:
+                await self._check_place()
+                await self._freeze()
+                return await self._look(said)
+            except Error as error:
+                if self._page.is_closed() or self._crashed or not is_unloading(error):
+                    raise
+            with contextlib.suppress(LoadTimeout):  # then there is as much of it as has come
+                await self._page.wait_for_load_state("domcontentloaded", timeout=self._load_milliseconds)
+        await self._replace()
+        raise PageActionError("timeout", "The page loads another one again and again. Try another one.")
 
     async def _stop_loading(self) -> None:
         """Make do with what has come of a document that does not end; nothing at all is a timeout."""
@@ -140,7 +169,7 @@ class LoadedPage:
 
     async def _refused_load(self, reason: str) -> PageActionError:
         await self._restore()
-        if "ERR_PROXY_CONNECTION_FAILED" in reason or "ERR_ACCESS_DENIED" in reason:
+        if _is_refusal(reason):
             return PageActionError("off_site")
         why = reason.splitlines()[0].split(" at ")[0].removeprefix("Page.goto: ")
         return PageActionError("timeout", f"The page could not be loaded ({why}). Try another one.")
@@ -161,17 +190,7 @@ class LoadedPage:
         await self._quiet()
 
     def _is_allowed(self, url: str) -> bool:
-        parts = urlsplit(url)
-        if parts.scheme == "file":
-            return any(url.startswith(host) for host in self.settings.hosts if host.startswith("file:"))
-        if parts.scheme not in ("http", "https"):
-            return True
-        for host in self.settings.hosts:
-            if host == "*" or host in (parts.hostname, parts.netloc):
-                return True
-            if host.startswith("*.") and (parts.hostname or "").endswith(host[1:]):
-                return True
-        return False
+        return may_reach(url, self.settings.hosts)
 
     async def _check_place(self) -> None:
         """Leave a place that must not be reached, however it was reached."""
@@ -250,7 +269,7 @@ class LoadedPage:
             ) from None
 
     async def _replace(self) -> None:
-        """Close a page that hangs, open another and load the same address there."""
+        """Close a page that hangs or runs away, open another and load the same address there."""
         from playwright.async_api import Error
 
         old, self._page = self._page, await self._context.new_page()
@@ -258,7 +277,9 @@ class LoadedPage:
         self._requests.clear()
         url = self._shown_url
         try:
-            await asyncio.wait_for(old.close(), self.settings.action_seconds)
+            closing = asyncio.ensure_future(old.close())
+            closing.add_done_callback(_is_done)
+            await asyncio.wait({closing}, timeout=_CLOSE_SECONDS)  # one that runs away may take longer
             if url.startswith(("http:", "https:", "file:")):
                 await asyncio.wait_for(
                     self._page.goto(url, wait_until="domcontentloaded"), self.settings.load_seconds
@@ -317,5 +338,20 @@ class LoadedPage:
         self._on_finished(request)
         if self._navigating and request.is_navigation_request() and request.frame == self._page.main_frame:
             why = request.failure or ""
-            self._blocked, self._failed = "PROXY_CONNECTION" in why, "ABORTED" not in why
+            self._blocked, self._failed = _is_refusal(why), "ABORTED" not in why
             self._ready.set()
+
+
+def is_unloading(error: Exception) -> bool:
+    """Return whether a script was not carried out because its document was left."""
+    return any(words in str(error) for words in ("context was destroyed", "navigat", "Cannot find context"))
+
+
+def _is_refusal(why: str) -> bool:
+    return "ERR_PROXY_CONNECTION_FAILED" in why or "ERR_ACCESS_DENIED" in why
+
+
+def _is_done(closing: asyncio.Future[None]) -> None:
+    """Take note of how it ended, or asyncio complains that nobody did."""
+    if not closing.cancelled():
+        closing.exception()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
@@ -20,22 +21,53 @@ Run = Callable[[WebWorkspace, Mapping[str, Any]], ToolOutput]
 def _page_tool(
     name: str, description: str, arguments: Mapping[str, Any], required: list[str], run: Run
 ) -> Tool[WebWorkspace]:
-    def carry_out(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
-        """Count a step and run the tool, unless the episode has ended."""
-        if workspace.is_over:
-            raise CallRefused("episode_over", "The episode has ended; nothing is carried out any more.")
-        workspace.steps += 1
-        try:
-            return run(workspace, given)
-        except PageActionError as error:
-            workspace.count_error(error)
-            raise CallRefused(error.code, error.message) from None
-
-    return Tool(name, description, {"properties": dict(arguments), "required": required}, carry_out)
+    schema = {"properties": dict(arguments), "required": required}
+    return Tool(name, description, schema, partial(_carry_out, run))  # no closure: tools are pickled
 
 
-def _acting(make: Callable[[WebWorkspace, Mapping[str, Any]], PageAction]) -> Run:
-    return lambda workspace, given: ToolOutput(workspace.act(make(workspace, given)))
+def _carry_out(run: Run, workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    """Count a step and run the tool, unless the episode has ended."""
+    if workspace.is_over:
+        raise CallRefused("episode_over", "The episode has ended; nothing is carried out any more.")
+    workspace.steps += 1
+    try:
+        return run(workspace, given)
+    except PageActionError as error:
+        workspace.count_error(error)
+        raise CallRefused(error.code, error.message) from None
+
+
+def _act(workspace: WebWorkspace, action: PageAction) -> ToolOutput:
+    return ToolOutput(workspace.act(action))
+
+
+def _click(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    return _act(workspace, Click(workspace.key_of(given["id"])))
+
+
+def _type(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    key = workspace.key_of(given["id"])
+    return _act(workspace, Type(key, given["text"], given.get("submit", False)))
+
+
+def _select(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    return _act(workspace, Select(workspace.key_of(given["id"]), given["option"]))
+
+
+def _scroll(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    return ToolOutput(workspace.scroll(given["direction"]))
+
+
+def _goto(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    return _act(workspace, Goto(given["path"]))
+
+
+def _back(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    return _act(workspace, Back())
+
+
+def _wait(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
+    return _act(workspace, Wait())
 
 
 def _answer(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
@@ -63,40 +95,32 @@ def chosen_tools(names: Sequence[str] | None) -> list[Tool[WebWorkspace]]:
 
 def page_tools() -> list[Tool[WebWorkspace]]:
     """Return the tools; every one is a call of the workspace's."""
-    key = WebWorkspace.key_of
+    text = {**_TEXT, "maxLength": MAX_TYPED}
     return [
-        _page_tool(
-            "CLICK", "Click an element.", {"id": _ID}, ["id"], _acting(lambda w, a: Click(key(w, a["id"])))
-        ),
+        _page_tool("CLICK", "Click an element.", {"id": _ID}, ["id"], _click),
         _page_tool(
             "TYPE",
             "Replace the text of a field; submit presses Enter.",
-            {"id": _ID, "text": {**_TEXT, "maxLength": MAX_TYPED}, "submit": {"type": "boolean"}},
+            {"id": _ID, "text": text, "submit": {"type": "boolean"}},
             ["id", "text"],
-            _acting(lambda w, a: Type(key(w, a["id"]), a["text"], a.get("submit", False))),
+            _type,
         ),
         _page_tool(
             "SELECT",
             "Choose an option of a combobox or listbox by its label.",
             {"id": _ID, "option": _TEXT},
             ["id", "option"],
-            _acting(lambda w, a: Select(key(w, a["id"]), a["option"])),
+            _select,
         ),
         _page_tool(
             "SCROLL",
             "Show more of the page.",
             {"direction": {"enum": ["down", "up"]}},
             ["direction"],
-            lambda w, a: ToolOutput(w.scroll(a["direction"])),
+            _scroll,
         ),
-        _page_tool(
-            "GOTO",
-            "Open a path of this site.",
-            {"path": _TEXT},
-            ["path"],
-            _acting(lambda w, a: Goto(a["path"])),
-        ),
-        _page_tool("BACK", "Go back to the page before.", {}, [], _acting(lambda w, a: Back())),
-        _page_tool("WAIT", "Wait a moment.", {}, [], _acting(lambda w, a: Wait())),
+        _page_tool("GOTO", "Open a path of this site.", {"path": _TEXT}, ["path"], _goto),
+        _page_tool("BACK", "Go back to the page before.", {}, [], _back),
+        _page_tool("WAIT", "Wait a moment.", {}, [], _wait),
         _page_tool("ANSWER", "End with an answer.", {"text": _TEXT}, ["text"], _answer),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import lru_cache
 from http.cookies import CookieError, SimpleCookie
@@ -35,8 +36,8 @@ class SiteServer:
     """Serves the sessions that are open, in threads; ``with SiteServer() as server``.
 
     A request says by its cookie (HttpOnly, SameSite=Strict) which session it belongs to; without one, or
-    with one
-    that is not open, the answer is 403. ``/static/`` is a fixed dictionary, so no path leads out of it.
+    with one that is not open, the answer is 403. ``/static/`` is a fixed dictionary, so no path leads out of
+    it, and is for what pages load: a browser that goes there itself gets the site's answer, as in process.
     """
 
     def __init__(self) -> None:
@@ -66,6 +67,10 @@ class SiteServer:
             self._httpd.shutdown()
             self._thread.join()
             self._httpd.server_close()
+
+    def leave(self) -> None:
+        """In a forked process: give up the socket, so that it listens no longer than the parent does."""
+        self._httpd.socket.close()
 
     def __enter__(self) -> SiteServer:
         return self
@@ -100,11 +105,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Send a static file, else what the session's site answers."""
         static = static_files().get(self.path.partition("?")[0])
-        if self.path == "/favicon.ico":  # asked for by browsers, no page of the session
+        if self.headers.get("Sec-Fetch-Dest") == "document":
+            self._respond("")
+        elif self.path == "/favicon.ico":  # asked for by browsers, no page of the session
             self._send(404, "text/plain", b"")
-            return
-        if static is not None:
-            self._send(200, *static, headers={"Cache-Control": "max-age=86400"})
+        elif static is not None:
+            kept = {"Cache-Control": "max-age=86400", "Vary": "Sec-Fetch-Dest"}
+            self._send(200, *static, headers=kept)
         else:
             self._respond("")
 
@@ -151,3 +158,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Write nothing: a page is no news."""
+
+
+_SHARED: dict[int, SiteServer] = {}
+_LOCK = threading.Lock()
+
+
+def shared_server() -> SiteServer:
+    """Return the server of this process, started on first use; a forked process gets its own."""
+    with _LOCK:
+        if os.getpid() not in _SHARED:
+            _SHARED[os.getpid()] = SiteServer()
+        return _SHARED[os.getpid()]
+
+
+def _leave_to_parent() -> None:
+    global _LOCK
+    _LOCK = threading.Lock()  # another thread may have held it, which this process does not have
+    for server in _SHARED.values():
+        server.leave()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

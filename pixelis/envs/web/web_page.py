@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import Verdict
+from pixelis.envs.web.addresses import resolve
 from pixelis.envs.web.page_env import PageEnv
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
@@ -54,7 +56,7 @@ class WebPageEnv(PageEnv):
     The page reaches the hosts in `hosts` and nothing else: the browser's network process refuses every other
     connection, whatever the page does. By default that is the host of `url` with its subdomains; a page that
     loads parts from elsewhere needs those hosts too, or `("*",)`. A `file:` page may load what lies in its
-    folder.
+    folder besides, and no other file.
 
     What gets an id and what it is called says `docs/web_pages.md`: what has a role, a listener, a pointer
     cursor or `tabindex`; boxes and radio buttons that only their label shows; canvases that hear the mouse. A
@@ -231,8 +233,11 @@ class WebPageEnv(PageEnv):
         return Verdict(success, {"task": float(success)})
 
     def _settings(self, url: str) -> PageSettings:
+        hosts = default_hosts(url) if self._hosts is None else self._hosts
+        if self._hosts is not None and urlsplit(url).scheme == "file":
+            hosts += default_hosts(url)
         return PageSettings(
-            self._hosts if self._hosts is not None else default_hosts(url),
+            hosts,
             leaves=self._all_elements,
             load_seconds=self._load_seconds,
             action_seconds=max(self._load_seconds, PageSettings.action_seconds),
@@ -259,11 +264,14 @@ def default_hosts(url: str) -> tuple[str, ...]:
     """Return what a page may reach if nothing else is said: its own host, or the folder of a file."""
     parts = urlsplit(url)
     if parts.scheme == "file":
-        return (url.rpartition("/")[0] + "/",)
+        target = resolve("/", parts.path)
+        return () if target is None else (f"file://{target[0].rpartition('/')[0]}/",)
     if not parts.hostname:
         return ()
     is_name = not parts.hostname.replace(".", "").isdigit() and ":" not in parts.hostname
-    own = parts.netloc.rpartition("@")[2]
+    own = parts.netloc.rpartition("@")[2].lower()
+    with contextlib.suppress(UnicodeError):  # then the browser will refuse it
+        own = own.encode("idna").decode()
     return (own, f"*.{own}") if is_name and parts.hostname != "localhost" else (own,)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 
 import pytest
 
@@ -242,6 +244,19 @@ def test_scrolling_shows_ids_that_did_not_count_before():
         if text.startswith("This is the top"):
             break
     assert text.startswith("This is the top")
+
+
+@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_in_mid_episode_goes_on_by_itself(copy_of):
+    env = WebBrowseEnv(difficulty=1)
+    first = write(("CLICK", {"id": "e1@v1"}))
+    for seed in range(8):
+        env.reset(seed=seed)
+        twin = copy_of(env)
+        for _ in range(2):
+            assert env.step(first)[0] == twin.step(first)[0]
+        env.step(write(("GOTO", {"path": "/_extra"})))
+        assert twin.workspace.session.state != env.workspace.session.state
 
 
 class DyingBackend(DomBackend):

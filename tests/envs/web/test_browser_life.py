@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import gc
 import os
 import signal
 import subprocess
@@ -12,6 +15,7 @@ import time
 import pytest
 from pages_server import PagesServer
 
+from pixelis.envs.web import chromium_backend
 from pixelis.envs.web.backend import BackendFailure, Click, PageActionError, Wait
 from pixelis.envs.web.browser import close_shared_browser, shared_browser
 from pixelis.envs.web.chromium_backend import ChromiumBackend
@@ -135,6 +139,43 @@ def test_sessions_do_not_see_each_other_and_pages_are_reused():
     assert backend.act(Wait()).lines[0].pieces == ("visit 1",)
     backend.close()
     other.close()
+
+
+@pytest.mark.slow
+def test_what_was_interrupted_does_not_go_on(monkeypatch):
+    done = []
+
+    async def work():
+        await asyncio.sleep(0.5)
+        done.append(True)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    browser = shared_browser()
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(concurrent.futures.Future, "result", interrupt)
+        browser.run(work(), 60)
+    browser.run(asyncio.sleep(1), 60)
+    assert not done
+
+
+@pytest.mark.slow
+def test_what_playwright_keeps_of_a_page_goes_with_it(monkeypatch):
+    def kept():
+        gc.collect()
+        kinds = (type(one) for one in gc.get_objects())
+        return sum(kind.__name__ == "Request" and kind.__module__.startswith("playwright") for kind in kinds)
+
+    monkeypatch.setattr(chromium_backend, "EPISODES_A_PAGE", 5)
+    backend, before = ChromiumBackend(), kept()
+    counts = []
+    for _ in range(16):
+        assert backend.open(counting_site()).lines[0].pieces == ("visit 1",)
+        counts.append(kept() - before)
+    assert counts[0] == counts[5] == counts[10] == counts[15] < counts[4], counts
+    backend.close()
+    assert kept() <= before
 
 
 @pytest.mark.slow

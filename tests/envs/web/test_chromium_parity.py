@@ -6,7 +6,29 @@ import pytest
 
 from pixelis.envs.web.backend import ERROR_CODES
 from pixelis.envs.web.browse import WebBrowseEnv
+from pixelis.envs.web.browse_policies import write
 from pixelis.envs.web.parity_scripts import MAX_ACTIONS, parity_scripts, replay
+
+PLACES = (
+    "/static/widgets.js", "/favicon.ico", "/a|b", "/%2e%2e/..;/x", "/a\x00b\r\nX: y", "?q=a|b#c#d",
+    "/" + "中" * 9_000, "//host", "\\\\host", "/\\host", "/\t/host", " javascript:1", "java\nscript:1",
+    "data:text/html,x", "//u@127.0.0.1/", "file:/etc/passwd", "about:blank", "view-source:/",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_both_backends_go_to_the_same_places_and_to_no_others():
+    envs = [WebBrowseEnv(backend=name, family="shop") for name in ("dom", "chromium")]
+    for env in envs:
+        env.reset(seed=0)
+    off_site = set()
+    for place in PLACES:
+        played = [env.step(write(("GOTO", {"path": place}))) for env in envs]
+        assert played[0][0] == played[1][0], place
+        if played[1][4]["tool_calls"][0]["error_code"] == "off_site":
+            off_site.add(place)
+    assert off_site == {*PLACES[6:]}
+    envs[1].close()
 
 
 @pytest.mark.slow

@@ -103,6 +103,15 @@ def test_static_files_need_no_session(server: SiteServer):
     assert ask(server, "/favicon.ico")[0] == 404
 
 
+def test_what_a_browser_goes_to_is_the_sites_also_below_static(server: SiteServer):
+    token = server.add(SiteSession(counting, {"n": 0}))
+    to = {"Sec-Fetch-Dest": "document"}
+    for path in ("/static/widgets.js", "/favicon.ico"):
+        assert path in ask(server, path, token, **to)[1]
+        assert ask(server, path, **to)[0] == 403
+    assert ask(server, "/static/widgets.js")[2]["Vary"] == "Sec-Fetch-Dest", "else what was cached is shown"
+
+
 def test_headers_forbid_foreign_content(server: SiteServer):
     session = SiteSession(counting, {"n": 0})
     headers = ask(server, "/", server.add(session))[2]

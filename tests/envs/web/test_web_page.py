@@ -10,6 +10,7 @@ import signal
 import pytest
 from pages_server import PagesServer
 
+from pixelis.envs.web.addresses import may_reach
 from pixelis.envs.web.browser import shared_browser
 from pixelis.envs.web.web_page import WebPageEnv, default_hosts
 from pixelis.errors import ConfigError, TaskError
@@ -17,6 +18,7 @@ from pixelis.errors import ConfigError, TaskError
 START = """<title>Start</title><h1>Start</h1>
 <a href=/two>Two</a> <a target=_blank href=/two>Blank</a> <button
 onclick="window.open('/two')">Window</button>
+<a href=/moved>Moved</a> <a href=/round>Round</a> <a href=/leaves>Leaves</a>
 <a href=/file>File</a> <a href=/never>Never</a> <a href=/half>Half</a> <a href=/big>Big</a>
 <a href='file:///etc/passwd'>Passwd</a> <button onclick="location='file:///etc/passwd'">Jump</button>
 <a href='http://127.0.0.1:OTHER/'>Other</a> <button
@@ -65,6 +67,11 @@ def pages(other):
             "/file": "x",
             "/act": ACTING,
             "/half": "<h1>Half</h1><p>so far",
+            "/moved": "<meta http-equiv=refresh content='0;url=/moved-late'>",
+            "/moved-late": "<h1>Wait</h1><script>setTimeout(() => { location = '/two'; }, 30)</script>",
+            "/round": "<meta http-equiv=refresh content='0;url=/round-2'>",
+            "/round-2": "<meta http-equiv=refresh content='0;url=/round'>",
+            "/leaves": f"<meta http-equiv=refresh content='0;url={other.url}'>",
         }
     )
     yield server
@@ -120,6 +127,21 @@ def test_nothing_leads_off_the_hosts(env, other):
     for url in ("http://127.0.0.2/", "file:///etc/passwd", "javascript:alert(1)", "data:text/html,x"):
         assert hand.call("GOTO", url=url) == "off_site"
     assert other.asked == [], "the picture of another host was loaded, or a link to it followed"
+
+
+@pytest.mark.slow
+def test_pages_that_lead_on_by_themselves_are_followed(env, pages, other):
+    hand = Hand(env, url=f"{pages.url}/moved")
+    assert "# Second" in hand.text and env.failure == ""
+    for tool in ("CLICK", "GOTO"):
+        hand = Hand(env)
+        for name, code in (("Moved", None), ("Round", "timeout"), ("Leaves", "off_site")):
+            arguments = {"name": name} if tool == "CLICK" else {"url": f"/{name.lower()}"}
+            assert hand.call(tool, **arguments) == code, hand.text
+            assert ("# Start" if code else "# Second") in hand.text
+            if not code:
+                hand.call("GOTO", url="/")
+    assert other.asked == []
 
 
 @pytest.mark.slow
@@ -238,12 +260,18 @@ def test_a_file_page_stays_in_its_folder(tmp_path):
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "b.html").write_text("<h1>Beside</h1>")
-    (tmp_path / "secret.html").write_text("<h1>Secret</h1>")
-    (folder / "a.html").write_text("<a href=b.html>Near</a><a href=../secret.html>Far</a>")
-    env = WebPageEnv(url=(folder / "a.html").as_uri())
+    (tmp_path / "secret.html").write_text("<body style='background: red'><h1>Secret</h1>")
+    (folder / "a.html").write_text(
+        "<a href=b.html>Near</a><a href=../secret.html>Far</a><iframe src=../secret.html></iframe>"
+        """<button onclick="location = '../secret.html'">Jump</button>"""
+    )
+    env = WebPageEnv(url=(folder / "a.html").as_uri(), hosts=("example.org",), observe=("screenshot",))
     hand = Hand(env)
-    assert hand.call("CLICK", "Far") == "off_site"
-    assert hand.call("GOTO", url="../secret.html") == "off_site"
+    image = env.workspace.backend.screenshot()
+    assert not ((image[..., 0] > 200) & (image[..., 1] < 50)).any(), "a frame shows a file outside the folder"
+    assert hand.call("CLICK", "Far") == hand.call("CLICK", "Jump") == "off_site"
+    for up in ("../", "%2e%2e/", "..\\", f"{folder.as_uri()}/%2E./"):
+        assert hand.call("GOTO", url=f"{up}secret.html") == "off_site" and "Secret" not in hand.text
     assert hand.call("CLICK", "Near") is None and "# Beside" in hand.text
     env.close()
 
@@ -270,3 +298,30 @@ def test_hosts_by_default_are_the_pages_own():
     assert default_hosts("https://example.org:8443/a?b") == ("example.org:8443", "*.example.org:8443")
     assert default_hosts("http://127.0.0.1:80/") == ("127.0.0.1:80",)
     assert default_hosts("file:///tmp/site/a.html") == ("file:///tmp/site/",)
+    assert default_hosts("FILE://localhost/tmp/../site/a%20b.html?c=/d") == ("file:///site/",)
+    assert default_hosts("http://u:p@Bücher.Example/") == ("xn--bcher-kva.example", "*.xn--bcher-kva.example")
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts", "allowed"),
+    [
+        ("http://example.org/", ("Example.org",), True),
+        ("https://example.org/", ("example.org:443",), True),
+        ("http://example.org/", ("example.org:443",), False),
+        ("http://example.org:81/", ("example.org",), True),
+        ("http://a.example.org:81/", ("*.example.org:81",), True),
+        ("http://a.example.org:82/", ("*.example.org:81",), False),
+        ("http://badexample.org/", ("example.org", "*.example.org"), False),
+        ("http://example.org@evil.org/", ("example.org",), False),
+        ("http://[::1]:80/", ("[::1]",), True),
+        ("http://[::1]/", ("[::1]:81",), False),
+        ("http://example.org:x/", ("example.org",), False),
+        ("http://example.org/", (), False),
+        ("http://example.org/", ("*",), True),
+        ("file:///tmp/a", ("*", "/tmp/"), False),
+        ("file:///tmp/a", ("file:///tmp/",), True),
+        ("about:blank", (), True),
+    ],
+)
+def test_hosts_are_compared_as_browsers_write_them(url, hosts, allowed):
+    assert may_reach(url, hosts) is allowed
