@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
@@ -13,6 +12,7 @@ import yaml
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
 from pixelis.agents.options import check_value, choices_of, default_of, is_open, option_of, rows
+from pixelis.agents.yaml_files import read_settings_file
 from pixelis.errors import ConfigError, suggest
 
 S = TypeVar("S")
@@ -124,17 +124,7 @@ class Arguments(Generic[S]):
 
     def _check_file(self, path: str) -> None:
         """Check the keys and values of a YAML file, so that what is wrong can be told in our words."""
-        try:
-            values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        except OSError:
-            raise ConfigError(
-                f"--config must be followed by a YAML file, there is none at {path!r}"
-            ) from None
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise ConfigError(f"config file {path!r} is not YAML: {' '.join(str(error).split())}") from error
-        if not isinstance(values, dict):
-            raise ConfigError(f"config file {path!r} must hold settings as 'name: value' lines")
-        for name, value in values.items():
+        for name, value in read_settings_file(path, "--config").items():
             if name not in self._items:
                 raise ConfigError(f"unknown setting {name!r} in {path!r}.{suggest(str(name), self._items)}")
             self._check_value(name, name, value)

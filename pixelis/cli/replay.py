@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.grpo.config import TASK
 from pixelis.agents.options import check_options, option
+from pixelis.agents.yaml_files import read_yaml
 from pixelis.cli import FAILED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -117,7 +118,7 @@ def _rescore(recording: str, settings: ReplaySettings) -> int:
     from pixelis.wrappers.recording.replay import Replayer
     from pixelis.wrappers.recording.rescore import rescore
 
-    rewards = _load_yaml(str(settings.rescore))
+    rewards = read_yaml(str(settings.rescore), "--rescore", "rewards")
     stack = _make_stack(rewards)
     replayer = Replayer(partial(make_env, env_id=settings.env))
     rows = list(rescore(read_trajectories(recording), stack, replayer))
@@ -179,17 +180,6 @@ def rescored_table(rows: Sequence[Rescored], title: str) -> Table:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _load_yaml(path: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError:
-        raise ConfigError(f"--rescore must be a YAML file of rewards, there is none at {path!r}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"rewards file {path!r} is not YAML: {error}") from error
 
 
 def _make_stack(rewards: Any) -> RewardStack:

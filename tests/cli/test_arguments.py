@@ -119,7 +119,7 @@ def test_written_settings_are_read_back_unchanged(file):
         (["--kl", "k4"], r"--kl must be one of k1, k2, k3 or module:name, got 'k4'\. Did you mean 'k[123]'"),
         (["--kl-in", "los"], r"--kl-in must be one of loss, reward, got 'los'\. Did you mean 'loss'"),
         (["--steps"], "--steps must be followed by a value"),
-        (["--config"], "--config must be followed by a YAML file"),
+        (["--config"], "--config must name a YAML file of settings, there is none at ''"),
         (["--config", "nowhere.yaml"], r"there is none at 'nowhere\.yaml'"),
     ],
 )

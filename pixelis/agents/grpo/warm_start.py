@@ -7,9 +7,6 @@ one, in a folder next to the main run's; its adapter is then the model that the 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from pixelis.agents.checkpoint import list_checkpoints
 from pixelis.agents.grpo.config import TrainConfig
@@ -17,6 +14,7 @@ from pixelis.agents.named_models import CHOOSE
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.run import SftRun
+from pixelis.agents.yaml_files import read_settings_file
 from pixelis.errors import ConfigError
 
 FOLDER = "-warm-start"
@@ -49,24 +47,10 @@ def sft_settings(config: TrainConfig) -> SftConfig:
     Raises:
         ConfigError: the file cannot be read, or holds other than SFT settings.
     """
-    values = _read(str(config.warm_start))
+    values = read_settings_file(str(config.warm_start), "warm_start")
     model = values.get("model", CHOOSE) if config.model == CHOOSE else config.model
     own = {"model": model, "device": config.device, "seed": config.seed, "output": f"{config.output}{FOLDER}"}
     try:
         return SftConfig.from_mapping({**values, **own})
     except ConfigError as error:
         raise ConfigError(f"warm_start {config.warm_start!r}: {error}") from error
-
-
-def _read(path: str) -> dict[str, Any]:
-    try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError:
-        raise ConfigError(
-            f"warm_start must be a YAML file of SFT settings, there is none at {path!r}"
-        ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"warm_start {path!r} is not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(values, dict):
-        raise ConfigError(f"warm_start {path!r} must hold SFT settings as 'name: value' lines")
-    return values

@@ -142,9 +142,9 @@ def test_ctrl_c_in_the_warm_start_says_how_to_go_on(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "warm_start must be a YAML file of SFT settings, there is none at"),
+        (None, "warm_start must name a YAML file of settings, there is none at"),
         ("a: [", "is not YAML"),
-        ("- lr", "must hold SFT settings as 'name: value' lines"),
+        ("- lr", "must hold settings as 'name: value' lines"),
         ("demonstration: 3\nenv: x", "Did you mean 'demonstrations'?"),
         ("lr: 0.1", "SFT needs demonstrations"),
     ],
