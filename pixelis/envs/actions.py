@@ -37,10 +37,17 @@ ANSWER_HELP = "No answer. Write <answer>…</answer>."
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A well-formed call; whether the tool exists and takes the arguments is the toolset's business."""
+    """A well-formed call; whether the tool exists and takes the arguments is the toolset's business.
+
+    Attributes:
+        name: of the tool.
+        arguments: by name; one in XML form is what it reads as in JSON, else its text.
+        texts: the arguments in XML form as they were written: what a tool gets where it asks for a text.
+    """
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,14 @@ class BadCall:
 
 @dataclass(frozen=True)
 class ParsedAction:
-    """The calls of a turn in document order, and the answer that ends it (``None`` if there is none)."""
+    """The calls of a turn in document order, and the answer that ends it (``None`` if there is none).
+
+    ``written`` is the answer with the white space around it, which means something in code.
+    """
 
     calls: tuple[ToolCall | BadCall, ...]
     answer: str | None
+    written: str = field(default="", compare=False)
 
 
 def parse_action(text: str) -> ParsedAction:
@@ -73,7 +84,8 @@ def parse_action(text: str) -> ParsedAction:
         if answer_at >= 0 and (call_at < 0 or answer_at < call_at):
             start = answer_at + len(_ANSWER_OPEN)
             end = text.find(_ANSWER_CLOSE, start)
-            return ParsedAction(tuple(calls), text[start : end if end >= 0 else len(text)].strip())
+            written = text[start : end if end >= 0 else len(text)]
+            return ParsedAction(tuple(calls), written.strip(), written)
         if call_at < 0:
             return ParsedAction(tuple(calls), None)
         if len(calls) == MAX_CALLS_PER_TURN:
@@ -111,16 +123,19 @@ def _parse_call(body: str) -> ToolCall | BadCall:
 
 def _parse_xml_arguments(name: str, body: str) -> ToolCall | BadCall:
     arguments: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     position = 0
     while match := _PARAMETER_OPEN.search(body, position):
         end = body.find("</parameter>", match.end())
         if end < 0:
             return BadCall("unclosed_call", f"<parameter={match.group(1)}> has no </parameter>. {CALL_HELP}")
-        arguments[match.group(1)] = _value(body[match.end() : end].strip())
+        text = body[match.end() : end]
+        arguments[match.group(1)] = _value(text.strip())
+        texts[match.group(1)] = _lines(text)
         position = end
     if problem := _problem_with(arguments):
         return BadCall("bad_json", f"{problem} {CALL_HELP}")
-    return ToolCall(name, arguments)
+    return ToolCall(name, arguments, texts)
 
 
 def _value(text: str) -> Any:
@@ -129,6 +144,12 @@ def _value(text: str) -> Any:
         return json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return text
+
+
+def _lines(text: str) -> str:
+    """Return an XML argument as text: with the indentation of its first line if it stands on lines of its own."""
+    has_own_lines = text.startswith(("\n", "\r\n"))
+    return text.removeprefix("\r").removeprefix("\n").rstrip() if has_own_lines else text.strip()
 
 
 def _reject_constant(name: str) -> float:

@@ -291,7 +291,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def _run(self, call: ToolCall | BadCall) -> ToolResult:
         if isinstance(call, BadCall):
             return ToolResult("", False, call.message, error_code=call.error_code)
-        return self.toolset.call(self.workspace, call.name, call.arguments)
+        return self.toolset.call(self.workspace, call.name, call.arguments, call.texts)
 
     def _end(self, info: dict[str, Any]) -> float:
         assert self.task is not None  # step() has checked it

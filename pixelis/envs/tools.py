@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from jsonschema import Draft202012Validator
@@ -138,13 +139,30 @@ class Toolset(Generic[W]):
         """Return every tool in the form that chat templates take as ``tools=``."""
         return [tool.schema for tool in self.tools.values()]
 
-    def call(self, workspace: W, name: str, arguments: Mapping[str, Any]) -> ToolResult:
-        """Carry out one call; every refusal is a result, no arguments make it raise."""
+    def call(
+        self,
+        workspace: W,
+        name: str,
+        arguments: Mapping[str, Any],
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> ToolResult:
+        """Carry out one call; every refusal is a result, no arguments make it raise.
+
+        Args:
+            workspace: the episode's.
+            name: of the tool.
+            arguments: by name.
+            texts: those of them that were written as plain text and read as JSON (``2024``), as they were
+                written: where the tool's schema asks for a text, it gets this.
+        """
         tool = self.tools.get(name)
         if tool is None:
             known = suggest(name[:40], self.tools) if self.tools else " There are none here; give an answer."
             text = f"There is no tool {name[:40]!r}.{known}"
             return ToolResult(name[:64], False, text, error_code="unknown_tool", arguments=arguments)
+        properties = tool.parameters.get("properties", {})
+        wanted = {key: text for key, text in texts.items() if properties.get(key, {}).get("type") == "string"}
+        arguments = {**arguments, **{key: text for key, text in wanted.items() if not _is_quoted(text)}}
         problem = best_match(tool.validator.iter_errors(dict(arguments)))
         if problem is not None:
             text = f"{name}: {_explain(problem)} Arguments: {', '.join(_signature(tool)) or 'none'}."
@@ -156,6 +174,11 @@ class Toolset(Generic[W]):
             return ToolResult(name, False, f"{name}: {refusal.message}", {}, refusal.error_code, arguments)
         code = output.error_code
         return ToolResult(name, code is None, output.text, output.data, code, arguments)
+
+
+def _is_quoted(text: str) -> bool:
+    """Return whether a plain text is a text in JSON's quotes, which models write as well."""
+    return len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1].replace('\\"', "")
 
 
 def _explain(problem: ValidationError) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pixelis.envs.coding.extraction import extract_code
+from pixelis.envs.coding.extraction import code_as_given, extract_code
 from pixelis.envs.coding.problems import HiddenTests, Problem
 from pixelis.envs.coding.sandbox import JobResult
 from pixelis.envs.coding.sandbox_lease import SandboxLease
@@ -147,9 +147,9 @@ def _cut(text: str) -> str:
 def _code_of(attempt: Attempt, arguments: Mapping[str, Any], *, last: bool) -> str:
     """Return the code a call means: its argument, else the turn's, else (to hand in) what ran last."""
     if "code" in arguments:
-        return extract_code(arguments["code"], attempt.problem.entry) or arguments["code"]
+        return code_as_given(arguments["code"], attempt.problem.entry, attempt.problem.prefix)
     before = attempt.turn.partition("<tool_call>")[0]
-    code = extract_code(before, attempt.problem.entry)
+    code = extract_code(before, attempt.problem.entry, attempt.problem.prefix)
     if code is None and last:
         code = attempt.code
     if code is None:

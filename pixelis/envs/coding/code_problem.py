@@ -243,15 +243,17 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         parsed = parse_action(action)
         assert self.task is not None  # step() has checked it
         self.workspace.turn = action
-        if self.mode == "single" and parsed.answer is None and extract_code(action, self._entry) is not None:
+        if parsed.answer is not None:
+            return replace(parsed, answer=parsed.written)  # the space before its first line is code, too
+        if self.mode == "single" and self._code_in(action) is not None:
             return ParsedAction((), action)
         return parsed
 
     def hear(self, answer: str) -> str | None:
         """Verify an answer, unless something was handed in before it."""
         if not self.workspace.is_over:
-            code = extract_code(answer, self._entry)
-            self.workspace.hand_in(answer if code is None else code)
+            code = self._code_in(answer)
+            self.workspace.hand_in(answer.strip() if code is None else code)
         return None
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
@@ -265,9 +267,8 @@ class CodeProblemEnv(ToolEnv[Attempt]):
 
     # ------------------------------------------------------------------ private
 
-    @property
-    def _entry(self) -> str:
-        return self.workspace.problem.entry
+    def _code_in(self, text: str) -> str | None:
+        return extract_code(text, self.workspace.problem.entry, self.workspace.problem.prefix)
 
     def _choose_task(self, options: Mapping[str, Any]) -> Task:
         if isinstance(options, Mapping) and "family" in options and "difficulty" not in options:

@@ -37,7 +37,7 @@ class Sample:
 
     def source(self, problem: Problem, *, extract: bool) -> str:
         """Return the candidate's source; with ``extract``, the code in the text, which may have none."""
-        return (extract_code(self.text, problem.entry) or "") if extract else self.text
+        return (extract_code(self.text, problem.entry, problem.prefix) or "") if extract else self.text
 
 
 class Tasks:
