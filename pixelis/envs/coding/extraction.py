@@ -33,7 +33,7 @@ _FENCE = re.compile(r"([ \t]*+(?:>[ \t]?)?)(`{3,}+|~{3,}+)[ \t]*+([^`]*+)\Z")
 _LATE_FENCE = re.compile(r"[^`]*+(`{3,}+)[ \t]*+\w*[ \t]*\Z")
 _TAG = r"<[|/]?\w{1,30}[|]?>"
 _FENCE_AND_TAG = re.compile(rf"(?:(?<=>)(?=`{{3}}|~{{3}})|(?:(?<=```)|(?<=~~~))(?={_TAG}))")
-_LOOSE_TAG = re.compile(rf"(?m)^(?:{_TAG})+|(?:{_TAG})+$")
+_LOOSE_TAG = re.compile(rf"(?m)^(?:{_TAG})+|(?:{_TAG})+$|</?(?:think|thinking|thought|reasoning)>")
 _DEFINITION = re.compile(r"(?m)^(?:async[ \t]+def|def|class)[ \t]+\w+")
 _STARTS = re.compile(
     r"from[ \t]+[\w.]+[ \t]+import\b|import[ \t]+\w++[ \t]*+(?:[.,]|as\b|$)"
@@ -44,6 +44,7 @@ _STATEMENT = re.compile(r"(?:raise|assert|global|del)[ \t]+\w++[^ ]|pass[ \t]*$|
 _TARGETS = re.compile(r"""[\w.*()\[\]"']++(?:[ \t]*,[ \t]*[\w.*()\[\]"']++)*+,?""")
 
 
+_END_TOKENS = re.compile(r"(?:<\|\w{1,30}\|>\s*+)+\Z")
 _EMPTY_LINES = re.compile(r"\A(?:[ \t\f]*\n)+")
 _MOST_ENDS = 8  # fence lines tried as a block's end where a string in it is open
 _BODY = re.compile(r"(?m)^[ \t]+(?:return|yield|raise|pass)\b")
@@ -57,7 +58,7 @@ def extract_code(text: str, entry: str = "", prefix: str = "") -> str | None:
         entry: name of the function asked for; empty where unknown.
         prefix: code that the solution may rely on, or whose last function it goes on with.
     """
-    text = _with_plain_line_ends(text)
+    text = _END_TOKENS.sub("", _with_plain_line_ends(text))
     known = _names_of(prefix)
     whole = _whole(text, entry, prefix, known)
     if whole is not None:
@@ -65,13 +66,16 @@ def extract_code(text: str, entry: str = "", prefix: str = "") -> str | None:
     marked = _FENCE_AND_TAG.sub("\n", text)
     blocks, beside = _blocks(marked)
     blocks = [_unindented(block, prefix) for block in blocks]
-    if blocks and any(defines(block, entry) for block in blocks):
+    if blocks and _are_in_a_text(text, entry, blocks):
+        blocks, beside = [], text
+    if any(defines(block, entry) for block in blocks):
         return _with_needed(blocks, entry, known)
-    for prose in dict.fromkeys((beside, _LOOSE_TAG.sub("\n", beside))):
-        found = _unfenced(prose, entry, known)
-        if found is not None and (not blocks or defines(found, entry)):
-            return found
-    return _with_needed(blocks, entry, known) if blocks else None
+    found = [_unfenced(prose, entry, known) for prose in dict.fromkeys((beside, _LOOSE_TAG.sub("\n", beside)))]
+    good = [code for code in found if code is not None and defines(code, entry)]
+    whole = [code for code in good if parse(code).tree is not None]
+    if whole or good or not blocks:
+        return next(iter([*whole, *good, *found]), None)
+    return _with_needed(blocks, entry, known)
 
 
 def code_as_given(text: str, entry: str = "", prefix: str = "") -> str:
@@ -158,6 +162,15 @@ def _blocks(text: str) -> tuple[list[str], str]:
         beside.append("")
         at = end + 1
     return blocks, "\n".join(beside)
+
+
+def _are_in_a_text(text: str, entry: str, blocks: Sequence[str]) -> bool:
+    """Return whether fences stand in a text that code without a fence holds, as a docstring may."""
+    if '"""' not in text and "'''" not in text:
+        return False
+    parts = [part for _, part in python_source.python_parts(text) if defines(part, entry)]
+    last = parts[-1].strip() if parts else ""
+    return any(map(_FENCE.match, last.split("\n"))) and not any(last in block for block in blocks)
 
 
 def _end_of_block(lines: list[str], start: int, fence: str, indent: str) -> int:

@@ -78,12 +78,17 @@ def lacking_names(tree: ast.Module) -> set[str]:
 
     Where names may come from elsewhere (``from m import *``, ``exec``) none is known to be lacking.
     """
+    lacking, is_sure = _lacking(tree)
+    return lacking if is_sure else set()
+
+
+def _lacking(tree: ast.Module) -> tuple[set[str], bool]:
     used, bound = set(), set(dir(builtins))
     for node in ast.walk(tree):
         bound.update(_bound(node))
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             used.add(node.id)
-    return set() if "*" in bound or used & _DYNAMIC else used - bound - {"__file__"}
+    return used - bound - {"__file__"}, "*" not in bound and not used & _DYNAMIC
 
 
 def holds_code(tree: ast.Module, entry: str) -> bool:
@@ -97,13 +102,17 @@ def without_words(source: str, tree: ast.Module, known: set[str]) -> str:
     Prose may happen to be Python: ``Done``, ``Time: O(n)``. A top-level expression, or an annotation without
     a value, that uses a name which is neither in the program nor ``known`` becomes an empty line.
     """
-    lacking = lacking_names(tree) - known
-    if not lacking:
-        return source
+    lacking, is_sure = _lacking(tree)
+    lacking -= known
     lines = source.split("\n")
-    for at, node in enumerate(tree.body):
-        is_word = isinstance(node, ast.Expr) or (isinstance(node, ast.AnnAssign) and node.value is None)
+    for at, node in enumerate(tree.body if lacking else ()):
+        does_nothing = (
+            isinstance(node.value, ast.Name)
+            if isinstance(node, ast.Expr)
+            else isinstance(node, ast.AnnAssign) and node.value is None
+        )
         names = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+        is_word = does_nothing or (is_sure and isinstance(node, ast.Expr))
         if is_word and names & lacking and not _shares_a_line(tree.body, at):
             first, last = _span(node)
             lines[first - 1 : last] = [""] * (last - first + 1)

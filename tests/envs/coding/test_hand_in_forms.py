@@ -16,6 +16,7 @@ from pixelis.envs.coding.code_tasks import task_of
 from pixelis.envs.coding.extraction import extract_code
 from pixelis.envs.coding.problems import FAMILIES, Problem, TestCase
 from pixelis.envs.coding.problems.problem_rows import row_of
+from pixelis.envs.coding.python_source import parse
 
 
 def call(name, code):
@@ -214,7 +215,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_but_valid_texts_by_every_form(single, multi, name):
-    ast.parse(ODD[name])
+    assert parse(ODD[name]).tree is not None
     assert check_every_form(single, multi, TASK, ODD[name]) == []
 
 
@@ -327,3 +328,10 @@ def meaning(code):
     """The program's statements, without single names, which do nothing."""
     body = ast.parse(code).body
     return [ast.dump(node) for node in body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name))]
+
+
+def test_a_docstring_may_hold_a_fenced_definition():
+    code = 'def f(x):\n    """Adds.\n\n```python\ndef f(x): return 0\n```\n    """\n    return x + 1\n'
+    assert extract_code(code, "f") == code
+    assert extract_code(f"I'd write\n\n{code}\nThat's it.", "f") == code
+    assert extract_code(f"So:\n```python\n{code}```\n", "f") == code.rstrip("\n")
