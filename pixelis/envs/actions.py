@@ -27,6 +27,8 @@ MAX_NUMBER = 2**63 - 1
 
 _CALL_OPEN, _CALL_CLOSE = "<tool_call>", "</tool_call>"
 _ANSWER_OPEN, _ANSWER_CLOSE = "<answer>", "</answer>"
+_OBJECT = re.compile(r"\s*+\{")
+_DECODER = json.JSONDecoder()
 _FUNCTION_OPEN = re.compile(r"<function=([A-Za-z0-9_.-]{1,64})>")
 _PARAMETER_OPEN = re.compile(r"<parameter=([A-Za-z0-9_.-]{1,64})>")
 
@@ -94,12 +96,21 @@ def parse_action(text: str) -> ParsedAction:
             )
             return ParsedAction(tuple(calls), None)
         start = call_at + len(_CALL_OPEN)
-        end = text.find(_CALL_CLOSE, start)
+        end = text.find(_CALL_CLOSE, _json_end(text, start))
         if end < 0:
             calls.append(BadCall("unclosed_call", f"A <tool_call> has no </tool_call>. {CALL_HELP}"))
             return ParsedAction(tuple(calls), None)
         calls.append(_parse_call(text[start:end]))
         position = end + len(_CALL_CLOSE)
+
+
+def _json_end(text: str, start: int) -> int:
+    """Return where the JSON object of a call ends, whose texts may hold tags; ``start`` if there is none."""
+    at = _OBJECT.match(text, start)
+    try:
+        return _DECODER.raw_decode(text, at.end() - 1)[1] if at else start
+    except (ValueError, RecursionError):
+        return start
 
 
 def _parse_call(body: str) -> ToolCall | BadCall:

@@ -219,3 +219,20 @@ def test_every_nasty_text(name):
 def test_a_megabyte_of_a_piece(piece):
     check(piece * (1_000_000 // len(piece)))
     check(f"<tool_call>{piece * (16_000 // len(piece))}</tool_call>")
+
+
+def test_a_call_ends_where_its_json_ends():
+    text = "print('</tool_call>')  # <answer>"
+    call = f"<tool_call>{json.dumps({'name': 'RUN', 'arguments': {'code': text}})}</tool_call>"
+    parsed = parse_action(f"{call}{READ}<answer>x</answer>")
+    assert parsed.calls == (ToolCall("RUN", {"code": text}), ToolCall("READ", {}))
+    assert parsed.answer == "x"
+
+
+def test_the_white_space_around_an_answer_and_an_xml_argument_is_kept_beside_them():
+    parsed = parse_action("<answer>\n    return x\n</answer>")
+    assert (parsed.answer, parsed.written) == ("return x", "\n    return x\n")
+    body = "<function=RUN><parameter=code>\n    return x\n</parameter><parameter=n> 3 </parameter></function>"
+    (call,) = parse_action(f"<tool_call>{body}</tool_call>").calls
+    assert call.arguments == {"code": "return x", "n": 3}
+    assert call.texts == {"code": "    return x", "n": "3"}

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pixelis.envs.actions import parse_action
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput, ToolResult, Toolset
 
 
@@ -107,3 +108,31 @@ def test_schemas_are_what_chat_templates_take():
 def test_names_must_differ():
     with pytest.raises(ValueError, match="must differ"):
         Toolset([ADD, ADD], lambda task: [])
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "got"),
+    [
+        ("2024", 2024, "2024"),
+        ("true", True, "true"),
+        ("[1, 2]", [1, 2], "[1, 2]"),
+        ('{"a": 1}', {"a": 1}, '{"a": 1}'),
+        ("007", "007", "007"),
+        ("1.50", 1.5, "1.50"),
+        ('"quoted"', "quoted", "quoted"),
+        ('"a" or "b"', '"a" or "b"', '"a" or "b"'),
+        ("plain", "plain", "plain"),
+    ],
+)
+def test_where_a_text_is_asked_for_an_xml_argument_is_its_text(written, read, got):
+    says = Tool("SAY", "Says.", {"properties": {"text": {"type": "string"}, "n": {"type": "integer"}}}, _say)
+    toolset = Toolset([says], lambda task: None)
+    body = f"<function=SAY>\n<parameter=text>\n{written}\n</parameter>\n<parameter=n>3</parameter></function>"
+    (call,) = parse_action(f"<tool_call>{body}</tool_call>").calls
+    assert call.arguments["text"] == read
+    result = toolset.call(None, call.name, call.arguments, call.texts)
+    assert (result.ok, result.text, result.arguments) == (True, got, {"text": got, "n": 3})
+
+
+def _say(workspace, arguments):
+    return ToolOutput(arguments["text"])

@@ -189,6 +189,7 @@ def whole_program(problem: Problem, candidate: str) -> tuple[str, int]:
     Code that a problem brings (``prefix``) comes first. A candidate that defines the function asked for
     follows it; any other one goes on where the prefix ends, as completions of HumanEval's prompts do.
     """
+    candidate = candidate.removeprefix("\ufeff")  # in the middle of a program it would be a mistake
     if not problem.prefix:
         return candidate, 0
     prefix = problem.prefix if problem.prefix.endswith("\n") else problem.prefix + "\n"
