@@ -158,7 +158,7 @@ def _value(text: str) -> Any:
 
 
 def _lines(text: str) -> str:
-    """Return an XML argument as text: with the indentation of its first line if it stands on lines of its own."""
+    """Return an XML argument as text: with its first line's indentation if it has lines of its own."""
     has_own_lines = text.startswith(("\n", "\r\n"))
     return text.removeprefix("\r").removeprefix("\n").rstrip() if has_own_lines else text.strip()
 

@@ -11,13 +11,13 @@ The rule, in this order:
 4. No such part: from the first line that begins like code to the last that goes on like it, so that a mistake
    in it can be told. A text without such a line holds no code.
 
-Where the code chosen uses names that only other blocks or parts define, these go with it. Of Python without a fence,
-lines that could only raise NameError (prose that happens to be Python) are left empty.
+Where the code chosen uses names that only other blocks or parts define, these go with it. Of Python without a
+fence, lines that could only raise NameError (prose that happens to be Python) are left empty.
 
 A fence ends at a line of the same sign, at least as long, indented by at most three characters more than it
-began (CommonMark 0.31, section 4.5); a docstring does not end there. Beyond CommonMark, a fence may begin
-behind words (``Code: ```python``) and touch a tag (``</think>``, ``<tool_call>``). Nothing is executed: a text
-may be anything, and takes time in proportion to its length.
+began (CommonMark 0.31, section 4.5), where no docstring is open. Beyond CommonMark, a fence may begin behind
+words (``Code: ```python``) and touch a tag (``</think>``, ``<tool_call>``). Nothing is executed: a text may
+be anything, and takes time in proportion to its length.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def extract_code(text: str, entry: str = "", prefix: str = "") -> str | None:
         blocks, beside = [], text
     if any(defines(block, entry) for block in blocks):
         return _with_needed(blocks, entry, known)
-    found = [_unfenced(prose, entry, known) for prose in dict.fromkeys((beside, _LOOSE_TAG.sub("\n", beside)))]
+    found = [
+        _unfenced(prose, entry, known) for prose in dict.fromkeys((beside, _LOOSE_TAG.sub("\n", beside)))
+    ]
     good = [code for code in found if code is not None and defines(code, entry)]
     whole = [code for code in good if parse(code).tree is not None]
     if whole or good or not blocks:
@@ -90,7 +92,7 @@ def code_as_given(text: str, entry: str = "", prefix: str = "") -> str:
 
 
 def defines(code: str, entry: str) -> bool:
-    """Return whether code gives a meaning to a name at its top level: by def, class, =, import and the like."""
+    """Return whether code gives a meaning to a name at its top level: by def, class, = or import."""
     if not entry or entry not in code:
         return False
     tree = parse(code).tree
@@ -112,7 +114,7 @@ def _with_plain_line_ends(text: str) -> str:
 
 
 def _names_of(prefix: str) -> set[str] | None:
-    """Return the names that a prefix gives, its last function perhaps without a body; None if nobody knows."""
+    """Return the names that a prefix gives, its last function open or not; None if nobody knows."""
     tree = parse(prefix).tree or parse(f"{prefix.rstrip()}\n    pass\n").tree
     return None if tree is None else python_source.given_names(tree)
 
@@ -230,7 +232,10 @@ def _needed(blocks: Sequence[str], chosen: int, known: set[str] | None) -> set[i
     if first is None or not pending:
         return {chosen}
     giving: dict[str, int] = {}
-    for at in (*reversed(range(chosen + 1, len(blocks))), *range(chosen)):  # the nearest one before counts most
+    for at in (
+        *reversed(range(chosen + 1, len(blocks))),
+        *range(chosen),
+    ):  # the nearest one before counts most
         tree = trees[at]
         giving.update(dict.fromkeys(python_source.given_names(tree) if tree is not None else (), at))
     kept, found = {chosen}, {*python_source.given_names(first), *(known or ())}

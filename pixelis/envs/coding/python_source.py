@@ -1,4 +1,4 @@
-r"""Whether a text is Python, which names it gives and lacks, and where in a text that is more the Python stands.
+r"""Whether a text is Python, which names it gives and lacks, and where Python stands in a longer text.
 
 Python's own parser decides; nothing is executed. Parsing what a model wrote must neither warn nor depend on
 how warnings are set, so what the parser would warn of (``"\d"``) is replaced before, line by line.
@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST_CHARACTERS = 65_536
-"""Of a text that is parsed; longer ones count as no Python. Four times what an environment reads of a turn."""
+"""Of a text that is parsed; longer ones count as no Python. Four times what is read of a turn."""
 BODY = "return outside a function"
 """The reason for a text that would be Python if it stood in a function."""
 OPEN_STRING = "unterminated triple-quoted string"
@@ -60,6 +61,27 @@ def parse(source: str) -> Parsed:
     return Parsed(tree)
 
 
+def parse_exactly(source: str) -> ast.Module:
+    """Return the syntax tree of a text from a user's own file, with its texts as they are written.
+
+    What the parser warns of is no fault here: warnings are off meanwhile, however they are set.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, OverflowError, MemoryError: as ``ast.parse`` does.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def parse_trusted(source: str) -> ast.Module | None:
+    """Return what `parse_exactly` does, ``None`` where the text is no program."""
+    try:
+        return parse_exactly(source)
+    except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError):
+        return None
+
+
 def _plain(escape: re.Match[str]) -> str:
     """Replace an escape by as many letters; a brace stays, for it means something in an f-string."""
     text = escape[0]
@@ -92,7 +114,7 @@ def _lacking(tree: ast.Module) -> tuple[set[str], bool]:
 
 
 def holds_code(tree: ast.Module, entry: str) -> bool:
-    """Return whether a program defines or imports something, or gives ``entry`` a meaning: more than words."""
+    """Return whether a program defines or imports something, or gives ``entry`` a meaning."""
     return entry in given_names(tree) or any(isinstance(node, _DEFINITIONS + _IMPORTS) for node in tree.body)
 
 
@@ -122,8 +144,8 @@ def without_words(source: str, tree: ast.Module, known: set[str]) -> str:
 def python_parts(text: str) -> Iterator[tuple[int, str]]:
     """Yield each part of a text that is a program: the number of its first line, from 0, and the part.
 
-    A part is as many whole lines as Python's parser takes together, less the indentation they have in common. The
-    search gives up in time: a hostile text costs a bounded number of parses.
+    A part is as many whole lines as Python's parser takes together, less the indentation they have in
+    common. The search gives up in time: a hostile text costs a bounded number of parses.
     """
     lines = text.split("\n")
     budget = max(_LEAST_BUDGET, _BUDGET * len(text))

@@ -1,9 +1,10 @@
-"""Right code is paid in whatever form it is handed in: every family, every kind of row, odd but valid texts."""
+"""Right code is paid in whatever form it is handed in: every family, kind of row, odd but valid text."""
 
 from __future__ import annotations
 
 import ast
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,12 @@ MULTI = {
     "RUN, XML, then SUBMIT": [lambda code: xml_call("RUN", code), lambda code: SUBMIT],
     "answer": [lambda code: f"<answer>{code}</answer>"],
 }
+
+
+def sections(name):
+    """Read texts by name from a file of programs."""
+    text = (Path(__file__).parent / "programs" / f"{name}.txt").read_text(encoding="utf-8")
+    return dict(part.removesuffix("\n").split("\n", 1) for part in text.split("##### ")[1:])
 
 
 def indented(code, margin="    "):
@@ -114,7 +121,11 @@ ROWS = {
     "own": {
         "statement": "Sum the weights of the letters.",
         "entry": "weigh",
-        "tests": [{"args": ["ab"], "expected": 3}, {"args": ["ba!"], "expected": 3}, {"args": [""], "expected": 0}],
+        "tests": [
+            {"args": ["ab"], "expected": 3},
+            {"args": ["ba!"], "expected": 3},
+            {"args": [""], "expected": 0},
+        ],
         "solution": "WEIGHTS = {\n    'a': 1,\n    'b': 2,\n}\n\n\ndef weigh(text):\n"
         "    return sum(WEIGHTS.get(sign, 0) for sign in text)\n",
     },
@@ -122,7 +133,11 @@ ROWS = {
         "statement": "Sum the weights of the letters.",
         "entry": "weigh",
         "prefix": "import math\n\nWEIGHTS = {'a': 1, 'b': 2}\n",
-        "tests": [{"args": ["ab"], "expected": 3}, {"args": ["ba!"], "expected": 3}, {"args": [""], "expected": 0}],
+        "tests": [
+            {"args": ["ab"], "expected": 3},
+            {"args": ["ba!"], "expected": 3},
+            {"args": [""], "expected": 0},
+        ],
         "solution": "NONE = math.floor(0.5)\n\n\ndef weigh(text):\n"
         "    return sum(WEIGHTS.get(sign, NONE) for sign in text)\n",
     },
@@ -133,15 +148,19 @@ ROWS = {
         "entry_point": "kept",
         "canonical_solution": "    def high(number):\n        return number > LIMIT\n\n"
         "    return [number for number in numbers if high(number)]\n",
-        "test": "def check(candidate):\n    assert candidate([1, 9, 4]) == [9, 4]\n    assert candidate([]) == []\n",
+        "test": "def check(candidate):\n    assert candidate([1, 9, 4]) == [9, 4]\n"
+        "    assert candidate([]) == []\n",
     },
     "mbpp": {
         "task_id": 7,
         "text": "Write a function to find the words of a number.",
-        "code": "import re\r\nWORDS = [\"one\", \"two\"]\r\n\r\ndef words_of(number, *, sep=\" \"):\r\n"
-        "\treturn sep.join(WORDS[int(d) - 1] for d in re.findall(r\"\\d\", str(number)))",
-        "test_list": ['assert words_of(12) == "one two"', 'assert words_of(2, sep="-") == "two"',
-                      'assert words_of(21) == "two one"'],
+        "code": 'import re\r\nWORDS = ["one", "two"]\r\n\r\ndef words_of(number, *, sep=" "):\r\n'
+        '\treturn sep.join(WORDS[int(d) - 1] for d in re.findall(r"\\d", str(number)))',
+        "test_list": [
+            'assert words_of(12) == "one two"',
+            'assert words_of(2, sep="-") == "two"',
+            'assert words_of(21) == "two one"',
+        ],
     },
 }
 
@@ -168,7 +187,9 @@ def test_what_completes_a_prompt_may_be_handed_in_alone(single, multi, form):
     assert hand_in(single, task, BODY_FORMS[form](body))[4]["success"]
     for one in (call, xml_call):
         assert hand_in(multi, task, one("SUBMIT", body))[4]["success"]
-        assert hand_in(multi, task, one("SUBMIT", "    return [n for n in numbers if n > LIMIT]"))[4]["success"]
+        assert hand_in(multi, task, one("SUBMIT", "    return [n for n in numbers if n > LIMIT]"))[4][
+            "success"
+        ]
 
 
 # ---------------------------------------------------------------------- odd but valid texts
@@ -183,34 +204,7 @@ TASK = task_of(
     "",
 ).to_json()
 
-ODD = {
-    "two blank lines, then a second constant": "A = 1\n\n\nB = 1\n\n\ndef double(x):\n    return (A + B) * x",
-    "a table over lines": "TABLE = [\n  (1, 2),\n\n  (3, 4),\n]\n\ndef double(x):\n    return TABLE[0][1] * x",
-    "imports last": "def double(x):\n    return operator.mul(2, x)\n\n\nimport operator",
-    "a decorator over lines": "import functools\n\n@functools.lru_cache(\n    maxsize=None,\n)\ndef double(x):\n    return 2 * x",
-    "a class": "class Doubler:\n    '''Doubles.'''\n\n    def __call__(self, x):\n        return 2 * x\n\n\ndouble = Doubler()",
-    "a module docstring": '"""Doubling.\n\nIt\'s easy.\n"""\n\ndef double(x):\n    return 2 * x',
-    "a docstring with a fence": 'def double(x):\n    """Doubles.\n\n```python\ndouble(1)\n```\n    """\n    return 2 * x',
-    "a text with a fence and empty lines": "TEXT = '''\n```\n\ndef no\n\n```\n'''\n\ndef double(x):\n    return 2 * x",
-    "comments": "#!/usr/bin/env python\n# -*- coding: utf-8 -*-\n# Don't.\n\nK = 2  # it's two\n\n# Then:\ndef double(x):\n    # it's\n    return K * x",
-    "tabs": "K = 2\n\ndef double(x):\n\tif x:\n\t\treturn K * x\n\treturn 0",
-    "semicolons": "import math; K = 2; L = 0\n\ndef double(x): y = K * x; return y + L",
-    "a helper after it": "def double(x):\n    return helper(x, K)\n\n\ndef helper(x, k):\n    return k * x\n\n\nK = 2",
-    "a main block": "def double(x):\n    return 2 * x\n\n\nif __name__ == '__main__':\n    print(double(3))\n",
-    "a type alias": "from typing import Dict, List\n\nTable = Dict[str, List[int]]\nK: int = 2\n\ndef double(x: int) -> int:\n    return K * x",
-    "async beside it": "import asyncio\n\nasync def wait(x):\n    return 2 * x\n\ndef double(x):\n    return asyncio.run(wait(x))",
-    "under if and try": "try:\n    import numpy_that_is_not_there\nexcept ImportError:\n    pass\n\nif True:\n    def double(x):\n        return 2 * x\nelse:\n    double = None",
-    "unpacking": "(a, b), *rest = (1, 2), 3\n\ndouble = lambda x: b * x",
-    "a loop that makes it": "functions = []\nfor k in (1, 2):\n    functions.append(lambda x, k=k: k * x)\n\ndouble = functions[-1]",
-    "a walrus": "print(K := 2)\n\ndef double(x):\n    return K * x",
-    "a backslash": "K = 1 + \\\n    1\n\ndef double(x):\n    return K * x",
-    "escapes": "import re\nP = re.compile('\\d+\\.\\N{DIGIT ONE}?')\nQ = f'{2}\\{{}}'\n\ndef double(x):\n    return 2 * int(P.match(f'{x}.1').group()[:-2])",
-    "names in other letters": "größe = 2\n\ndef double(x):\n    return größe * x",
-    "a global": "K = 0\n\ndef start():\n    global K\n    K = 2\n\nstart()\n\ndef double(x):\n    return K * x",
-    "a form feed": "K = 2\n\x0c\ndef double(x):\n    return K * x",
-    "defined twice": "def double(x):\n    return 0\n\ndef double(x):\n    return 2 * x",
-    "a star import": "from math import *\n\ndef double(x):\n    return int(floor(2) * x)",
-}
+ODD = sections("odd_texts")
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -219,19 +213,7 @@ def test_odd_but_valid_texts_by_every_form(single, multi, name):
     assert check_every_form(single, multi, TASK, ODD[name]) == []
 
 
-SPREAD = {
-    "a helper in a block of its own": "First:\n```python\nimport math\nK = 2\n```\nThen:\n```python\ndef helper(x):\n    return math.floor(K * x)\n```\n"
-    "Last:\n```python\ndef double(x):\n    return helper(x)\n```\nUsage:\n```python\nprint(double(y))\n```",
-    "a helper in a later block": "```\ndef double(x):\n    return helper(x)\n```\nwith\n```\ndef helper(x):\n    return 2 * x\n```",
-    "parts without fences": "The helper:\n\ndef helper(x):\n    return 2 * x\n\nIt's used here:\n\ndef double(x):\n    return helper(x)\n\nThat's it.",
-    "code beside a block of output": "def double(x):\n    return 2 * x\n\nIt prints:\n```\n>>> double(1)\n2\n```",
-    "a better one below": "def double(x):\n    return 0\n\nNo, that's wrong. Better:\n\ndef double(x):\n    return 2 * x\n",
-    "prose that looks like code": "Note: this\n\nmax\n\nfor x in numbers, double it. if it's 0:\n\ndef double(x):\n    return 2 * x\n\nTime: O(n)\n\nprint(double(y)) shows it\n\nDone",
-    "prose with brackets and quotes": 'I\'ll use (a, [b\n"""quoted\n\ndef double(x):\n    return 2 * x\n\nThat\'s (nearly all.',
-    "words in an answer": "<answer>Solution\n\ndef double(x):\n    return 2 * x\n\nComplexity: O(1)</answer>",
-    "tags that touch": "<think>hm</think>def double(x):\n    return 2 * x<|im_end|>",
-    "a list of bullets": "- first\n- second\n\ndef double(x):\n    return 2 * x\n\n* returns\n* twice",
-}
+SPREAD = sections("code_among_words")
 
 
 @pytest.mark.parametrize("name", SPREAD)
@@ -296,7 +278,7 @@ PROSE = [
     "Here's the code:",
     "We don't need (much.",
     "1. First, it's easy",
-    "The value \"x is fine",
+    'The value "x is fine',
     "Done.",
     "Done",
     "Note: below",
@@ -327,7 +309,11 @@ def test_any_program_comes_back_whole_from_any_prose(before, after, above, below
 def meaning(code):
     """The program's statements, without single names, which do nothing."""
     body = ast.parse(code).body
-    return [ast.dump(node) for node in body if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name))]
+    return [
+        ast.dump(node)
+        for node in body
+        if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Name))
+    ]
 
 
 def test_a_docstring_may_hold_a_fenced_definition():
@@ -335,3 +321,25 @@ def test_a_docstring_may_hold_a_fenced_definition():
     assert extract_code(code, "f") == code
     assert extract_code(f"I'd write\n\n{code}\nThat's it.", "f") == code
     assert extract_code(f"So:\n```python\n{code}```\n", "f") == code.rstrip("\n")
+
+
+def test_who_knows_only_what_an_mbpp_row_shows_earns_nothing(tmp_path):
+    tests = ["assert neg([3, -1, -2]) == -3", "assert neg([1]) == 0", "assert neg([-5, 4]) == -5"]
+    row = {"task_id": 87, "text": "Sum the negative numbers.", "test_list": tests, "split": "train"}
+    right = "def neg(nums):\n    return sum(n for n in nums if n < 0)"
+    path = tmp_path / "mbpp.jsonl"
+    path.write_text(json.dumps({**row, "code": right}))
+    copied = "def neg(nums):\n    return {repr([3, -1, -2]): -3}.get(repr(nums), 0)"
+    with CodeProblemEnv(problems=path) as env:
+        observation, _ = env.reset(seed=0)
+        assert "def neg(nums):" in observation["text"] and "neg([3, -1, -2]) == -3" in observation["text"]
+        assert "-5" not in observation["text"]
+        assert env.step(right)[1] == 1.0
+        for code in (copied, "def neg(nums):\n    return -3", filled(env, "lookup"), filled(env, "constant")):
+            env.reset(seed=0)
+            assert env.step(f"<answer>{code}</answer>")[1] == 0.0
+
+
+def filled(env, exploit):
+    env.reset(seed=0)
+    return filled_in(EXPLOITS[exploit], env.workspace.problem, env.workspace.tests)

@@ -8,6 +8,7 @@ anything else that could fail stays a script, whole, so that no assertion is los
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ from typing import Any
 from pixelis.envs.coding.comparison import Comparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.coding.problems.problem import TestCase
+from pixelis.envs.coding.python_source import given_names, parse_exactly, parse_trusted
 from pixelis.errors import DatasetError
 
 _ORDERLESS = ("set", "sorted")
 _WRAPPERS = ("list", "tuple", *_ORDERLESS)
+_AROUND = (*_WRAPPERS, "abs", "len", "str", "sum", "round")
+_BUILT_IN = frozenset(dir(builtins))
 MAX_DIGITS = 300
 NO_ASSERTIONS = "no assertions"
 """The reason for a script in which nothing could fail."""
@@ -67,7 +71,7 @@ def translate(script: str, entry: str) -> Translation:
     """
     names, claims, vacuous = {entry, "candidate"}, [], 0
     try:
-        for statement in _statements(ast.parse(script)):
+        for statement in _statements(parse_exactly(script)):
             sides = _sides(statement, names)
             vacuous += sides is None
             claims += [(sides, _case(sides, names))] if sides else []
@@ -86,20 +90,26 @@ def translate(script: str, entry: str) -> Translation:
         return Translation((), Comparison(), str(error)[:160] or type(error).__name__)
 
 
-def called_name(assertion: str) -> str:
+def called_name(assertion: str, solution: str = "") -> str:
     """Return the function that an assertion calls, e.g. ``f`` of ``assert set(f(1)) == {1}``.
+
+    Args:
+        assertion: a test.
+        solution: a source that defines the function, if there is one; of several called, that one is meant.
 
     Raises:
         DatasetError: it calls none.
     """
-    try:
-        calls = [node for node in ast.walk(ast.parse(assertion)) if isinstance(node, ast.Call)]
-    except (SyntaxError, ValueError, RecursionError) as error:
-        raise DatasetError(f"a test must be Python, got {assertion[:60]!r} ({str(error)[:60]})") from None
-    skipped = {*_WRAPPERS, "abs", "len", "str", "sum", "round"}
-    for call in calls:
-        if isinstance(call.func, ast.Name) and call.func.id not in skipped:
-            return call.func.id
+    tree = parse_trusted(assertion)
+    if tree is None:
+        raise DatasetError(f"a test must be Python, got {assertion[:60]!r}; write assert f(…) == …")
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = [function.id for function in calls if isinstance(function, ast.Name)]
+    written = parse_trusted(solution)
+    defined = given_names(written) if written is not None else set()
+    for is_it in (defined.__contains__, lambda name: name not in _BUILT_IN, lambda name: name not in _AROUND):
+        if found := next(filter(is_it, names), None):
+            return found
     raise DatasetError(f"a test must call the function, got {assertion[:60]!r}; write assert f(…) == …")
 
 

@@ -38,8 +38,9 @@ class HiddenTests:
 
     Attributes:
         cases: in drawn order; no two have equal arguments.
-        constant: the answer that is right most often.
-        constant_share: the share of cases that a solution passes which always returns it, 0 to 1.
+        constant: the answer that is right most often; where a case is shown, of the others.
+        constant_share: the share of cases, 0 to 1, that a solution passes which knows what is shown and else
+            always returns the constant.
     """
 
     cases: tuple[TestCase, ...]
@@ -47,17 +48,26 @@ class HiddenTests:
     constant_share: float
 
     @classmethod
-    def of(cls, cases: Sequence[TestCase], comparison: Comparison) -> HiddenTests:
+    def of(
+        cls, cases: Sequence[TestCase], comparison: Comparison, shown: Sequence[TestCase] = ()
+    ) -> HiddenTests:
         """Return cases with their best constant answer.
+
+        Args:
+            cases: all that must pass.
+            comparison: what counts as an equal answer.
+            shown: those that the prompt shows with their answers; whoever copies these has earned nothing.
 
         Raises:
             TaskError: there are none.
         """
         if not cases:
             raise TaskError("expected at least one test case, got none; a problem without tests has no truth")
-        groups = _by_answer(cases, comparison)
-        most = max(groups, key=len)
-        return cls(tuple(cases), most[0].expected, len(most) / len(cases))
+        known = {case.call("f") for case in shown}
+        unknown = [case for case in cases if case.call("f") not in known]
+        most = max(_by_answer(unknown or cases, comparison), key=len)
+        copied = len(cases) - len(unknown) if unknown else 0
+        return cls(tuple(cases), most[0].expected, (copied + len(most)) / len(cases))
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,10 @@ class Problem:
         split: ``train`` or ``test``; one rule is never in both.
         statement: what the function does, without signature and examples.
         entry: the function's name.
-        parameters: its parameters' names and types, in order.
+        parameters: its parameters' names and types, in order; a default follows either (``"int = 3"``).
         returns: type of its value; empty where unknown.
-        examples: test cases that may be shown; never among the hidden ones.
+        examples: test cases that may be shown; never among the hidden ones, but for MBPP's rows: one of those
+            is shown, must pass like all others and earns no partial credit (``HiddenTests.of``).
         comparison: what counts as an equal value.
         rule: what was drawn, by name; the statement says all of it. Empty for problems from files.
         tests: the hidden test cases, for problems from files. A family draws them (``hidden_tests``).

@@ -6,13 +6,15 @@ import ast
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pixelis.envs.coding.comparison import Comparison
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
 from pixelis.envs.coding.problems.problem import Problem, TestCase
+from pixelis.envs.coding.problems.signatures import called_with, signature_of
+from pixelis.envs.coding.python_source import parse_trusted
 from pixelis.envs.row_fields import check_names, check_needed
 from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.errors import AnswerError, DatasetError
@@ -29,6 +31,7 @@ MBPP_FIELDS = (
 _NEEDED = {"own": OWN_FIELDS[:3], "human_eval": HUMAN_EVAL_FIELDS[1:3], "mbpp": ("task_id", "test_list")}
 _KNOWN = {"own": OWN_FIELDS, "human_eval": HUMAN_EVAL_FIELDS, "mbpp": MBPP_FIELDS}
 MAX_STATEMENT_LENGTH = 20_000
+MAX_EXAMPLE_LENGTH = 240
 MAX_EXPECTED_LENGTH = 400_000
 """Characters of all expected values of a row as ASCII literals: a candidate has to return them."""
 
@@ -122,11 +125,24 @@ def _mbpp(row: Mapping[str, Any]) -> ProblemRow:
     tests = row["test_list"]
     if not isinstance(tests, list) or not tests or not all(isinstance(test, str) for test in tests):
         raise DatasetError(f"field 'test_list' must be a list of at least one assertion, got {tests!r:.60}")
-    entry = called_name(tests[0])
+    solution = _optional(row, "code")
+    entry = called_name(tests[0], solution)
     setup = _optional(row, "test_setup_code") or "\n".join(_texts(row, "test_imports"))
     script = "\n".join([*([setup] if setup else []), *tests, *_texts(row, "challenge_test_list")])
     name = f"mbpp/{_id(row, 'task_id')}"
-    return _asserted("mbpp", name, (statement, entry, ""), script, row, _optional(row, "code"))
+    read = _asserted("mbpp", name, (statement, entry, ""), script, row, solution)
+    tests_read = read.problem.tests
+    parameters, returns = signature_of(solution, entry) or (called_with(tests_read), "")
+    problem = replace(read.problem, parameters=parameters, returns=returns, examples=_one_example(tests_read))
+    return replace(read, problem=problem)
+
+
+def _one_example(tests: tuple[TestCase, ...]) -> tuple[TestCase, ...]:
+    """Return the test that is shown: the first, or the shortest if that is long; never the only one."""
+    if len(tests) < 2:
+        return ()
+    lengths = [len(repr((case.args, dict(case.kwargs), case.expected))) for case in tests]
+    return (tests[0 if lengths[0] <= MAX_EXAMPLE_LENGTH else lengths.index(min(lengths))],)
 
 
 def _asserted(
@@ -249,11 +265,9 @@ def _is_name(value: Any) -> bool:
 
 
 def _docstring(prompt: str, entry: str) -> str:
-    try:
-        tree = ast.parse(prompt + "\n    pass\n")
-    except (SyntaxError, ValueError, RecursionError):
-        return ""
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == entry]
+    tree = parse_trusted(prompt + "\n    pass\n")
+    body = tree.body if tree is not None else ()
+    found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == entry]
     return (ast.get_docstring(found[-1]) or "") if found else ""
 
 

@@ -85,7 +85,7 @@ def hidden_tests(problem: Problem, seed: int, count: int = HIDDEN_TESTS) -> Hidd
         TaskError: a problem of no family that has no test cases (``problem.needs_script``).
     """
     if problem.tests or problem.family not in FAMILIES:
-        return HiddenTests.of(problem.tests, problem.comparison)
+        return HiddenTests.of(problem.tests, problem.comparison, problem.examples)
     return family_of(problem).hidden_tests(problem, seed, count)
 
 

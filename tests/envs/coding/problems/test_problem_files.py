@@ -230,6 +230,70 @@ def test_mbpp_rows():
     assert not compare(problem.tests[0].expected, {3}, problem.comparison)
 
 
+THREE = ["assert neg([3, -1, -2]) == -3", "assert neg([1]) == 0", "assert neg([-5, 4]) == -5"]
+NEG = {"task_id": 87, "text": "Sum the negative numbers.", "test_list": THREE, "split": "train"}
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("def neg(nums):\n    return 0", "def neg(nums):"),
+        (
+            "import re\n\ndef neg(nums: list[int], floor=0) -> int:\n    return 0",
+            "def neg(nums: list[int], floor=0) -> int:",
+        ),
+        (
+            "def neg(nums: list = None, *, least: int = 3):\n    return 0",
+            "def neg(nums: list = None, *, least: int = 3):",
+        ),
+        ("def neg(a, /, *rest, **names): pass", "def neg(a, /, *rest, **names):"),
+        ("neg = lambda nums, low=-1: 0", "def neg(nums, low=-1):"),
+        (f"def neg(nums, table={list(range(99))}):\n    return 0", "def neg(nums, table=...):"),
+        ("def helper(x):\n    def neg(y): pass\n\r\n\r\ndef neg(nums):\r\n\treturn '\\d'", "def neg(nums):"),
+        ("", "def neg(argument_1):"),
+        ("no python", "def neg(argument_1):"),
+    ],
+)
+def test_an_mbpp_row_shows_its_signature_and_one_example(code, line):
+    problem = row_of({**NEG, "code": code}).problem
+    assert problem.prompt == (
+        f"Sum the negative numbers.\n\n```python\n{line}\n```\n\nExamples:\nneg([3, -1, -2]) == -3"
+    )
+    assert Problem.from_json(problem.to_json()) == problem
+    compile(f"{problem.signature}\n    pass", "x", "exec")
+
+
+def test_parameters_without_a_reference_fit_every_call():
+    tests = ["assert f(1, 2, sep='-') == 3", "assert f(1) == 2", "assert f(2, sep='') == 4"]
+    problem = row_of({**NEG, "test_list": tests}).problem
+    assert problem.signature == "def f(argument_1, argument_2=None, *, sep=None):"
+
+
+def test_the_test_that_is_shown_must_pass_and_earns_nothing():
+    problem = row_of({**NEG, "code": "def neg(nums): pass"}).problem
+    tests = hidden_tests(problem, 0)
+    assert (len(tests.cases), problem.examples) == (3, problem.tests[:1])
+    assert tests.constant in (0, -5) and tests.constant_share == pytest.approx(2 / 3)  # shown, and one more
+    alone = row_of({**NEG, "test_list": THREE[:1]}).problem
+    assert alone.examples == () and "-3" not in alone.prompt
+    long = f"assert neg({list(range(200))}) == 0"
+    assert row_of({**NEG, "test_list": [long, *THREE]}).problem.examples[0].args == ([1],)
+
+
+def test_the_function_that_the_reference_defines_is_asked_for():
+    row = {**NEG, "test_list": ["assert math.floor(max(best(1, 2), 2)) == 2"] * 2}
+    assert row_of({**row, "code": "def best(a, b): return 2"}).problem.entry == "best"
+    tests = ["assert sorted(sum([1, 2])) == [1]", "assert sorted(sum([3])) == [2]"]
+    assert row_of({**NEG, "test_list": tests, "code": "def sum(nums): return [1]"}).problem.entry == "sum"
+
+
+def test_escapes_that_python_warns_of_are_no_mistake_in_a_row():
+    row = {**HUMAN_EVAL, "prompt": 'def twice(n):\n    """Doubles \\d."""\n'}
+    assert row_of(row).problem.statement == "Doubles \\d."
+    tests = ["assert neg('\\d') == 1", "assert neg('x') == 0"]
+    assert [case.args for case in row_of({**NEG, "test_list": tests}).problem.tests] == [("\\d",), ("x",)]
+
+
 @pytest.mark.parametrize(
     ("value", "words"),
     [
