@@ -66,7 +66,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     Which code of a text counts: all of it where it is Python as it stands. Else, of fenced blocks
     (backticks or tildes, any label, the last perhaps cut off) the last that defines the function asked for,
     else the last that defines any, else the last. Without a fence, of the parts of the text that Python's
-    parser takes, the last that defines the function. Other blocks or parts go with it where it uses names
+    parser takes, the first that defines the function. Other blocks or parts go with it where it uses names
     that only they define. If nothing parses, the lines that look like code are taken, and the mistake in
     them is told. What stands in `<answer>` or `code` is handed in even if it does not look like code. Where
     a file's row shows the start of a function, what completes it may be handed in alone.

@@ -7,7 +7,7 @@ The rule, in this order:
    the last one that defines the function asked for; if none does, a part of the text beside them that does;
    else the last block that defines any; else the last.
 3. No fence: of the parts of the text that are Python (as many whole lines as the parser takes together) the
-   last one that defines the function asked for, else the last that defines any.
+   first one that defines the function asked for, else the first that defines any.
 4. No such part: from the first line that begins like code to the last that goes on like it, so that a mistake
    in it can be told. A text without such a line holds no code.
 
@@ -69,7 +69,7 @@ def extract_code(text: str, entry: str = "", prefix: str = "") -> str | None:
     if blocks and _are_in_a_text(text, entry, blocks):
         blocks, beside = [], text
     if any(defines(block, entry) for block in blocks):
-        return _with_needed(blocks, entry, known)
+        return _with_needed(blocks, range(len(blocks))[::-1], entry, known)
     found = [
         _unfenced(prose, entry, known) for prose in dict.fromkeys((beside, _LOOSE_TAG.sub("\n", beside)))
     ]
@@ -77,7 +77,7 @@ def extract_code(text: str, entry: str = "", prefix: str = "") -> str | None:
     whole = [code for code in good if parse(code).tree is not None]
     if whole or good or not blocks:
         return next(iter([*whole, *good, *found]), None)
-    return _with_needed(blocks, entry, known)
+    return _with_needed(blocks, range(len(blocks))[::-1], entry, known)
 
 
 def code_as_given(text: str, entry: str = "", prefix: str = "") -> str:
@@ -217,10 +217,10 @@ def _unindented(block: str, prefix: str) -> str:
     return flat if _DEFINITION.search(flat) and not is_body else block
 
 
-def _with_needed(blocks: Sequence[str], entry: str, known: set[str] | None) -> str:
-    """Return the block that counts, with the others that define names which it uses and lacks."""
+def _with_needed(blocks: Sequence[str], order: Sequence[int], entry: str, known: set[str] | None) -> str:
+    """Return the block that counts, the first in an order, with the others that define what it lacks."""
     wanted = (lambda block: defines(block, entry), _DEFINITION.search, lambda block: True)
-    chosen = next(at for rule in wanted for at in reversed(range(len(blocks))) if rule(blocks[at]))
+    chosen = next(at for rule in wanted for at in order if rule(blocks[at]))
     return "\n".join(blocks[at] for at in sorted(_needed(blocks, chosen, known)))
 
 
@@ -253,30 +253,19 @@ def _needed(blocks: Sequence[str], chosen: int, known: set[str] | None) -> set[i
 
 
 def _unfenced(text: str, entry: str, known: set[str] | None) -> str | None:
-    parts = [(at, part) for at, part in python_source.python_parts(text) if _holds_code(part, entry)]
-    fitting = [at for at, part in parts if defines(part, entry)]
-    broken = _last_broken_definition(text, entry, parts)
-    if broken > max(fitting, default=-1):
-        lines = text.split("\n")
-        before = max((at + part.count("\n") + 1 for at, part in parts if at < broken), default=0)
-        return _line_by_line("\n".join(lines[before:]), entry)
+    parts = [part for _, part in python_source.python_parts(text) if _holds_code(part, entry)]
+    broken = entry and re.search(rf"(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+{re.escape(entry)}\b", text)
     if not parts:
         return _line_by_line(text, entry)
-    found = _without_words(_with_needed([part for _, part in parts], entry, known), known)
+    if broken and not any(defines(part, entry) for part in parts):
+        return _line_by_line(text[broken.start() :], entry)
+    found = _without_words(_with_needed(parts, range(len(parts)), entry, known), known)
     return found.strip("\n") + "\n"
 
 
 def _holds_code(part: str, entry: str) -> bool:
     tree = parse(part).tree
     return tree is not None and python_source.holds_code(tree, entry)
-
-
-def _last_broken_definition(text: str, entry: str, parts: Sequence[tuple[int, str]]) -> int:
-    """Return the last line that begins to define ``entry`` and is in no part that is Python; -1 for none."""
-    whole = {at + line for at, part in parts for line in range(part.count("\n") + 1)}
-    begins = re.compile(rf"[ \t]*(?:async[ \t]+def|def|class)[ \t]+{re.escape(entry)}[ \t]*[(\[:].*[:(,\[]")
-    lines = text.split("\n") if entry else []
-    return max((at for at, line in enumerate(lines) if at not in whole and begins.match(line)), default=-1)
 
 
 def _line_by_line(text: str, entry: str) -> str | None:

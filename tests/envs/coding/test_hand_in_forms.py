@@ -226,7 +226,7 @@ def test_code_that_is_spread_or_among_words(single, name):
     ("turn", "status"),
     [
         ("<answer>def double(x):\n    return (2 * x</answer>", "syntax_error"),
-        ("def double(x):\n    return 2 * x\n\nBetter:\n\ndef double(x):\n    return (2 * x", "syntax_error"),
+        ("def helper(x):\n    return 2\n\nThen:\n\ndef double(x):\n    return (2 * x", "syntax_error"),
         ("def double(x):\n    y = 2\n    if x > 3\n        return 0\n    return y * x", "syntax_error"),
         ("K = 2\n\ndef duoble(x):\n    return K * x", "no_entry"),
         ("<answer>forty-two, I'd say</answer>", "syntax_error"),
