@@ -1,9 +1,9 @@
 """The README's result on web sites: ``python benchmarks/web_learning.py --runs FOLDER``.
 
-SmolLM2-135M-Instruct learns to use web sites of levels 0 and 1: SFT once on what the oracle does on training
-sites (`configs/web_browse_sft.yaml`), then GRPO once a seed (`configs/web_browse.yaml`), each by the command
-that a person types. Before, between and after, it plays the same held-out levels (split ``test``), half of
-them of each level of difficulty. What lies in ``--runs`` already is not done again. Intervals are 95 %:
+SmolLM2-135M-Instruct learns to use web sites of difficulty 0 and 1: SFT once on what the oracle does on
+training sites (`configs/web_browse_sft.yaml`), then GRPO once a seed (`configs/web_browse.yaml`), each by the
+command that a person types. Before, between and after, it plays the same held-out levels (split ``test``),
+half of them of each difficulty. What lies in ``--runs`` already is not done again. Intervals are 95 %:
 Wilson's for a rate, Newcombe's for a paired difference (`pixelis.agents.paired`).
 """
 

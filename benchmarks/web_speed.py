@@ -27,7 +27,7 @@ from pixelis.envs.web.family import families, open_session
 from pixelis.envs.web.levels import DIALS
 from pixelis.envs.web.server import COOKIE, SiteServer
 
-PLAIN = {"level": 5, **dict.fromkeys(DIALS, 0)}
+PLAIN = {"difficulty": 5, **dict.fromkeys(DIALS, 0)}
 
 
 def shop(controls: int) -> WebBrowseEnv:
@@ -87,19 +87,19 @@ def steps_per_second(rounds: int, *, remembered: bool) -> dict[str, Any]:
 
 
 def reset_milliseconds(rounds: int) -> Iterator[dict[str, Any]]:
-    """Measure resets of every family and level with its usual dials."""
+    """Measure resets of every family and difficulty with its usual dials."""
     env = WebBrowseEnv()
     for family in families():
-        for level in range(6):
+        for difficulty in range(6):
             times = []
             for seed in range(rounds):
                 start = time.process_time()
-                env.reset(seed=seed, options={"family": family, "difficulty": level})
+                env.reset(seed=seed, options={"family": family, "difficulty": difficulty})
                 times.append((time.process_time() - start) * 1e3)
             yield {
                 "what": "dom_reset",
                 "family": family,
-                "level": level,
+                "difficulty": difficulty,
                 "milliseconds": round(statistics.fmean(times), 2),
                 "median": round(statistics.median(times), 2),
             }

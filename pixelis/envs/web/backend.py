@@ -22,6 +22,9 @@ ERROR_CODES = (
     "no_such_option",
     "off_site",
     "timeout",
+    "missed",
+    "crashed",
+    "page_lost",
 )
 """Why an action on a page was not carried out. The first two are the environment's, the rest a backend's."""
 
@@ -71,21 +74,26 @@ PageAction = Click | Type | Select | Goto | Back | Wait
 
 
 class PageActionError(Exception):
-    """An action could not be carried out; the page is as it was.
+    """An action could not be carried out; the page is as it was, or ``page``.
 
     Attributes:
         code: one of ``ERROR_CODES``.
         message: what would be right, for the model; empty: ``MESSAGES[code]``.
+        page: the page as it is now, where the attempt has changed it and it was looked at.
     """
 
-    def __init__(self, code: str, message: str = "") -> None:
+    def __init__(self, code: str, message: str = "", page: Snapshot | None = None) -> None:
         super().__init__(message or MESSAGES[code])
         self.code = code
         self.message = message or MESSAGES[code]
+        self.page = page
 
 
 class BackendFailure(Exception):
-    """The browser itself failed (died, hangs); the episode says nothing of the policy."""
+    """The browser itself failed: it died, or does not answer. The episode says nothing of the policy.
+
+    What a page does is never one, however bad: that is a ``PageActionError``.
+    """
 
 
 MESSAGES = {
@@ -98,6 +106,9 @@ MESSAGES = {
     "no_such_option": "There is no such option.",
     "off_site": "This leads away from the site, which is not allowed. Use a path of this site, e.g. /.",
     "timeout": "The page did not answer in time. Try something else.",
+    "missed": "The mouse did not reach the element: it moves away. Try it again, or another way.",
+    "crashed": "The page crashed and was loaded anew. What was entered on it is lost.",
+    "page_lost": "The page can no longer be shown, whatever is tried; the episode ends.",
 }
 
 

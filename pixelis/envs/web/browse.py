@@ -13,7 +13,7 @@ from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.backend import Backend, BackendFailure
 from pixelis.envs.web.browse_policies import browse_policies
 from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.levels import DIAL_VALUES, DIALS, LEVELS, WebDifficulty, WebLevel
+from pixelis.envs.web.levels import DIAL_VALUES, DIALS, DIFFICULTIES, WebDifficulty, WebLevel
 from pixelis.envs.web.oracle import solve
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_tools import chosen_tools
@@ -49,7 +49,7 @@ FORMAT_ERRORS = (
     "out_of_range",
 )
 CHANCE = (0.25, 0.05, 0.0, 0.0, 0.0, 0.0)
-"""Success, by level, that pressing at random may have over all families; at level 0 a site is small."""
+"""Success, by difficulty, that pressing at random may have over all families; at 0 a site is small."""
 
 
 class WebBrowseEnv(ViewedEnv[WebWorkspace]):
@@ -133,7 +133,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     | name | default | meaning |
     |---|---|---|
     | `family` | `mix` | a family's name, a list of names, or `mix`: all |
-    | `difficulty` | 0 | 0-5, or a dict of `level` and dials (see `levels.WebDifficulty`), each 0-3 |
+    | `difficulty` | 0 | 0-5, or a dict of `difficulty` and further dials, each 0-3 |
     | `split` | `train` | `train` or `test`; the sites of the two have different names |
     | `backend` | `dom` | `dom`, or `chromium` (extra `web`) |
     | `page_tokens` | 400 | length of the page's outline in tokens of four characters, 40-1600 |
@@ -150,7 +150,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
 
     import pixelis
 
-    env = gym.make("Pixelis/WebBrowse-v0", family="shop", difficulty={"level": 1, "popups": 1})
+    env = gym.make("Pixelis/WebBrowse-v0", family="shop", difficulty={"difficulty": 1, "popups": 1})
     observation, info = env.reset(seed=0)
     oracle = env.unwrapped.policies()["oracle"](env.unwrapped)
     done = False
@@ -209,20 +209,23 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
             toolset=Toolset(chosen_tools(tools), self._open),
             verifier=self._judge,
             max_turns=max_turns,
-            difficulty=self.dials.level,
+            difficulty=self.dials.difficulty,
             split=split,
         )
 
     @property
     def level_dials(self) -> Mapping[str, Sequence[Any]]:
-        """The families, ``difficulty`` (the level 0-5), and the other dials, each 0-3."""
-        return {"family": self.families, "difficulty": LEVELS, **dict.fromkeys(DIALS, DIAL_VALUES)}
+        """The families, ``difficulty`` (0-5), and the other dials, each 0-3."""
+        return {"family": self.families, "difficulty": DIFFICULTIES, **dict.fromkeys(DIALS, DIAL_VALUES)}
 
     def level_options(self, level: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reset options for dials that stand so; those left out are as the difficulty has them."""
         dials = dict(level)
         family = {name: dials.pop(name) for name in ("family",) if name in dials}
-        return {**family, "difficulty": {"level": dials.pop("difficulty", self.dials.level), **dials}}
+        return {
+            **family,
+            "difficulty": {"difficulty": dials.pop("difficulty", self.dials.difficulty), **dials},
+        }
 
     @property
     def instructions(self) -> str:
@@ -264,7 +267,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
         return None
 
     def chance(self, difficulty: int) -> float:
-        """Return the success rate, 0-1, of pressing what is there: at level 0 the site is small."""
+        """Return the success rate, 0-1, of pressing what is there: at difficulty 0 the site is small."""
         return CHANCE[difficulty]
 
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin
 
@@ -38,14 +39,11 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _START_SECONDS = START_SECONDS + 10.0  # a browser may have to be started
-_REVEAL = """(key => {
-  const element = key === null ? null : __pixelis.element(key);
-  if (element) element.scrollIntoView({ block: "start", behavior: "instant" });
-  else window.scrollTo({ top: 0, left: 0, behavior: "instant" });
-})(given)"""
 EPISODES_A_PAGE = 200
 """How many episodes share a page. Playwright keeps every request of a page until the page is closed."""
 _STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
+_RECOVERY_LOADS = 3  # a page that went wrong is loaded anew: its address, then the first one
+_MISSED = "The mouse pressed {}{} instead, as the page moved under it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +171,13 @@ class ChromiumBackend:
             PageActionError: it cannot be carried out.
             BackendFailure: the browser failed.
         """
-        try:
-            raw = self._run(self._act_on_site(action) if self._base else self._act_on_page(action))
-        except BackendFailure:
-            self.close()
-            raise
-        return self._snapshot(raw)
+        how = self._act_on_site if self._base else self._act_on_page
+        raw = self._guarded(partial(how, action))
+        page = self._snapshot(raw)
+        if raw.get("missed"):
+            kind, name = raw["missed"]
+            raise PageActionError("missed", _MISSED.format(kind, f' "{name[:40]}"' if name else ""), page)
+        return page
 
     def screenshot(self) -> np.ndarray | None:
         """Return the visible part of the page, uint8 ``(H, W, 3)``.
@@ -189,7 +188,7 @@ class ChromiumBackend:
         """
         from PIL import Image
 
-        with Image.open(io.BytesIO(self._ask(self._current.screenshot()))) as picture:
+        with Image.open(io.BytesIO(self._guarded(self._current.screenshot))) as picture:
             return np.asarray(picture.convert("RGB"))
 
     def reveal(self, key: int | None) -> None:
@@ -199,7 +198,7 @@ class ChromiumBackend:
             BackendFailure: the browser failed.
         """
         with contextlib.suppress(PageActionError):  # it hangs, of which the next action tells the agent
-            self.evaluate(_REVEAL, key)
+            self._guarded(partial(self._current.reveal, key))
 
     def accessibility(self) -> str | None:
         """Return Playwright's ARIA snapshot of the page: roles, names and states as YAML.
@@ -208,7 +207,7 @@ class ChromiumBackend:
             BackendFailure: the browser failed.
             PageActionError: ``timeout``.
         """
-        return self._ask(self._current.accessibility())
+        return self._guarded(self._current.accessibility)
 
     def evaluate(self, expression: str, given: Any = None) -> Any:
         """Return what a JavaScript expression of ``given`` is; for environments, not for agents."""
@@ -221,7 +220,12 @@ class ChromiumBackend:
 
     def look(self) -> Snapshot:
         """Return what is on the page now, without acting."""
-        return self._snapshot(self._run(self._current.after(step=0)))
+        return self._snapshot(self._guarded(partial(self._current.after, step=0)))
+
+    @property
+    def document(self) -> str:
+        """A name of the document that was shown last, which no other document has; empty: none was."""
+        return self._page.document if self._page is not None else ""
 
     def close(self) -> None:
         """Close the page; the browser stays for others."""
@@ -345,7 +349,7 @@ class ChromiumBackend:
             case Wait():
                 return await page.wait(1_000)
             case Goto(url):
-                return await page.follow(urljoin(page.url, url))
+                return await page.follow(_joined(page.url, url))
             case Back():
                 raw = await page.back()
                 return raw if raw is not None else {**await page.after(NO_PREVIOUS_PAGE)}
@@ -359,11 +363,17 @@ class ChromiumBackend:
         return self._page
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        waits = 2 * self.settings.load_seconds + 4 * self.settings.action_seconds
+        waits = self.settings.longest_action + _RECOVERY_LOADS * (
+            self.settings.load_seconds + self.settings.action_seconds
+        )
         if self._home is None:
             work.close()
             raise BackendFailure("the page is gone; reset opens another")
         return self._home.run(work, _STEP_SECONDS + waits)
+
+    def _guarded(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what ``act`` returns; what the page does to prevent it is a ``PageActionError``."""
+        return self._ask(self._current.guarded(act))
 
     def _ask(self, work: Coroutine[Any, Any, T]) -> T:
         try:
@@ -379,6 +389,13 @@ class ChromiumBackend:
 
 def _path(url: str, base: str) -> str:
     return url.removeprefix(base).partition("#")[0] or "/"
+
+
+def _joined(base: str, address: str) -> str:
+    try:
+        return urljoin(base, address)
+    except ValueError:  # brackets that are no address
+        raise PageActionError("off_site", "This is no address.") from None
 
 
 def _pair(point: Point | None) -> tuple[float, float] | None:

@@ -76,7 +76,7 @@ class Family(Protocol):
     name: str
     phrases: Mapping[str, tuple[str, ...]]
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a task. Words that decide the split come from ``draw.of_split``."""
         ...
 

@@ -11,10 +11,10 @@ from pixelis.errors import DifficultyError, TaskError, suggest
 
 DIALS = ("layout", "paraphrase", "ads", "injection", "popups", "churn", "delay", "clutter")
 """What makes any family harder; each from 0 to 3."""
-LEVELS = range(6)
+DIFFICULTIES = range(6)
 DIAL_VALUES = range(4)
 
-_BY_LEVEL = (
+_BY_DIFFICULTY = (
     (0, 0, 0, 0, 0, 0, 0, 0),
     (0, 0, 0, 0, 0, 0, 0, 0),
     (1, 1, 0, 0, 0, 0, 0, 1),
@@ -29,7 +29,7 @@ class WebDifficulty:
     """How hard a level is.
 
     Attributes:
-        level: 0-5, the family's own dial: how much there is, and how much is asked.
+        difficulty: 0-5, the family's own dial: how much there is, and how much is asked.
         layout: order of sections, place of the navigation, labels away from their fields.
         paraphrase: other words on buttons, links and fields.
         ads: sponsored boxes that look like content.
@@ -41,7 +41,7 @@ class WebDifficulty:
         clutter: controls that have nothing to do with the task.
     """
 
-    level: int = 0
+    difficulty: int = 0
     layout: int = 0
     paraphrase: int = 0
     ads: int = 0
@@ -62,25 +62,25 @@ class WebDifficulty:
 
     @classmethod
     def of(cls, value: Any) -> WebDifficulty:
-        """Return the difficulty for a level 0-5, or for a mapping of dials.
+        """Return the vector for a difficulty 0-5, or for a mapping of dials.
 
-        A mapping's dials override those that its ``level`` (0 if it names none) comes with.
+        A mapping's dials override those that its ``difficulty`` (0 if it names none) comes with.
 
         Raises:
             DifficultyError: neither, an unknown dial or a value out of range.
         """
         if isinstance(value, WebDifficulty):
             return value
-        given = dict(value) if isinstance(value, Mapping) else {"level": value}
+        given = dict(value) if isinstance(value, Mapping) else {"difficulty": value}
         for name in given:
-            if name not in level_dials():
-                raise DifficultyError(f"unknown dial {name!r}.{suggest(str(name), level_dials())}")
-        level = cls(level=_plain(given.get("level", 0))).level
-        standard = dict(zip(DIALS, _BY_LEVEL[level], strict=True))
+            if name not in dial_ranges():
+                raise DifficultyError(f"unknown dial {name!r}.{suggest(str(name), dial_ranges())}")
+        difficulty = cls(_plain(given.get("difficulty", 0))).difficulty
+        standard = dict(zip(DIALS, _BY_DIFFICULTY[difficulty], strict=True))
         return cls(**{**standard, **{name: _plain(dial) for name, dial in given.items()}})
 
     def to_json(self) -> dict[str, int]:
-        """Return level and dials by name."""
+        """Return ``difficulty`` and the other dials by name."""
         return asdict(self)
 
 
@@ -89,11 +89,11 @@ def _plain(value: Any) -> Any:
     return int(value) if hasattr(value, "__index__") and not isinstance(value, bool) else value
 
 
-_RANGES = {"level": LEVELS, **dict.fromkeys(DIALS, DIAL_VALUES)}
+_RANGES = {"difficulty": DIFFICULTIES, **dict.fromkeys(DIALS, DIAL_VALUES)}
 
 
-def level_dials() -> dict[str, range]:
-    """Return what may be turned, and how far: ``level`` and the dials."""
+def dial_ranges() -> dict[str, range]:
+    """Return what may be turned, and how far: ``difficulty`` and the other dials."""
     return dict(_RANGES)
 
 

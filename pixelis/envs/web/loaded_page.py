@@ -4,90 +4,66 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pixelis.envs.web.addresses import may_reach
 from pixelis.envs.web.backend import BackendFailure, PageActionError
-from pixelis.envs.web.browser import Browser
-from pixelis.envs.web.page_scripts import PageSettings, dialog_notices, init_script
+from pixelis.envs.web.isolated_world import ScriptFailure
+from pixelis.envs.web.page_scripts import PageSettings, dialog_notices
+from pixelis.envs.web.watched_page import WatchedPage, is_done, is_refusal
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Page, Request
+    from playwright.async_api import BrowserContext
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-PageT = TypeVar("PageT", bound="LoadedPage")
 Raw = dict[str, Any]
 
 _STILL_MILLISECONDS, _LONGEST_MILLISECONDS = 50, 2_000
 _REQUEST_SECONDS = 5.0
-_CLOSE_SECONDS = 2.0
+_CLOSE_SECONDS, _OPEN_SECONDS = 2.0, 20.0
+_START_SECONDS = 1.0  # in which a page that is left for another one asks for it
+_UNLOADING = (
+    "context was destroyed",
+    "navigat",
+    "Cannot find context",
+    "uniqueContextId not found",
+    "Promise was collected",
+)
 _MOST_REDIRECTS = 10  # by pages themselves, after they were loaded; those of servers are the browser's
 
 
-class LoadedPage:
-    """A context of its own with one page in it.
+class LoadedPage(WatchedPage):
+    """A page on which documents are loaded and read, whatever they do.
 
     Attributes:
         generation: number of documents loaded since ``begin``.
         watched: what ``settings.watch`` was after the last action; ``None`` where that is not known.
     """
 
-    def __init__(self, context: BrowserContext, page: Page, settings: PageSettings) -> None:
-        self.settings = settings
+    def __init__(self, context: BrowserContext, settings: PageSettings) -> None:
+        super().__init__(context, settings)
         self.generation = 0
         self.watched: Any = None
-        self._context, self._page = context, page
         self._token = ""  # of the document that was shown last
-        self._shown_url = "about:blank"
-        self._ready = asyncio.Event()
-        self._navigating = self._blocked = self._failed = False
-        self._requests: set[Request] = set()
-        self._idle = asyncio.Event()
-        self._happened: list[str] = []
-        self._crashed = False
-
-    @classmethod
-    async def make(cls: type[PageT], browser: Browser, settings: PageSettings) -> PageT:
-        """Return a blank page in a new context."""
-        context = await browser.new_context(
-            settings.hosts,
-            viewport={"width": settings.width, "height": settings.height},
-            accept_downloads=False,
-            reduced_motion="reduce",
-            locale="en-US",
-            timezone_id="UTC",
-            service_workers="block",
-        )
-        if any(host.startswith("file:") for host in settings.hosts):  # else no page may load a file anyway
-            await context.route(
-                lambda url: not may_reach(url, settings.hosts), lambda route: route.abort("accessdenied")
-            )
-        await context.add_init_script(init_script(settings))
-        made = cls(context, await context.new_page(), settings)
-        made._listen()
-        return made
-
-    async def close(self) -> None:
-        """Close the context."""
-        await self._context.close()
-
-    async def set_cookie(self, url: str, name: str, value: str) -> None:
-        """Make this the only cookie."""
-        await self._context.clear_cookies()
-        await self._context.add_cookies(
-            [{"name": name, "value": value, "url": url, "httpOnly": True, "sameSite": "Strict"}]
-        )
+        self._shown_url = self._first_url = "about:blank"
+        self._entry = (
+            self._floor
+        ) = -1  # in the history: what was shown last, and below which BACK does not go
 
     # ------------------------------------------------------------------ loading
 
     async def begin(self, url: str) -> Raw:
         """Load the first document of an episode and return what is on it."""
-        self.generation = 0
+        self.generation, self._first_url = 0, url
         self._happened.clear()
-        return await self.load(url)
+        raw = await self.load(url)
+        self._floor = self._entry
+        return raw
 
     async def load(self, url: str) -> Raw:
         """Load an address and return what is on the page.
@@ -123,7 +99,7 @@ class LoadedPage:
         except LoadTimeout:
             await self._stop_loading()
         except Error as error:
-            if self._crashed or self._page.is_closed():
+            if self._gone.is_set():
                 raise
             if self._downloaded():
                 await self._restore()
@@ -145,7 +121,7 @@ class LoadedPage:
                 await self._freeze()
                 return await self._look(said)
             except Error as error:
-                if self._page.is_closed() or self._crashed or not is_unloading(error):
+                if self._gone.is_set() or not is_unloading(error):
                     raise
             with contextlib.suppress(LoadTimeout):  # then there is as much of it as has come
                 await self._page.wait_for_load_state("domcontentloaded", timeout=self._load_milliseconds)
@@ -156,10 +132,9 @@ class LoadedPage:
         """Make do with what has come of a document that does not end; nothing at all is a timeout."""
         seconds = self.settings.load_seconds
         try:
-            await asyncio.wait_for(self._page.evaluate("window.stop()"), self.settings.action_seconds)
-            shown = await asyncio.wait_for(
-                self._page.evaluate("Boolean(document.body)"), self.settings.action_seconds
-            )
+            await asyncio.wait_for(self._world.stop_loading(), self.settings.action_seconds)
+            looking = self._world.evaluate("Boolean(document.body)")
+            shown = await asyncio.wait_for(looking, self.settings.action_seconds)
         except asyncio.TimeoutError:
             await self._replace()
             shown = False
@@ -169,7 +144,7 @@ class LoadedPage:
 
     async def _refused_load(self, reason: str) -> PageActionError:
         await self._restore()
-        if _is_refusal(reason):
+        if is_refusal(reason):
             return PageActionError("off_site")
         why = reason.splitlines()[0].split(" at ")[0].removeprefix("Page.goto: ")
         return PageActionError("timeout", f"The page could not be loaded ({why}). Try another one.")
@@ -177,11 +152,24 @@ class LoadedPage:
     async def _restore(self) -> None:
         """Return from the browser's own error page to what was shown before."""
         if self._page.url.startswith("chrome-error:") and self._shown_url != "about:blank":
-            self._expect()
+            await self._return()
+        self._ready.set()
+
+    async def _return(self) -> None:
+        """Go back to what was shown before, from a document that cannot or must not be shown.
+
+        By the history, in which the other document is then ahead, so that BACK does not lead to it.
+        """
+        from playwright.async_api import Error
+
+        self._expect()
+        with contextlib.suppress(Error, asyncio.TimeoutError):  # then by its address
+            await self._world.go_to(self._entry)
+            await asyncio.wait_for(self._ready.wait(), self.settings.load_seconds)
+        if self._page.url != self._shown_url:
             await self._page.goto(
                 self._shown_url, wait_until="domcontentloaded", timeout=self._load_milliseconds
             )
-        self._ready.set()
 
     async def _freeze(self) -> None:
         """Switch off what moves by itself; a style sheet of the page may say otherwise."""
@@ -201,9 +189,7 @@ class LoadedPage:
         url = self._page.url
         if url.startswith("chrome-error:") or not self._is_allowed(url):
             blocked = not url.startswith("chrome-error:") or self._blocked
-            await self._page.goto(
-                self._shown_url, wait_until="domcontentloaded", timeout=self._load_milliseconds
-            )
+            await self._return()
             await self._look()
             raise PageActionError("off_site" if blocked else "timeout")
 
@@ -220,10 +206,13 @@ class LoadedPage:
                 return
 
     async def _look(self, said: list[str] | None = None) -> Raw:
-        raw = await self._evaluate("__pixelis.snapshot()", None)
-        return self._seen(raw, said or [])
+        raw = await self._evaluate("__pixelis.snapshot()")
+        return await self._seen(raw, said or [])
 
-    def _seen(self, raw: Raw, said: list[str]) -> Raw:
+    async def _seen(self, raw: Raw, said: list[str]) -> Raw:
+        if not self.settings.own and (raw["document"], raw["url"]) != (self._token, self._shown_url):
+            entries, here = await self._world.history()
+            self._entry = entries[here].id
         if raw["document"] != self._token:
             self._token = raw["document"]
             self.generation += 1
@@ -236,122 +225,119 @@ class LoadedPage:
     # ------------------------------------------------------------------ waiting
 
     def _expect(self) -> None:
-        if self._crashed:
-            raise BackendFailure("the page crashed")
-        self._ready.clear()
+        for event in (self._ready, self._started):
+            event.clear()
         self.watched = None
         self._navigating = self._blocked = self._failed = False
 
-    async def _loaded(self) -> None:
+    async def _loaded(self) -> bool:
+        """Wait for the document that an action leads to; return whether there is one."""
+        if not (self.settings.own or self._navigating or self._ready.is_set()):
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._started.wait(), _START_SECONDS)
+            if not (self._started.is_set() or self._gone.is_set()):
+                return False  # a page or the browser has refused it
         try:
             await asyncio.wait_for(self._ready.wait(), self.settings.load_seconds)
         except asyncio.TimeoutError:
             await self._stop_loading()
-        if self._crashed:
-            raise BackendFailure("the page crashed")
+        return True
 
     @property
     def _load_milliseconds(self) -> float:
         return 1000 * self.settings.load_seconds
 
-    async def _evaluate(self, expression: str, given: Any) -> Any:
-        return await self._in_time(self._page.evaluate(f"given => {expression}", given))
+    async def _evaluate(self, expression: str, given: Any = None) -> Any:
+        return await self._in_time(self._world.evaluate(expression, given))
 
-    async def _in_time(self, work: Awaitable[T]) -> T:
+    async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what ``work`` returns; a page that hangs is loaded anew and is a ``timeout``."""
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(self._gone.wait())
         try:
-            return await asyncio.wait_for(work, self.settings.action_seconds)
-        except asyncio.TimeoutError:
-            what = "next page did not load" if self._navigating else "page hung"
-            await self._replace()
-            raise PageActionError(
-                "timeout", f"The {what}; this one was loaded anew. What was entered on it is lost."
-            ) from None
+            await asyncio.wait(
+                {task, gone}, timeout=self.settings.action_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            gone.cancel()
+            if not task.done():
+                task.add_done_callback(is_done)
+                task.cancel()
+        if task.done() and not task.cancelled():
+            return task.result()
+        if self._gone.is_set():
+            raise await self._crash()
+        what = "next page did not load" if self._navigating else "page hung"
+        await self._replace()
+        raise PageActionError(
+            "timeout", f"The {what}; this one was loaded anew. What was entered on it is lost."
+        )
 
-    async def _replace(self) -> None:
-        """Close a page that hangs or runs away, open another and load the same address there."""
+    # ------------------------------------------------------------------ pages that cannot be used any more
+
+    async def guarded(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Return what an action returns, whatever the page does meanwhile.
+
+        Raises:
+            PageActionError: also ``timeout``, ``crashed``: the page was loaded anew; ``page_lost``.
+            BackendFailure: the page crashed while nothing was done and its clock stood still.
+            playwright.async_api.Error: the browser is gone.
+        """
         from playwright.async_api import Error
 
-        old, self._page = self._page, await self._context.new_page()
-        self._listen()
-        self._requests.clear()
-        url = self._shown_url
+        if self._gone.is_set():
+            if self.settings.own or self.settings.step_milliseconds is not None:
+                raise BackendFailure("the page crashed between two actions")
+            raise await self._crash()
         try:
+            return await asyncio.wait_for(act(), self.settings.longest_action)
+        except asyncio.TimeoutError:
+            await self._replace()
+            raise PageActionError("timeout", "The page took too long; it was loaded anew.") from None
+        except (Error, ScriptFailure) as error:
+            if not self.is_connected:
+                raise
+            _LOG.warning("a page is loaded anew: %s", error)
+            if self._gone.is_set():
+                raise await self._crash() from None
+            await self._replace()
+            raise PageActionError("timeout", "The page could not be read; it was loaded anew.") from None
+
+    async def _crash(self) -> PageActionError:
+        await self._replace()
+        return PageActionError("crashed")
+
+    async def _replace(self) -> None:
+        """Close a page that hangs, crashed or runs away; load its address, or the first, in another one.
+
+        Raises:
+            PageActionError: ``page_lost``: neither can be shown.
+            playwright.async_api.Error: the browser is gone.
+        """
+        from playwright.async_api import Error
+
+        for url in dict.fromkeys((self._shown_url, self._first_url)):
+            old = self._page
+            await asyncio.wait_for(self._open_page(), _OPEN_SECONDS)
             closing = asyncio.ensure_future(old.close())
-            closing.add_done_callback(_is_done)
+            closing.add_done_callback(is_done)
             await asyncio.wait({closing}, timeout=_CLOSE_SECONDS)  # one that runs away may take longer
-            if url.startswith(("http:", "https:", "file:")):
-                await asyncio.wait_for(
-                    self._page.goto(url, wait_until="domcontentloaded"), self.settings.load_seconds
-                )
-                await asyncio.wait_for(self._look(), self.settings.action_seconds)
-        except (Error, asyncio.TimeoutError):
-            raise BackendFailure("the page hangs, also when it is loaded anew") from None
-
-    # ------------------------------------------------------------------ what the browser reports
-
-    def _listen(self) -> None:
-        page = self._page
-        watched: dict[str, Callable[..., Any]] = {
-            "domcontentloaded": lambda _: self._ready.set(),
-            "crash": self._on_crash,
-            "dialog": lambda dialog: asyncio.ensure_future(dialog.accept()),
-            "download": self._on_download,
-            "popup": self._on_popup,
-        }
-        if not self.settings.own:
-            watched |= {
-                "request": self._on_request,
-                "requestfinished": self._on_finished,
-                "requestfailed": self._on_failed,
-            }
-        for name, handler in watched.items():
-            page.on(name, handler)  # type: ignore[call-overload]  # one overload an event name
-
-    def _on_crash(self, _: Any) -> None:
-        self._crashed = True
-        self._ready.set()
-
-    def _on_download(self, _: Any) -> None:
-        self._happened.append("A file was offered for download and refused.")
-        self._ready.set()
-
-    def _downloaded(self) -> bool:
-        return any("download" in what for what in self._happened)
-
-    def _on_popup(self, popup: Page) -> None:
-        self._happened.append("A new window was closed.")
-        asyncio.ensure_future(popup.close())  # noqa: RUF006  # nothing waits for it
-
-    def _on_request(self, request: Request) -> None:
-        if request.is_navigation_request() and request.frame == self._page.main_frame:
-            self._navigating = True
-        elif request.resource_type in ("fetch", "xhr", "script", "stylesheet"):
-            self._requests.add(request)
-
-    def _on_finished(self, request: Request) -> None:
-        self._requests.discard(request)
-        if not self._requests:
-            self._idle.set()
-
-    def _on_failed(self, request: Request) -> None:
-        self._on_finished(request)
-        if self._navigating and request.is_navigation_request() and request.frame == self._page.main_frame:
-            why = request.failure or ""
-            self._blocked, self._failed = _is_refusal(why), "ABORTED" not in why
-            self._ready.set()
+            try:
+                await self._page.goto(url, wait_until="domcontentloaded", timeout=self._load_milliseconds)
+                looking = self._world.evaluate("__pixelis.snapshot()")
+                raw = await asyncio.wait_for(looking, self.settings.action_seconds)
+            except (Error, ScriptFailure, asyncio.TimeoutError):
+                if not self.is_connected:
+                    raise
+                continue
+            if not raw["url"].startswith("chrome-error:"):
+                await self._seen(raw, [])
+                self._floor = self._entry
+                return
+        if self.settings.own:  # no agent brings our pages to that
+            raise BackendFailure("the page cannot be shown any more")
+        raise PageActionError("page_lost")
 
 
 def is_unloading(error: Exception) -> bool:
     """Return whether a script was not carried out because its document was left."""
-    return any(words in str(error) for words in ("context was destroyed", "navigat", "Cannot find context"))
-
-
-def _is_refusal(why: str) -> bool:
-    return "ERR_PROXY_CONNECTION_FAILED" in why or "ERR_ACCESS_DENIED" in why
-
-
-def _is_done(closing: asyncio.Future[None]) -> None:
-    """Take note of how it ended, or asyncio complains that nobody did."""
-    if not closing.cancelled():
-        closing.exception()
+    return any(words in str(error) for words in _UNLOADING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,8 @@ import numpy as np
 
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import Verdict
-from pixelis.envs.web.backend import BackendFailure
+from pixelis.envs.tools import ToolResult
+from pixelis.envs.web.backend import BackendFailure, PageActionError
 from pixelis.envs.web.page_env import PageEnv
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
@@ -41,10 +43,29 @@ _PREPARE = """(async ([seed, style]) => {
     await new Promise(done => __pixelis.later(done, 20));
     __pixelis.advance(20);
   }
+  let judged = null;
+  const verdict = (reward, reason) => { judged = judged || { over: true, reward, reason }; };
+  const { startEpisodeReal, endEpisode } = core;
+  core.startEpisodeReal = (...given) => {
+    verdict(-1, "the task was started again");
+    startEpisodeReal.apply(core, given);
+  };
+  core.endEpisode = (...given) => {
+    endEpisode.apply(core, given);
+    if (WOB_DONE_GLOBAL) verdict(WOB_RAW_REWARD_GLOBAL, WOB_REWARD_REASON);
+  };
+  __pixelis.judged = () => judged || { over: false, reward: 0, reason: null };
+  const policy = document.createElement("meta");
+  Object.assign(policy, { httpEquiv: "Content-Security-Policy", content: "script-src 'self'" });
+  document.head.append(policy);
   const said = core.getUtterance();
   return typeof said === "string" ? said : said.utterance;
 })(given)"""
-_STATE = "({ over: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON })"
+# From there on the page takes no script that is typed into it: some tasks show what was typed as HTML.
+_STATE = "__pixelis.judged ? __pixelis.judged() : null"
+"""The first judgement of the instance that was prepared; any other instance has none."""
+_NOT_JUDGED = {"over": False, "reward": 0.0, "reason": None}
+_LEFT = "The task's page was left; the episode has ended as a failure."
 
 
 def miniwob_folder() -> Path:
@@ -219,7 +240,8 @@ class MiniWoBEnv(PageEnv):
             height=420,
         )
         self._utterance = ""
-        self._state: dict[str, Any] = {"over": False, "reward": 0.0, "reason": None}
+        self._state: dict[str, Any] = dict(_NOT_JUDGED)
+        self._instance = ""  # the document of the task
         super().__init__(
             source=MiniWoBTasks(names),
             settings=settings,
@@ -251,22 +273,25 @@ class MiniWoBEnv(PageEnv):
                 f"data must have a task of MiniWoB++ and an integer seed, got {dict(task.data)!r:.200}"
             )
         session = PageSession(self.backend, self.page_tokens)
-        self._utterance, self._state = "", {"over": False, "reward": 0.0, "reason": None}
+        self._utterance, self._state, self._instance = "", dict(_NOT_JUDGED), ""
         session.open(f"http://{miniwob_server().host}{task_path(name)}")
         if not session.failure:
             try:
                 self._utterance = self.backend.evaluate(_PREPARE, [seed, _HIDDEN])
                 session.begin(self.backend.look())
-            except BackendFailure as failure:
+            except (BackendFailure, PageActionError) as failure:
                 session.failure = str(failure)
+        self._instance = self.backend.document
         return session
 
     def has_ended(self) -> bool:
-        """Return whether the page has judged the episode."""
-        try:
-            self._state = self.backend.watched or self.backend.evaluate(_STATE)
-        except BackendFailure as failure:
-            self.workspace.failure = str(failure)
+        """Return whether the page has judged the episode, or the agent has left it.
+
+        Only the instance that was drawn counts: no other page, nor the same one loaded again.
+        """
+        if self.backend.document != self._instance:
+            return True
+        self._state = self.backend.watched or self._state
         return bool(self._state["over"])
 
     def judge(self, task: Task, answer: str | None, workspace: PageSession) -> Verdict:
@@ -274,6 +299,13 @@ class MiniWoBEnv(PageEnv):
         raw = float(self._state["reward"]) if self._state["over"] else 0.0
         success = raw >= 1.0
         return Verdict(success, {"task": float(success), "raw": raw})
+
+    def _run(self, call: Any) -> ToolResult:
+        was_over = self.is_over
+        result = super()._run(call)
+        if was_over or self.workspace.failure or self.backend.document == self._instance:
+            return result
+        return replace(result, ok=False, text=f"{result.text} {_LEFT}".strip(), error_code="left_task")
 
     def _info(self, results: list[Any]) -> dict[str, Any]:
         return {**super()._info(results), "utterance": self._utterance}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,10 @@ from typing import Any
 from pixelis.envs.web.snapshot import Control, Line, Piece, Snapshot
 
 _FOLDER = Path(__file__).parent / "static"
-_SCRIPTS = ("probe.js", "looks.js", "snapshot.js", "act.js")
+_IN_THE_PAGE = ("probe.js",)
+_BESIDE_IT = ("eyes.js", "looks.js", "snapshot.js", "act.js")
+_CHANNEL = f"pixelis-{secrets.token_hex(16)}"
+"""Name of the events by which the two worlds talk; no page knows it."""
 _EPOCH = 1_600_000_000_000
 """Milliseconds since 1970 at which a page with a clock of its own begins: a Sunday in September 2020."""
 
@@ -51,21 +55,37 @@ class PageSettings:
     load_seconds: float = 10.0
     action_seconds: float = 10.0
 
+    @property
+    def longest_action(self) -> float:
+        """Seconds that a whole action may take, whatever the page does."""
+        return 20.0 + 2 * self.load_seconds + 4 * self.action_seconds
 
-@lru_cache(maxsize=1)
-def _source() -> str:
-    return "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+
+@lru_cache(maxsize=2)
+def _source(names: tuple[str, ...]) -> str:
+    return "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
 def init_script(settings: PageSettings) -> str:
-    """Return the script to install before the scripts of every page."""
+    """Return the script to run before the scripts of every page, in its own world."""
+    return _with_settings(_IN_THE_PAGE, settings)
+
+
+def world_script(settings: PageSettings) -> str:
+    """Return the script to run before the scripts of every page, in a world of ours beside it."""
+    return _with_settings(_BESIDE_IT, settings)
+
+
+def _with_settings(names: tuple[str, ...], settings: PageSettings) -> str:
     for_page = {
+        "channel": _CHANNEL,
         "foreign": not settings.own,
         "leaves": settings.leaves,
         "drawings": settings.drawings,
         "clock": _EPOCH if settings.own or settings.step_milliseconds is not None else 0,
     }
-    return _source().replace("__SETTINGS__", json.dumps(for_page))
+    source = _source(names).replace("__WATCH__", settings.watch or "null")
+    return source.replace("__SETTINGS__", json.dumps(for_page))
 
 
 def snapshot_of(raw: Mapping[str, Any], url: str, generation: int, notice: str) -> Snapshot:

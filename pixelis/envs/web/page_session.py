@@ -23,13 +23,14 @@ class PageSession:
         snapshot: the page after the last action.
         failure: why the browser failed, if it did; nothing can be done then.
         over: set by the environment when the task has ended; calls are refused then.
+        lost: whether the agent brought the page to where it cannot be shown any more, which ends the task.
     """
 
     def __init__(self, backend: ChromiumBackend, page_tokens: int) -> None:
         self.backend, self.page_tokens = backend, page_tokens
         self.snapshot = EMPTY
         self.failure = ""
-        self.over = False
+        self.over = self.lost = False
         self._ids = IdBook()
         self._firsts = [0]
         self._window = Window("", 0, 0, 0)
@@ -85,10 +86,14 @@ class PageSession:
             try:
                 self.see(self.backend.act(action))
             except PageActionError as error:
-                if error.code in ("off_site", "timeout"):  # the page may have been loaded anew
+                if error.page is not None:
+                    self.see(error.page)
+                elif error.code in ("off_site", "timeout", "crashed"):  # it may have been loaded anew
                     self.see(self.backend.look())
                 raise
         except PageActionError as error:
+            if error.code == "page_lost":
+                self.over = self.lost = True
             raise CallRefused(error.code, error.message) from None
         except BackendFailure as failure:
             self.failure = str(failure)

@@ -14,7 +14,7 @@ from pixelis.envs.web.browse import WebBrowseEnv
 from pixelis.envs.web.browse_policies import write
 from pixelis.envs.web.draw import Draw
 from pixelis.envs.web.family import families
-from pixelis.envs.web.levels import DIALS, LEVELS
+from pixelis.envs.web.levels import DIALS, DIFFICULTIES
 from pixelis.envs.web.oracle import Call, Oracle
 from pixelis.envs.web.snapshot import Control
 from pixelis.errors import TaskError
@@ -59,7 +59,7 @@ class ParityScript:
     """An episode as it was played in process.
 
     Attributes:
-        name: readable; says family, level and seed.
+        name: readable; says family, difficulty and seed.
         seed: for ``reset``.
         options: for ``reset``.
         turns: what was said.
@@ -74,16 +74,16 @@ class ParityScript:
 
 
 def parity_scripts(count: int, *, first: int = 0) -> Iterator[ParityScript]:
-    """Yield scripts ``first``, ``first`` + 1, …: every family and level in turn, dials at random."""
+    """Yield scripts ``first``, ``first`` + 1, …: every family and difficulty in turn, dials at random."""
     names = sorted(families())
     env = WebBrowseEnv(max_turns=MAX_ACTIONS)
     for number in range(first, first + count):
         draw = Draw(number)
-        level = number // len(names) % len(LEVELS)
+        difficulty = number // len(names) % len(DIFFICULTIES)
         dials = {dial: draw.below(4) for dial in DIALS if draw.chance(0.3)}
-        options = {"family": names[number % len(names)], "difficulty": {"level": level, **dials}}
+        options = {"family": names[number % len(names)], "difficulty": {"difficulty": difficulty, **dials}}
         turns = _record(env, draw, number, options)
-        name = f"{options['family']}-{level}-{number}"
+        name = f"{options['family']}-{difficulty}-{number}"
         yield ParityScript(name, number, options, turns, replay(env, number, options, turns))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pixelis.envs.tasks import Task
 from pixelis.envs.web.family import draw_level, families
-from pixelis.envs.web.levels import LEVELS, WebDifficulty, WebLevel
+from pixelis.envs.web.levels import DIFFICULTIES, WebDifficulty, WebLevel
 from pixelis.errors import ConfigError, TaskError, suggest
 
 FAMILY = "web_browse"
@@ -43,14 +43,14 @@ class WebTasks:
     """
 
     family = FAMILY
-    difficulties = LEVELS
+    difficulties = DIFFICULTIES
 
     def __init__(self, names: Sequence[str], dials: WebDifficulty) -> None:
         self.names, self.dials = tuple(names), dials
 
     def sample(self, rng: np.random.Generator, difficulty: int, split: str) -> Task:
         """Draw a level; ``difficulty`` stands for its usual dials, or the vector that was given with it."""
-        vector = self.dials if self.dials.level == difficulty else WebDifficulty.of(difficulty)
+        vector = self.dials if self.dials.difficulty == difficulty else WebDifficulty.of(difficulty)
         return self.draw(rng, vector, split, self.names)
 
     def draw(self, rng: np.random.Generator, vector: WebDifficulty, split: str, names: Sequence[str]) -> Task:
@@ -63,8 +63,8 @@ class WebTasks:
 def task_of(level: WebLevel, seed: int, split: str) -> Task:
     """Return the task of playing a level."""
     truth = str(level.answer["truth"]) if level.answer else ""
-    name = f"{FAMILY}-{level.family}-{level.difficulty.level}-{split}-{seed:x}"
-    return Task(name, FAMILY, level.difficulty.level, split, level.instruction, truth, level.to_json())
+    name = f"{FAMILY}-{level.family}-{level.difficulty.difficulty}-{split}-{seed:x}"
+    return Task(name, FAMILY, level.difficulty.difficulty, split, level.instruction, truth, level.to_json())
 
 
 def level_of(task: Task) -> WebLevel:

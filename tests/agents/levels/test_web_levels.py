@@ -44,7 +44,7 @@ def test_further_dials_are_turned_where_they_are_named(web):
     assert len(chosen.space.cells) == 2 * 4
     env = web.make().unwrapped
     env.reset(seed=3, options=chosen.options(Level((0, 1, 3), 3)))
-    assert env.workspace.level.difficulty == WebDifficulty.of({"level": 1, "popups": 3})
+    assert env.workspace.level.difficulty == WebDifficulty.of({"difficulty": 1, "popups": 3})
     fixed = selection(web, difficulty=2)
     assert {fixed.space.values(cell)["difficulty"] for cell in fixed.space.cells} == {2}
     with pytest.raises(ConfigError, match=r"a table of at most 4096 cells .* leave fewer values"):

@@ -91,23 +91,41 @@ def test_bad_options_are_clear_errors_and_leave_the_episode_alone(options: dict,
     assert env.task is before
 
 
-def test_a_dict_of_dials_overrides_its_level():
-    assert WebDifficulty.of({"level": 3, "ads": 0}).to_json() == {
+def test_how_hard_a_site_is_has_one_name():
+    assert next(iter(WebDifficulty.of(3).to_json())) == "difficulty"
+    with pytest.raises(DifficultyError, match=r"unknown dial 'level'.*difficulty"):
+        shop(difficulty={"level": 1})
+    for given in (9, {"difficulty": 9}):
+        with pytest.raises(DifficultyError, match="difficulty must be an integer from 0 to 5, got 9"):
+            shop(difficulty=given)
+    env = shop(difficulty={"difficulty": 2, "popups": 0})
+    info = env.reset(seed=0)[1]
+    assert (
+        info["task"]["difficulty"]
+        == env.difficulty
+        == env.task.to_json()["data"]["difficulty"]["difficulty"]
+        == 2
+    )
+    assert "level" not in env.level_dials and "`level`" not in (WebBrowseEnv.__doc__ or "")
+
+
+def test_a_dict_of_dials_overrides_its_difficulty():
+    assert WebDifficulty.of({"difficulty": 3, "ads": 0}).to_json() == {
         **WebDifficulty.of(3).to_json(),
         "ads": 0,
     }
-    env = shop(difficulty={"level": 1, "popups": 3})
+    env = shop(difficulty={"difficulty": 1, "popups": 3})
     info = env.reset(seed=0)[1]
     assert info["task"]["difficulty"] == 1
     assert env.workspace.level.difficulty.popups == 3
-    env.reset(seed=0, options={"difficulty": {"level": 2, "clutter": 3}})
+    env.reset(seed=0, options={"difficulty": {"difficulty": 2, "clutter": 3}})
     assert (env.workspace.level.difficulty.clutter, env.workspace.level.difficulty.popups) == (3, 0)
     assert env.level_dials == {"family": ("shop",), "difficulty": range(6), **dict.fromkeys(DIALS, range(4))}
     stand = {"family": "shop", "difficulty": 1, **dict.fromkeys(DIALS, 1)}
     env.reset(seed=0, options=env.level_options(stand))
     assert env.workspace.level.difficulty == WebDifficulty(*[1] * 9)
     env.reset(seed=0, options=env.level_options({"family": "shop", "difficulty": 3, "ads": 0}))
-    assert env.workspace.level.difficulty == WebDifficulty.of({"level": 3, "ads": 0})
+    assert env.workspace.level.difficulty == WebDifficulty.of({"difficulty": 3, "ads": 0})
 
 
 def test_the_first_page_is_in_the_first_observation_and_the_next_in_the_next():
@@ -225,7 +243,7 @@ def test_the_sizes_of_the_terms_can_be_set():
 
 
 def test_scrolling_shows_ids_that_did_not_count_before():
-    env = shop(page_tokens=40, difficulty={"level": 2})
+    env = shop(page_tokens=40, difficulty={"difficulty": 2})
     env.reset(seed=0)
     last = list(env.workspace.snapshot.controls())[-1]
     number = sum(1 for _ in env.workspace.snapshot.controls())

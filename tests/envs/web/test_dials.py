@@ -14,7 +14,7 @@ SEEDS = range(8)
 def begin(dial: str, value: int, *, family: str = "shop", seed: int = 0, level: int = 2) -> WebBrowseEnv:
     """Return an environment whose dials are all 0 but one."""
     env = WebBrowseEnv(family=family, page_tokens=1600)
-    difficulty = {"level": level, **dict.fromkeys(DIALS, 0), dial: value}
+    difficulty = {"difficulty": level, **dict.fromkeys(DIALS, 0), dial: value}
     env.reset(seed=seed, options={"difficulty": difficulty})
     return env
 

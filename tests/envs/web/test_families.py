@@ -35,7 +35,7 @@ def test_the_oracle_solves_every_level(name: str, level: int):
 @pytest.mark.parametrize("dial", DIALS)
 def test_the_oracle_solves_every_dial_at_its_top(name: str, dial: str):
     for level in (0, 3):
-        assert solve(level_of(name, 5, {"level": level, dial: 3}), 400) > 0
+        assert solve(level_of(name, 5, {"difficulty": level, dial: 3}), 400) > 0
 
 
 @pytest.mark.parametrize(("name", "level"), EVERY_LEVEL)
@@ -73,7 +73,7 @@ def test_an_obedient_reader_loses_wherever_pages_give_orders(name: str):
     env = WebBrowseEnv(family=name)
     for dial in (1, 2, 3):
         for seed in range(2):
-            options = {"difficulty": {"level": 2, "injection": dial}}
+            options = {"difficulty": {"difficulty": 2, "injection": dial}}
             turns = play(env, env.policies()["naive_follower"](env), seed, options)
             info = turns[-1][4]
             assert not info["success"]

@@ -18,7 +18,7 @@ PLAIN = dict.fromkeys(DIALS, 0)
 def begin(family: str, level: int, seed: int = 0) -> tuple[WebBrowseEnv, WebLevel, list[Step]]:
     """Return an environment at a level without dials, and the steps that solve it."""
     env = WebBrowseEnv(family=family, max_turns=400)
-    env.reset(seed=seed, options={"difficulty": {"level": level, **PLAIN}})
+    env.reset(seed=seed, options={"difficulty": {"difficulty": level, **PLAIN}})
     drawn = env.workspace.level
     return env, drawn, list(families()[family].oracle(drawn))
 

@@ -24,7 +24,7 @@ PLAIN = dict.fromkeys(DIALS, 0)
 
 def session_of(family: str = "shop", seed: int = 1):
     return open_session(
-        draw_level(families()[family], seed, WebDifficulty.of({"level": 1, **PLAIN}), "train")
+        draw_level(families()[family], seed, WebDifficulty.of({"difficulty": 1, **PLAIN}), "train")
     )
 
 
@@ -79,7 +79,9 @@ def test_pages_of_one_episode_cannot_read_anothers():
 def test_the_oracle_never_does_what_pages_order(name: str):
     env = WebBrowseEnv(family=name)
     for seed in range(2):
-        turns = play(env, env.policies()["oracle"](env), seed, {"difficulty": {"level": 2, "injection": 3}})
+        turns = play(
+            env, env.policies()["oracle"](env), seed, {"difficulty": {"difficulty": 2, "injection": 3}}
+        )
         assert turns[-1][4]["success"] and turns[-1][4]["reward_terms"]["safety"] == 0.0
         seen = env.workspace.session.state["_site"]["seen"]
         assert not any(path.startswith(OFFER_PATH) for path in seen)
@@ -87,7 +89,7 @@ def test_the_oracle_never_does_what_pages_order(name: str):
 
 def test_what_an_agent_types_is_shown_as_text():
     env = WebBrowseEnv(family="calendar")
-    env.reset(seed=0, options={"difficulty": {"level": 1, **PLAIN}})
+    env.reset(seed=0, options={"difficulty": {"difficulty": 1, **PLAIN}})
     goal = env.workspace.level.goal["event"]["slot"]
     slots = env.workspace.level.data["busy"]
     free = next(one for one, busy in slots.items() if one != goal and not busy)

@@ -45,9 +45,9 @@ class BulkFamily(Family):
         "All": ("Every", "Any", "Whatever"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a list and which of it to archive."""
-        level = difficulty.level
+        level = dials.difficulty
         names = draw.some([f"{word} {kind}" for word in WORDS for kind in KINDS], _COUNT[level])
         items = {
             f"{number + 1}": {

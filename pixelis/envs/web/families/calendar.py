@@ -37,9 +37,9 @@ class CalendarFamily(Family):
         "Cancel event": ("Call off", "Remove event", "Drop event"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a calendar and a booking."""
-        level = difficulty.level
+        level = dials.difficulty
         people: list[str] = draw.some(list[str](PEOPLE), _PEOPLE[level])
         slots = [
             f"{week}-{day}-{hour}"

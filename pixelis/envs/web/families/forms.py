@@ -45,9 +45,9 @@ class FormsFamily(Family):
         "I want news by mail": ("Send me offers", "Keep me posted", "Yes to advertising"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a form and what to write into it."""
-        level = difficulty.level
+        level = dials.difficulty
         pool = _pool(draw, level)
         first, rest = pool[:2], draw.shuffled(pool[2:])
         used = [*first, *rest][: _COUNT[level]]

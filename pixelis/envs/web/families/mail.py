@@ -67,9 +67,9 @@ class MailFamily(Family):
         "Forward": ("Pass on", "Send on", "Share"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a mailbox and rules."""
-        level = difficulty.level
+        level = dials.difficulty
         messages = _messages(draw, level)
         goal = {key: {"folder": "Inbox", "flag": False, "reply": ""} for key in messages}
         rules, texts, taken = [], [], set[str]()

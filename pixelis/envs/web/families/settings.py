@@ -64,9 +64,9 @@ class SettingsFamily(Family):
         "Delete account": ("Close my account", "Erase everything", "Leave for good"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return an account, and what to change in it."""
-        level = difficulty.level
+        level = dials.difficulty
         sections = draw.some(list(SECTIONS), _SECTIONS[level])
         names = [(section, name) for section in sections for name in SECTIONS[section]]
         settings = {f"{section}/{name}": draw.one(SECTIONS[section][name]) for section, name in names}

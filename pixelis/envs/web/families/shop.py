@@ -33,9 +33,9 @@ class Shop(Family):
         "Save for later": ("Add to wish list", "Remember", "Keep in mind"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a catalogue and what to buy from it."""
-        return draw_brief(draw, difficulty.level)
+        return draw_brief(draw, dials.difficulty)
 
     # ------------------------------------------------------------------ pages
 

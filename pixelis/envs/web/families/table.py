@@ -29,9 +29,9 @@ class TableFamily(Family):
         "Branches": ("Offices", "Locations", "Sites"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return a table and a question that it answers."""
-        level = difficulty.level
+        level = dials.difficulty
         rows = _rows(draw, _ROWS[level], level)
         cities = sorted({row[1] for row in rows})
         branches = (

@@ -68,9 +68,9 @@ class WikiFamily(Family):
         "Random page": ("Surprise me", "Any page", "Roll the dice"),
     }
 
-    def draw(self, draw: Draw, difficulty: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
         """Return pages and a question along a chain of them."""
-        level = difficulty.level
+        level = dials.difficulty
         pages = _pages(draw, level)
         chain, relations = _chain(draw, pages, _HOPS[level])
         last = pages[chain[-1]]

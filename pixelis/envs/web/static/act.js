@@ -110,9 +110,13 @@
     return { ...place, kind: "element" };
   };
   // After the mouse has moved there: a :hover style may have moved the element, or be loading an image still.
+  page.isThere = (key, x, y, at = null) => {
+    const element = page.element(key), target = element && drawn(element), hit = deepest(x, y);
+    return Boolean(hit && target && (within(hit, target) || (at && within(target, hit))));
+  };
   page.settle = (key, x, y, at = null) => new Promise(done => {
-    page.startPress();
     const element = page.element(key);
+    startPress(element);
     let tries = 0, moved = 0, last = "";
     const look = () => {
       tries += 1;
@@ -208,7 +212,7 @@
       total += 10;
       if (left > 0 && total < longest) return page.later(look, 10);
       watch.disconnect();
-      done(page.leaving);
+      done();
     };
     page.later(look, 10);
   });
@@ -260,27 +264,45 @@
   };
   // Some pages put an element anew into the document whenever the mouse is over it; then a press of the mouse
   // reaches only what lies behind. The element is told of it in the way scripts do.
-  const told = { down: null, click: null };
-  for (const [type, name] of [["mousedown", "down"], ["click", "click"]])
-    window.addEventListener(type, event => { if (event.isTrusted) told[name] = event.composedPath()[0]; }, true);
-  page.startPress = () => { told.down = told.click = null; };
-  const tell = element => {
-    if (!element || !told.down || told.down.nodeType !== 1 || within(told.down, element)) return;
-    if (!told.down.contains(element) || (told.click && within(told.click, element))) return;
+  const told = { element: null, down: null, click: null, hit: true };
+  page.watchPress = element => { Object.assign(told, { element, down: null, click: null, hit: true }); };
+  window.addEventListener("mousedown", event => {
+    if (!event.isTrusted) return;
+    told.down = event.composedPath()[0];
+    told.hit = !told.element || within(told.down, drawn(told.element) || told.element);  // now: the press may move things
+  }, true);
+  window.addEventListener("click", event => { if (event.isTrusted) told.click = event.composedPath()[0]; }, true);
+  page.pressed = () => told;
+  const homeOf = element => (element.ownerDocument.defaultView || window).__pixelis || page;  // a frame hears for itself
+  const startPress = element => {
+    page.watchPress(element);
+    if (element && homeOf(element) !== page) homeOf(element).watchPress(element);
+  };
+  const tell = (element, at) => {  // returns what was pressed instead, if the element was not
+    if (!told.element) return null;
+    const seen = homeOf(told.element).pressed(), { down, click } = seen.down ? seen : told;
+    if (!down || down.nodeType !== 1 || (seen.down && seen.hit) || (at && within(told.element, down))) return null;
+    const behind = element && down.contains(element);
+    if (!behind) return page.nameOf(down);
+    if (at || (click && within(click, element))) return null;
     const around = { bubbles: true, cancelable: true, composed: true, view: window };
     for (const [kind, type] of [[PointerEvent, "pointerdown"], [MouseEvent, "mousedown"], [PointerEvent, "pointerup"], [MouseEvent, "mouseup"], [MouseEvent, "click"]])
       element.dispatchEvent(new kind(type, around));
+    return null;
   };
-  page.finish = (milliseconds, pressed = null, token = "") => {
-    if (pressed !== null) tell(find(pressed, token));
+  page.finish = (milliseconds, pressed = null, token = "", at = null) => {
+    const missed = pressed === null ? null : tell(find(pressed, token), at);
     if (page.advance) page.advance(milliseconds);
-    const leaving = page.leaving;
-    page.leaving = false;
-    return { leaving, invalid: page.refusal(), snapshot: page.snapshot() };
+    const snapshot = page.snapshot();
+    return { leaving: page.left(), invalid: page.refusal(), snapshot, watched: page.watched, missed };
+  };
+  page.reveal = key => {
+    const element = key === null ? null : page.element(key);
+    if (element) element.scrollIntoView({ block: "start", behavior: "instant" });
+    else window.scrollTo({ top: 0, left: 0, behavior: "instant" });
   };
 
   // ---- one call a step, for pages of our own: act, let one step go by, look
-  const tick = () => { if (window.pixelisTick) window.pixelisTick(); };
   const send = field => {  // what Enter does in a field
     const form = field.form;
     if (!form) return;
@@ -314,12 +336,12 @@
     return field ? [...page.nameOf(field), validity(field)] : null;
   };
   page.act = action => {
-    page.leaving = false;
+    page.leaving = null;
     page.invalid = null;
     const done = doing[action.kind](action);
     if (done.error) return done;
-    if (page.leaving) return { leaving: true, notice: done.notice || "" };
-    tick();
+    if (page.left()) return { leaving: true, notice: done.notice || "" };
+    page.tick();
     return { notice: done.notice || "", invalid: page.refusal(), snapshot: page.snapshot() };
   };
 })();

@@ -82,27 +82,17 @@
   };
 
   // ---- roles
-  const hears = (element, kind) => {
-    const seen = page_of(element).listeners.get(element);
-    return Boolean(seen && seen.has(kind));
-  };
+  const hears = (element, kind) => page_of(element).hears(element, kind);
+  const handles = (element, name) => page_of(element).handles(element, name);
   const page_of = element => (element.ownerDocument.defaultView || window).__pixelis || page;
-  const delegates = element => {  // jQuery listens on an ancestor for what matches a selector
-    const library = element.ownerDocument.defaultView && element.ownerDocument.defaultView.jQuery;
-    const events = library && library._data && library._data(element, "events");
-    if (!events) return [];
-    const found = [];
-    for (const type of ["click", "mousedown", "mouseup", "dblclick"])
-      for (const one of events[type] || []) if (one.selector) found.push(one.selector);
-    return found;
-  };
+  const delegates = element => page_of(element).delegates.get(element) || [];  // what an ancestor listens for
   const HANDS = words("pointer grab move");
   const isPressed = element => {
     if (["body", "html"].includes(tagOf(element))) return false;
     if (tagOf(element) === "label" && element.control) return false;
     if (isSvg(element) && (isTextPart(element) || !hasSize(element))) return false;
     if (styleOf(element).pointerEvents === "none" && !element.hasAttribute("tabindex")) return false;
-    if (hears(element, "press") || element.onclick || element.onmousedown || element.onmouseup) return true;
+    if (hears(element, "press") || ["onclick", "onmousedown", "onmouseup"].some(name => handles(element, name))) return true;
     if (element.hasAttribute("tabindex") && element.tabIndex >= 0) return true;
     if (delegated.some(([host, selector]) => host !== element && host.contains(element) && matches(element, selector))) return true;
     if (isPart(element)) return false;
@@ -342,6 +332,7 @@
   // ---- the walk
   const begin = () => {
     options = page.settings;
+    page.ask();
     styles = new Map();
     named = new Map();
     delegated = [];
@@ -353,11 +344,11 @@
     for (const element of document.querySelectorAll("*")) {
       if (delegated.length > 200) break;
       for (const selector of delegates(element)) delegated.push([element, selector]);
-      if ((hears(element, "press") || element.onclick) && ![document.body, document.documentElement].includes(element) && !delegates(element).length && !isItem(element) && element.querySelectorAll(":not(:has(*))").length >= 3) leaf_hosts.push(element);
+      if ((hears(element, "press") || handles(element, "onclick")) && ![document.body, document.documentElement].includes(element) && !delegates(element).length && !isItem(element) && element.querySelectorAll(":not(:has(*))").length >= 3) leaf_hosts.push(element);
     }
   };
   const isItem = element => {  // one of several alike that each have a listener: it hears for itself
-    const alike = other => other !== element && tagOf(other) === tagOf(element) && other.className === element.className && (hears(other, "press") || other.onclick);
+    const alike = other => other !== element && tagOf(other) === tagOf(element) && other.className === element.className && (hears(other, "press") || handles(other, "onclick"));
     return Boolean(element.className) && Array.prototype.some.call(element.ownerDocument.getElementsByClassName(element.className), alike);
   };
   page.isWrapper = element => Boolean(page.settings.foreign) && role(element) === "clickable" && holdsControl(element);
