@@ -118,12 +118,14 @@ def with_starts(names: Iterable[str]) -> list[str]:
 
 def command_words(study: Study, paradigm: Paradigm, seed: int) -> list[str]:
     """Return the words of the command that trains a paradigm."""
-    phase = study.output / "data" / f"{paradigm.kind}.jsonl"
+    data = study.output / "data"
     model = study.model
     if paradigm.start:
         model = str(checkpoint_of(study.folder(paradigm.start, seed)) / ADAPTER)
     words = ["--config", str(CONFIGS / f"{paradigm.name}.yaml"), "--model", model, "--seed", str(seed)]
-    words += ["--env-kwargs.data", str(phase), "--output", str(study.folder(paradigm.name, seed))]
+    words += ["--env-kwargs.data", str(data / f"{paradigm.kind}.jsonl")]
+    words += ["--env-kwargs.held_out", str(data / "held_out.jsonl")]
+    words += ["--output", str(study.folder(paradigm.name, seed))]
     steps = study.sft_steps if paradigm.kind == "sft" else study.steps
     words += [] if steps is None else ["--steps", str(steps)]
     return [*words, *study.words.get(paradigm.kind, ())]

@@ -12,6 +12,9 @@ from pixelis.agents.grpo.term_rewards import build_rewards
 from pixelis.agents.metrics import read_metrics
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
+from pixelis.envs.tweet.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.split import SplitSettings
+from pixelis.envs.tweet.split_folder import write_split
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs" / "tweet").glob("*.yaml"))
 SHORT = ["--max-new-tokens", "6", "--eval-episodes", "0", "--lora-rank", "2"]
@@ -50,7 +53,9 @@ def test_it_is_accepted(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_it_trains(path, byte_model, tmp_path, capsys):
+def test_it_trains(path, byte_model, tmp_path, capsys, monkeypatch):
+    write_split(SEED_TWEETS, tmp_path / "splits" / "seed", SplitSettings())
+    monkeypatch.chdir(tmp_path)
     main, words = (sft.main, TINY_SFT) if is_sft(path) else (train.main, TINY_GRPO)
     run = tmp_path / "run"
     code = main(["--config", str(path), "--model", str(byte_model), "--output", str(run), *words])

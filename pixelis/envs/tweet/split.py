@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.tweet.near_duplicates import NEAR, DisjointSets, join_near_duplicates
-from pixelis.envs.tweet.tweet_file import TweetFile
+from pixelis.envs.tweet.tweet_file import PARTS, TweetFile
 from pixelis.envs.tweet.tweet_rows import TweetRow
 from pixelis.errors import ConfigError
-
-PARTS = ("sft", "grpo", "held_out")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from pixelis.envs.tweet.tweet_rows import TweetRow, tweet_row
 from pixelis.errors import DatasetError
 
 _WHAT = "JSONL or CSV file of tweets"
+PARTS = ("sft", "grpo", "held_out")
+"""What `scripts/split_data.py` deals a file's rows into; the part's file is named for it."""
 
 
 class _Place(NamedTuple):
@@ -150,7 +152,18 @@ def load_tweets(path: str | os.PathLike[str], *, threads_only: bool = False) -> 
     Raises:
         DatasetError: see ``TweetFile``.
     """
-    return _load(*find_file(path, _WHAT), bool(threads_only))
+    try:
+        found = find_file(path, _WHAT)
+    except DatasetError as error:
+        raise DatasetError(f"{error}{_how_to_make(path)}") from None
+    return _load(*found, bool(threads_only))
+
+
+def _how_to_make(path: object) -> str:
+    """Return the command that makes a part of a split that is not there, empty for any other path."""
+    if not isinstance(path, str | os.PathLike) or Path(path).name not in {f"{one}.jsonl" for one in PARTS}:
+        return ""
+    return f", or make it: python scripts/split_data.py --output {Path(path).parent}"
 
 
 def check_apart(training: TweetFile, held_out: TweetFile) -> None:

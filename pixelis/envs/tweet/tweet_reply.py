@@ -15,7 +15,7 @@ from pixelis.envs.tweet.heuristic_reward import HeuristicReward
 from pixelis.envs.tweet.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.tweet_file import check_apart, load_tweets
 from pixelis.envs.tweet.tweet_reply_policies import tweet_reply_policies
-from pixelis.envs.tweet.tweet_tasks import TweetTasks, by, row_of_task
+from pixelis.envs.tweet.tweet_tasks import TweetTasks, row_of_task
 from pixelis.errors import ConfigError, RewardError, TaskError, suggest
 
 MODES = ("single", "thread")
@@ -183,7 +183,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
             return None
         assert self.task is not None  # step() has checked it
         message = self.workspace.messages[len(self.workspace.replies)]
-        return f"The author{by(row_of_task(self.task).author)} writes back:\n{message}\n{self.instructions}"
+        author = row_of_task(self.task).author
+        who = f"The author, @{author}," if author else "The author"
+        return f"{who} writes back:\n{message}\n{self.instructions}"
 
     def chance(self, difficulty: int) -> float:
         """Return the success rate, 0-1, of replies that say nothing about the tweet: some fit by luck."""

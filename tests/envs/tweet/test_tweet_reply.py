@@ -118,13 +118,20 @@ def test_the_author_writes_back_what_the_data_say():
     observation, reward, terminated, _, info = env.step(
         answer("Is it the fine kind or the bouncing kind of rain today?")
     )
-    assert observation["text"].startswith("The author by @amy writes back:\nThe bouncing kind!\nAnswer with")
+    assert observation["text"].startswith("The author, @amy, writes back:\nThe bouncing kind!\nAnswer with")
     assert (reward, terminated) == (0.0, False)
     assert "success" not in info
     env.step(answer("Then stay in and put a large kettle on right away."))
     _, reward, terminated, _, info = env.step(answer("Good, half saved"))
     assert (reward, terminated, info["success"]) == (pytest.approx((1 + 1 + 0.3) / 3), True, False)
     assert [one["total"] for one in info["replies"]] == [1.0, 1.0, 0.3]
+
+
+def test_an_author_without_a_name_writes_back_too():
+    nameless = {**TASK, "data": {name: one for name, one in TASK["data"].items() if name != "author"}}
+    env, *_ = start("thread", nameless)
+    text = env.step(answer("Is it the fine kind or the bouncing kind of rain today?"))[0]["text"]
+    assert text.startswith("The author writes back:\nThe bouncing kind!\n")
 
 
 def test_a_follow_up_is_scored_with_the_tweet_before_it():
