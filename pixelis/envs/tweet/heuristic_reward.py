@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pixelis.rewards.tweet import TweetReward
 
 HYBRID = "hybrid"
+PRESETS = ("robust", "classic", HYBRID)
 
 
 class HeuristicReward:
