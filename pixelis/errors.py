@@ -16,26 +16,28 @@ from typing import Any
 
 SHOWN = 200
 """Characters of a value that a message shows."""
-_WORD = 300
 _MESSAGE = 3_000
-_LISTED = 260
+_LONG_VALUE = re.compile(  # quoted (an apostrophe is no quote), in brackets, or one word
+    r"(?<!\w)'[^']{200,}'(?!\w)" r'|"[^"]{200,}"' r"|\[[^\]]{200,}\]" r"|\{[^}]{200,}\}" r"|\S{300,}"
+)
+_LISTED = 240
 
 
 class PixelisError(Exception):
     """Superclass of every error below.
 
-    Whatever went into a message, it is one that can be read: a run of more than 300 characters without a
-    blank is cut, and so is the middle of a text of more than 3,000.
+    Whatever went into a message, it is one that can be read: what stands in quotes or brackets, or is one
+    word, is cut beyond 200 characters, and so is the middle of a text of more than 3,000.
     """
 
     def __str__(self) -> str:
         """Return the message, cut."""
         text = super().__str__()
-        if len(text) <= _WORD:
+        if len(text) <= SHOWN:
             return text
         if len(text) > 4 * _MESSAGE:  # so that the search below stays cheap
             text = f"{text[: 2 * _MESSAGE]} … {text[-_MESSAGE:]}"
-        text = re.sub(rf"(\S{{{SHOWN}}})\S{{{_WORD - SHOWN},}}", r"\1…", text)
+        text = _LONG_VALUE.sub(lambda found: f"{found[0][:SHOWN]}…{found[0][-1]}", text)
         return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE // 2]} … {text[-_MESSAGE // 3 :]}"
 
 

@@ -34,7 +34,7 @@ from pydantic import ValidationError as PydanticError
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import Unpack
 
-from pixelis.errors import ConfigError, PixelisError, SplitError, shown, suggest
+from pixelis.errors import ConfigError, DatasetError, ModelLoadError, PixelisError, SplitError, shown, suggest
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -66,12 +66,14 @@ class Names:
         example: what a message shows.
         every: the word that means all of them; empty for none.
         single: whether one name may stand alone.
+        empty: whether none may be named.
     """
 
     known: Callable[[], Iterable[str]]
     example: str
     every: str = ""
     single: bool = True
+    empty: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         """Return how pydantic reads it."""
@@ -86,7 +88,7 @@ class Names:
         known = tuple(self.known())
         if isinstance(value, str) and self.single:
             value = (value,)
-        if type(value) not in (list, tuple, set, frozenset) or not value:
+        if type(value) not in (list, tuple, set, frozenset) or not (value or self.empty):
             raise ValueError(f"for example {self.example}.{suggest('', known)}")
         for name in value:
             if isinstance(name, str) and name == self.every and len(value) == 1:
@@ -102,11 +104,20 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.integer | np.floating | np.bool_) else value
 
 
-def _path(value: Any) -> Any:
-    """Return a path that the system can be asked for."""
-    path = value if type(value) is str else os.fspath(value) if isinstance(value, os.PathLike) else None
-    if not isinstance(path, str) or not path.strip() or "\0" in path:
+def _split(value: Any) -> str:
+    """Return the name of a split."""
+    if not isinstance(value, str) or value not in ("train", "test"):
         raise ValueError
+    return str(value)
+
+
+def _path(value: Any, there: Callable[[str], bool]) -> Any:
+    """Return a path at which there is what is expected."""
+    path = value if type(value) is str else os.fspath(value) if isinstance(value, os.PathLike) else None
+    if not isinstance(path, str):
+        raise ValueError
+    if not there(path):
+        raise ValueError("there is none; correct the path")
     return value
 
 
@@ -116,17 +127,28 @@ Number = Annotated[float, BeforeValidator(_plain)]
 """A finite number, NumPy's too, no truth value."""
 Flag = Annotated[bool, BeforeValidator(_plain)]
 """``True`` or ``False``, NumPy's too, nothing that is only like them."""
-Difficulty = Annotated[int, SkipValidation()]
+Difficulty = SkipValidation[int]
 """The dial; what it may be is for the task source to say (``tasks.check_difficulty``)."""
 Turns = Annotated[Whole, Interval(ge=1), Expected(advice="8 is usual")]
 """Turns of an episode."""
 Split = Annotated[
-    Literal["train", "test"],
-    Expected(advice="training uses 'train', evaluation 'test'", error=SplitError),
+    str,
+    PlainValidator(_split),
+    Expected("'train' or 'test'", "training uses 'train', evaluation 'test'", SplitError),
 ]
 """The part of the tasks that is played."""
-PathName = Annotated[str | os.PathLike[str], PlainValidator(_path), Expected("the path of a file")]
-"""A path, as text or ``pathlib``'s."""
+FilePath = Annotated[
+    str | os.PathLike[str],
+    PlainValidator(functools.partial(_path, there=os.path.isfile)),
+    Expected("the path of a file", error=DatasetError),
+]
+"""A path of rows that exists, as text or ``pathlib``'s."""
+FolderPath = Annotated[
+    str | os.PathLike[str],
+    PlainValidator(functools.partial(_path, there=os.path.isdir)),
+    Expected("the path of a folder", error=ModelLoadError),
+]
+"""A path of a model that exists, likewise."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +177,7 @@ class Keyword:
             return self.adapter.validate_python(value)
         except PydanticError as error:
             reasons = [
-                one["ctx"]["error"]
+                one.get("ctx", {})["error"]
                 for one in error.errors(include_url=False, include_input=False)
                 if "error" in one.get("ctx", {})
             ]
@@ -195,7 +217,20 @@ def checked_keywords(init: Callable[P, None]) -> Callable[P, None]:
                 raise ConfigError(f"{kind} has no keyword {shown(name, 60)}.{suggest(name, keywords)}")
         init(self, *args, **{name: keywords[name].read(value) for name, value in given.items()})  # type: ignore
 
+    checking.declares = True  # type: ignore[attr-defined]
     return checking  # type: ignore[return-value]
+
+
+@functools.cache
+def declared_keywords(kind: type[Any]) -> Mapping[str, Keyword]:
+    """Return the keywords of a class and of its bases, those whose constructors are checked, by name."""
+    inits = [each.__dict__["__init__"] for each in reversed(kind.__mro__) if "__init__" in each.__dict__]
+    return {
+        name: keyword
+        for init in inits
+        if getattr(init, "declares", False)
+        for name, keyword in keywords_of(init).items()
+    }
 
 
 @functools.cache
@@ -256,9 +291,10 @@ _WORDS = {
 def _range(low: Ge | Gt | None, high: Le | Lt | None) -> str:
     if isinstance(low, Ge) and isinstance(high, Le):
         return f" from {low.ge} to {high.le}"
-    parts = [f"of at least {low.ge}" if isinstance(low, Ge) else f"above {low.gt}"] if low else []
-    parts += [f"of at most {high.le}" if isinstance(high, Le) else f"below {high.lt}"] if high else []
-    return f" {' and '.join(parts)}" if parts else ""
+    parts = [f"at least {low.ge}" if isinstance(low, Ge) else f"above {low.gt}"] if low else []
+    parts += [f"at most {high.le}" if isinstance(high, Le) else f"below {high.lt}"] if high else []
+    text = " and ".join(parts)
+    return f" {'of ' if text.startswith('at') else ''}{text}" if parts else ""
 
 
 def _parts(annotation: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -76,11 +76,11 @@ class Task:
         }
         for name in ("question", "answer"):
             if name not in fields:
-                raise TaskError(f"the task has no {name!r}; give at least question and answer")
+                raise TaskError(f"the task has no {shown(name)}; give at least question and answer")
         for name, kind in expected.items():
             if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
                 raise TaskError(
-                    f"task field {name!r} must be {kind.__name__}, got {shown(fields[name])}; "
+                    f"task field {shown(name)} must be {kind.__name__}, got {shown(fields[name])}; "
                     "correct the task"
                 )
         if fields["family"] != family:

@@ -19,7 +19,7 @@ from pixelis.envs.actions import (
     ToolCall,
     parse_action,
 )
-from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords, keywords_of
+from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords, declared_keywords
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
@@ -287,7 +287,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         names = self.option_names
         if not isinstance(options, Mapping):
             raise ConfigError(f"reset options must be a dict with {names}, got {shown(options)}")
-        keywords = keywords_of(type(self).__init__)
+        keywords = declared_keywords(type(self))
         for name in options:
             if not isinstance(name, str) or name not in names:
                 raise ConfigError(f"unknown reset option {shown(name, 60)}.{suggest(name, names)}")

@@ -12,8 +12,8 @@ from pydantic import PlainValidator
 from pixelis.envs.coding.problems import FAMILIES
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
 from pixelis.envs.coding.sandbox.jobs import Isolation
-from pixelis.envs.keywords import Expected, Flag, Keyword, Names, Number, declared
-from pixelis.errors import ConfigError, shown, suggest
+from pixelis.envs.keywords import Expected, FilePath, Flag, Keyword, Names, Number, Whole, declared
+from pixelis.errors import ConfigError, DatasetError, shown, suggest
 
 DEFAULT_LIMITS = Limits(wall_seconds=6.0, cpu_seconds=2.0)
 """Of one candidate over all its tests: a policy writes endless loops by the dozen."""
@@ -22,7 +22,7 @@ FamilyNames = Annotated[str | Sequence[str], Names(lambda: FAMILIES, "'fizzbuzz'
 PartialCredit = Annotated[Number, Interval(ge=0, lt=1), Expected(advice="0.5 is usual")]
 
 _SECONDS = Annotated[Number, Interval(gt=0, le=3_600)]
-_AMOUNT = Annotated[Number, Interval(gt=0, lt=1 << 40)]
+_AMOUNT = Annotated[Whole, Interval(ge=1, le=1 << 40)]
 _LIMITS = {
     one.name: declared(f"sandbox: {one.name}", _SECONDS if one.name.endswith("_seconds") else _AMOUNT)
     for one in fields(Limits)
@@ -41,7 +41,9 @@ def sandbox_settings(given: Any) -> SandboxSettings:
         ValueError: neither settings nor a mapping.
     """
     if isinstance(given, SandboxSettings):
-        given = {**vars(given.limits), "isolation": given.isolation, "allow_threads": given.allow_threads}
+        values = {**vars(given.limits), "isolation": given.isolation, "allow_threads": given.allow_threads}
+        sandbox_settings(values)
+        return given
     if not isinstance(given, Mapping):
         raise ValueError("for example {'cpu_seconds': 5}")
     known = {**_SETTINGS, **_LIMITS}
@@ -53,6 +55,7 @@ def sandbox_settings(given: Any) -> SandboxSettings:
     return SandboxSettings(**values, limits=Limits(**limits))
 
 
+ProblemFile = Annotated[FilePath, Expected("the path of a JSONL file of coding problems", error=DatasetError)]
 SandboxKeyword = Annotated[
     SandboxSettings | Mapping[str, Any],
     PlainValidator(sandbox_settings),

@@ -8,14 +8,20 @@ from typing import Any, ClassVar, Literal
 
 from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction, parse_action
 from pixelis.envs.coding.attempt import TOOLS, Attempt
-from pixelis.envs.coding.code_keywords import FamilyNames, PartialCredit, SandboxKeyword, sandbox_settings
+from pixelis.envs.coding.code_keywords import (
+    FamilyNames,
+    PartialCredit,
+    ProblemFile,
+    SandboxKeyword,
+    sandbox_settings,
+)
 from pixelis.envs.coding.code_problem_policies import code_problem_policies
 from pixelis.envs.coding.code_tasks import FamilyTasks, FileTasks, problem_of
 from pixelis.envs.coding.extraction import extract_code
 from pixelis.envs.coding.problems import FAMILIES
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.sandbox_lease import SandboxLease
-from pixelis.envs.keywords import Difficulty, PathName, Split, Turns, checked_keywords
+from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import ToolEnv, Verdict
@@ -162,7 +168,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         mode: Literal["single", "multi"] = "single",
         max_turns: Turns | None = None,
         family: FamilyNames | None = None,
-        problems: PathName | None = None,
+        problems: ProblemFile | None = None,
         partial_credit: PartialCredit = 0.5,
         sandbox: SandboxKeyword | None = None,
     ) -> None:

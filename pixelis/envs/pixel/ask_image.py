@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from PIL import Image
 
-from pixelis.envs.keywords import Difficulty, Flag, PathName, Split, Turns, checked_keywords
+from pixelis.envs.keywords import Difficulty, Expected, FilePath, Flag, Split, Turns, checked_keywords
 from pixelis.envs.pixel.ask_image_policies import ask_image_policies
 from pixelis.envs.pixel.image_questions import ImageQuestions, row_of_task
 from pixelis.envs.pixel.ocr import ReaderName
@@ -24,12 +24,14 @@ from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import ImageReadError, ImageSizeError
+from pixelis.errors import DatasetError, ImageReadError, ImageSizeError
 from pixelis.rewards.answers import TypedAnswer, parse_box, parse_point
 from pixelis.rewards.answers.choices import LETTERS, has_letters
 
 EXAMPLES = Path(__file__).parent / "examples" / "ask_image" / "questions.jsonl"
 """The questions that are played when no data are given; scripts/draw_ask_image_examples.py makes them."""
+
+QuestionFile = Annotated[FilePath, Expected("the path of a JSONL file of questions", error=DatasetError)]
 
 _HINTS = {
     "text": "Answer with the text alone.",
@@ -171,7 +173,7 @@ class AskImageEnv(PixelEnv):
     def __init__(
         self,
         *,
-        data: PathName | None = None,
+        data: QuestionFile | None = None,
         difficulty: Difficulty = 0,
         split: Split = "train",
         check_images: Flag = False,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
 
-from pixelis.envs.keywords import Difficulty, Expected, PathName, Split, Turns, checked_keywords
+from pixelis.envs.keywords import Difficulty, Expected, FilePath, FolderPath, Split, Turns, checked_keywords
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
@@ -18,7 +18,7 @@ from pixelis.envs.tweet.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.tweet_file import check_apart, load_tweets
 from pixelis.envs.tweet.tweet_reply_policies import tweet_reply_policies
 from pixelis.envs.tweet.tweet_tasks import TweetTasks, by, row_of_task
-from pixelis.errors import RewardError, TaskError, suggest
+from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
 GOOD_REPLY = 0.44
 """Least total of every reply of a successful episode: where good replies of the labelled set are told best
@@ -42,6 +42,9 @@ def _rewarder(value: Any) -> Any:
 Rewarder = Annotated[
     str | ReplyReward, PlainValidator(_rewarder), Expected("a preset's name, or an object with score")
 ]
+
+
+TweetFile = Annotated[FilePath, Expected("the path of a JSONL or CSV file of tweets", error=DatasetError)]
 
 
 class TweetReplyEnv(ToolEnv[Conversation]):
@@ -160,12 +163,12 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     def __init__(
         self,
         *,
-        data: PathName | None = None,
-        held_out: PathName | None = None,
+        data: TweetFile | None = None,
+        held_out: TweetFile | None = None,
         mode: Literal["single", "thread"] = "single",
         split: Split = "train",
         reward: Rewarder = "robust",
-        reward_model: PathName | None = None,
+        reward_model: FolderPath | None = None,
         max_turns: Turns | None = None,
         difficulty: Difficulty = 0,
     ) -> None:

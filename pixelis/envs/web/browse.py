@@ -25,7 +25,7 @@ from pixelis.envs.web.page_tools import page_tools
 from pixelis.envs.web.page_views import ViewedEnv, ViewKeywords, ViewSettings
 from pixelis.envs.web.web_tasks import MIX, WebTasks, level_of
 from pixelis.envs.web.workspace import WebWorkspace
-from pixelis.errors import AnswerError, BrowserUnavailableError, MissingDependencyError, TaskError
+from pixelis.errors import AnswerError, BrowserUnavailableError, MissingDependencyError, TaskError, shown
 from pixelis.rewards.answers import TypedAnswer
 from pixelis.rewards.web import WebEpisode, web_terms
 
@@ -340,6 +340,6 @@ def _is_right(level: WebLevel, answer: str | None) -> bool:
         typed = TypedAnswer(**{**level.answer, "choices": tuple(level.answer.get("choices", ()))})
     except (TypeError, AnswerError) as error:
         raise TaskError(
-            f"the level's answer {dict(level.answer)!r:.120} is no typed answer: {error}"
+            f"the level's answer {shown(dict(level.answer), 120)} is no typed answer: {error}"
         ) from None
     return answer is not None and typed.matches(answer)

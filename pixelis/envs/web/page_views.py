@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol, TypedDict, TypeVar
+from typing import Annotated, Any, Protocol, TypedDict, TypeVar
 
 import numpy as np
 from annotated_types import Interval
 from gymnasium import spaces
 from pydantic import AfterValidator
 
-from pixelis.envs.keywords import Expected, Whole
+from pixelis.envs.keywords import Names, Whole
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import TaskSource
 from pixelis.envs.tool_env import MAX_TEXT_LENGTH, ToolEnv, Verifier
 from pixelis.envs.tools import Toolset
 from pixelis.envs.web.backend import Backend, BackendFailure, PageActionError
 from pixelis.envs.web.page_scripts import PageSettings
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 
 NO_TREE = "[The page did not answer in time: no accessibility tree.]"
 
 
 def _once(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError("once is enough")
+        raise ValueError("it names something twice; once is enough")
     return tuple(names)
 
 
 PageTokens = Annotated[Whole, Interval(ge=40, le=1_600)]
 """How much of a page's outline is shown at a time."""
 Observe = Annotated[
-    Sequence[Literal["screenshot", "accessibility"]],
+    Sequence[str],
+    Names(lambda: ("screenshot", "accessibility"), "('screenshot',)", single=False, empty=True),
     AfterValidator(_once),
-    Expected("a list of 'screenshot' and 'accessibility', each once at most", "for example ('screenshot',)"),
 ]
 
 
@@ -77,7 +77,7 @@ class ViewSettings:
         asked += [f"render_mode={self.render_mode!r}"] if self.render_mode is not None else []
         if asked:
             raise ConfigError(
-                f"{' and '.join(asked)} needs a real browser, got backend={backend!r}; "
+                f"{' and '.join(asked)} needs a real browser, got backend={shown(backend)}; "
                 "pass backend='chromium', or leave it out"
             )
 

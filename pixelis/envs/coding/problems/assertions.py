@@ -16,7 +16,7 @@ from typing import Any
 from pixelis.envs.coding.comparison import Comparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.coding.problems.problem import TestCase
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 _ORDERLESS = ("set", "sorted")
 _WRAPPERS = ("list", "tuple", *_ORDERLESS)
@@ -100,7 +100,7 @@ def called_name(assertion: str) -> str:
     for call in calls:
         if isinstance(call.func, ast.Name) and call.func.id not in skipped:
             return call.func.id
-    raise DatasetError(f"a test must call the function, got {assertion[:60]!r}; write assert f(…) == …")
+    raise DatasetError(f"a test must call the function, got {shown(assertion[:60])}; write assert f(…) == …")
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
