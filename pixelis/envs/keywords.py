@@ -31,7 +31,6 @@ from pydantic import (
     TypeAdapter,
 )
 from pydantic import ValidationError as PydanticError
-from pydantic_core import CoreSchema, core_schema
 from typing_extensions import Unpack
 
 from pixelis.errors import ConfigError, DatasetError, ModelLoadError, PixelisError, SplitError, shown, suggest
@@ -75,9 +74,9 @@ class Names:
     single: bool = True
     empty: bool = False
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Return how pydantic reads it."""
-        return core_schema.no_info_plain_validator_function(self.read)
+        return handler.generate_schema(Annotated[Any, PlainValidator(self.read)])
 
     def read(self, value: Any) -> tuple[str, ...]:
         """Return the names, in the order in which they were given.
