@@ -8,11 +8,37 @@ A model's bad action is *not* here: it is an observation (see ``pixelis.envs.too
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from pathlib import PurePath
+from types import NoneType
+from typing import Any
+
+SHOWN = 200
+"""Characters of a value that a message shows."""
+_MESSAGE = 3_000
+_LONG_VALUE = re.compile(  # quoted (an apostrophe is no quote), in brackets, or one word
+    r"(?<!\w)'[^']{200,}'(?!\w)" r'|"[^"]{200,}"' r"|\[[^\]]{200,}\]" r"|\{[^}]{200,}\}" r"|\S{300,}"
+)
+_LISTED = 240
 
 
 class PixelisError(Exception):
-    """Superclass of every error below."""
+    """Superclass of every error below.
+
+    Whatever went into a message, it is one that can be read: what stands in quotes or brackets, or is one
+    word, is cut beyond 200 characters, and so is the middle of a text of more than 3,000.
+    """
+
+    def __str__(self) -> str:
+        """Return the message, cut."""
+        text = super().__str__()
+        if len(text) <= SHOWN:
+            return text
+        if len(text) > 4 * _MESSAGE:  # so that the search below stays cheap
+            text = f"{text[: 2 * _MESSAGE]} … {text[-_MESSAGE:]}"
+        text = _LONG_VALUE.sub(lambda found: f"{found[0][:SHOWN]}…{found[0][-1]}", text)
+        return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE // 2]} … {text[-_MESSAGE // 3 :]}"
 
 
 class ConfigError(PixelisError, ValueError):
@@ -23,11 +49,11 @@ class UnknownEnvError(PixelisError, ValueError):
     """No environment is registered under the id that was asked for."""
 
 
-class DifficultyError(PixelisError, ValueError):
+class DifficultyError(ConfigError):
     """A difficulty outside the range the environment declares."""
 
 
-class SplitError(PixelisError, ValueError):
+class SplitError(ConfigError):
     """A split other than ``train`` or ``test``."""
 
 
@@ -115,9 +141,70 @@ class RecordingWarning(UserWarning):
     """A recording ends in half a line, which its writer was killed in; the rest was read."""
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the closest known name (letter case ignored), or all of them."""
+def shown(value: Any, limit: int = SHOWN) -> str:
+    """Return how a message shows a value: its ``repr``, cut to ``limit`` characters, at a bounded cost.
+
+    Values of Python's and NumPy's own plain types are written out, as far as there is room. Of anything else
+    only the type is told, as its ``repr`` may take long, be long or fail.
+    """
+    text = _written(value, limit, 4)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _written(value: Any, room: int, depth: int) -> str:
+    kind = type(value)
+    if kind in (NoneType, bool, float, complex, range):
+        return repr(value)
+    if kind is int:
+        return repr(value) if value.bit_length() < 400 else f"an integer of {value.bit_length()} bits"
+    for text in (str, bytes):
+        if issubclass(kind, text):  # by their own methods, whatever a subclass makes of them
+            count, start = text.__len__(value), text.__getitem__(value, slice(room))
+            return repr(start) if count <= room else f"{start!r}… ({count:,} characters)"
+    if kind in (list, tuple, set, frozenset, dict):
+        return _written_container(value, room, depth)
+    if kind.__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return repr(value)
+    if issubclass(kind, PurePath):
+        return _written(str(value), room, depth)
+    article = "an" if kind.__name__[:1].lower() in "aeiou" else "a"
+    return f"{article} {kind.__name__[:60]}"
+
+
+def _written_container(value: Any, room: int, depth: int) -> str:
+    """Write a container of Python's own, its first items as far as there is room."""
+    opening, closing = {list: "[]", tuple: "()", dict: "{}", set: "{}", frozenset: "{}"}[type(value)]
+    if depth == 0 or room < 8:
+        return f"{opening}…{closing}" if value else f"{opening}{closing}"
+    parts: list[str] = []
+    for item in value.items() if isinstance(value, dict) else value:
+        if room < 8:
+            parts.append("…")
+            break
+        if isinstance(value, dict):
+            key, item = item
+            part = f"{_written(key, room // 2, depth - 1)}: {_written(item, room // 2, depth - 1)}"
+        else:
+            part = _written(item, room // 2, depth - 1)
+        room -= len(part) + 2
+        parts.append(part)
+    inside = ", ".join(parts) + ("," if isinstance(value, tuple) and len(parts) == 1 else "")
+    return f"{opening}{inside}{closing}"
+
+
+def suggest(name: Any, known: Iterable[str]) -> str:
+    """Return what may have been meant, as a sentence after a blank: the closest known name, or all of them.
+
+    Letter case is ignored; of many names the first are listed. ``name`` may be anything: what is no text is
+    close to nothing.
+    """
     names = sorted(known)
     by_folded = {known_name.casefold(): known_name for known_name in names}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
-    return f" Did you mean {by_folded[close[0]]!r}?" if close else f" Known: {', '.join(names)}."
+    asked = name[:SHOWN].casefold() if isinstance(name, str) else ""
+    close = difflib.get_close_matches(asked, by_folded, n=1, cutoff=0.5)
+    if close:
+        return f" Did you mean {by_folded[close[0]]!r}?"
+    if len(", ".join(names)) <= _LISTED:
+        return f" Known: {', '.join(names)}."
+    fit = next(count for count in range(len(names), 0, -1) if len(", ".join(names[:count])) <= _LISTED)
+    return f" Known: {', '.join(names[:fit])}, … ({len(names)} in all)."

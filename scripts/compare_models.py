@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
-from pixelis.cli.compare import main
-
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Ctrl-C while this is imported
+    from pixelis.cli.compare import main
+
     sys.exit(main())

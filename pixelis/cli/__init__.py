@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+from pixelis.cli.interrupts import INTERRUPTED, interruptible
 from pixelis.errors import OutputError, PixelisError, TrainingError
 
-USER_MISTAKE, FAILED, INTERRUPTED = 2, 1, 130
+USER_MISTAKE, FAILED = 2, 1
 
 
 def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> int:
@@ -18,7 +19,8 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
         arguments: those words; ``sys.argv[1:]`` by default.
     """
     try:
-        return command(sys.argv[1:] if arguments is None else arguments)
+        with interruptible():
+            return command(sys.argv[1:] if arguments is None else arguments)
     except PixelisError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return FAILED if isinstance(error, (OutputError, TrainingError)) else USER_MISTAKE

@@ -3,11 +3,42 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any
+
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C has ended."""
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Handle a signal: in the middle of an import end the process quietly, else raise ``KeyboardInterrupt``.
+
+    Modules in C turn an exception in the middle of their import into other errors, or print it.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            os.write(2, b"interrupted\n")
+            os._exit(INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Inside the block Ctrl-C is handled by `interrupt`; outside the main thread nothing is changed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Interrupts:
@@ -46,6 +77,6 @@ class Interrupts:
 
     def _caught(self, number: int, frame: FrameType | None) -> None:
         if not self._deferring or self.requested:
-            raise KeyboardInterrupt
+            interrupt(number, frame)
         self.requested = True
         print("\nstopping after this step and saving; press Ctrl-C again to stop at once", file=sys.stderr)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,8 @@ import pixelis.envs.contract as contract
 import pixelis.envs.contract_scores as scores
 from pixelis.envs.contract import Finding, MakeEnv, Subject, run_clause
 from pixelis.envs.registration import check_env_id
-from pixelis.errors import PixelisError
+from pixelis.envs.tool_env import ToolEnv
+from pixelis.errors import ConfigError, PixelisError
 
 CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
     contract.gymnasium_checker,
@@ -81,7 +82,12 @@ class CheckReport:
 
 
 def check_env(
-    env: str | MakeEnv, *, seeds: int | Sequence[int] = 20, floor: float = 0.05, processes: bool = True
+    env: str | MakeEnv,
+    *,
+    seeds: int | Sequence[int] = 20,
+    floor: float = 0.05,
+    processes: bool = True,
+    keywords: Mapping[str, Any] | None = None,
 ) -> CheckReport:
     """Check an environment against the whole contract; plays some hundred episodes.
 
@@ -92,16 +98,38 @@ def check_env(
         floor: how far above ``env.chance`` the success of the policies that must fail may be, see
             ``contract_scores.greatest_floor``.
         processes: whether to compare with spawned processes, which takes seconds.
+        keywords: for the constructor of a Gymnasium id.
 
     Raises:
         UnknownEnvError: nothing is registered under the id.
+        ConfigError: it cannot be made, or is no ``ToolEnv``, for which the contract is.
+        MissingDependencyError: it needs a package that is not installed.
     """
     if isinstance(env, str):
-        name, make = env, functools.partial(make_env, check_env_id(env))
+        name, make = env, functools.partial(make_env, check_env_id(env), **(keywords or {}))
     else:
         name, make = getattr(env, "__name__", repr(env)), env
+    _check_kind(name, make)
     subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
     return CheckReport(name, tuple(run_clause(clause, subject) for clause in CLAUSES))
+
+
+def _check_kind(name: str, make: MakeEnv) -> None:
+    """Make the environment once, so that what it lacks as a whole is told once and not by every clause."""
+    try:
+        env = make()
+        kind = type(env.unwrapped)
+        env.close()
+    except PixelisError:
+        raise
+    except Exception as error:  # a stranger's constructor may fail in any way
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(f"{name} cannot be made: {reason}") from error
+    if not issubclass(kind, ToolEnv):
+        raise ConfigError(
+            f"{name} is a plain Gymnasium environment ({kind.__name__}, no subclass of ToolEnv), and this "
+            "contract is for tool environments; for others there is gymnasium.utils.env_checker.check_env"
+        )
 
 
 def make_env(env_id: str, **keywords: Any) -> gym.Env[Any, Any]:
@@ -129,14 +157,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     try:
-        make = functools.partial(make_env, check_env_id(options.env), **dict(map(_keyword, options.make)))
         report = check_env(
-            make, seeds=max(1, options.seeds), floor=options.floor, processes=not options.no_processes
+            options.env,
+            seeds=max(1, options.seeds),
+            floor=options.floor,
+            processes=not options.no_processes,
+            keywords=dict(map(_keyword, options.make)),
         )
     except PixelisError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
-    print(CheckReport(options.env, report.findings))
+    print(report)
     return 0 if report.ok else 1
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 import gymnasium as gym
 
-from pixelis.errors import PluginWarning, UnknownEnvError, suggest
+from pixelis.errors import PluginWarning, UnknownEnvError, shown, suggest
 
 NAMESPACE = "Pixelis"
 PLUGIN_GROUP = "pixelis.plugins"
@@ -90,7 +90,7 @@ def check_env_id(env_id: str) -> str:
             __import__(module)
         except Exception as error:  # a stranger's module may fail in any way
             raise UnknownEnvError(
-                f"environment {env_id!r}: cannot import module {module!r} ({error})"
+                f"environment {shown(env_id)}: cannot import module {shown(module)} ({error})"
             ) from None
     if name not in gym.registry:
         ours = [known for known in gym.registry if known.startswith(f"{NAMESPACE}/")]

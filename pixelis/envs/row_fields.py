@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from pixelis.errors import DatasetError, suggest
+from pixelis.errors import DatasetError, shown, suggest
 
 
 def check_names(names: Iterable[Any], known: Collection[str], meant: Mapping[str, str] | None = None) -> None:
@@ -21,10 +21,10 @@ def check_names(names: Iterable[Any], known: Collection[str], meant: Mapping[str
     """
     for name in names:
         if name not in known:
-            shown = str(name)[:40]
-            named = (meant or {}).get(shown.casefold())
-            hint = suggest(shown, known) if named is None else f" Did you mean {named!r}?"
-            raise DatasetError(f"unknown field {shown!r}.{hint} Rename or remove it.")
+            field = str(name)[:40]
+            named = (meant or {}).get(field.casefold())
+            hint = suggest(field, known) if named is None else f" Did you mean {named!r}?"
+            raise DatasetError(f"unknown field {field!r}.{hint} Rename or remove it.")
 
 
 def check_needed(row: Mapping[str, Any], needed: Collection[str]) -> None:
@@ -35,4 +35,4 @@ def check_needed(row: Mapping[str, Any], needed: Collection[str]) -> None:
     """
     for name in needed:
         if name not in row:
-            raise DatasetError(f"field {name!r} is missing; such a row needs {', '.join(needed)}")
+            raise DatasetError(f"field {shown(name)} is missing; such a row needs {', '.join(needed)}")

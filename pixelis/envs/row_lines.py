@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from pixelis.errors import DatasetError, PixelisError
+from pixelis.errors import DatasetError, PixelisError, shown
 
 MAX_LINE_BYTES = 1 << 20
 SHOWN_ERRORS = 5
@@ -63,7 +63,7 @@ def find_file(path: Any, what: str) -> tuple[Path, tuple[int, int]]:
     except (TypeError, ValueError, OSError) as error:
         if isinstance(error, DatasetError):
             raise
-        raise DatasetError(f"data must be the path of a {what}, got {path!r:.80} ({error})") from None
+        raise DatasetError(f"data must be the path of a {what}, got {shown(path, 80)} ({error})") from None
 
 
 def read_lines(path: Path) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pixelis.envs.tasks import SPLITS
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 _TEST_SHARE = 5  # one key in five is for testing
 
@@ -26,6 +26,6 @@ def row_split(row: Mapping[str, Any], chosen: str) -> str:
     split = row.get("split", chosen)
     if split not in SPLITS:
         raise DatasetError(
-            f"field 'split' must be 'train' or 'test', got {split!r:.60}; leave it out to have it chosen"
+            f"field 'split' must be 'train' or 'test', got {shown(split, 60)}; leave it out to have it chosen"
         )
     return split

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pixelis.errors import DifficultyError, SplitError, TaskError, suggest
+from pixelis.errors import DifficultyError, SplitError, TaskError, shown, suggest
 
 SPLITS = ("train", "test")
 
@@ -50,7 +50,7 @@ class Task:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: Any, *, family: str) -> Task:
+    def from_json(cls, value: Any, *, family: str, difficulties: range | None = None) -> Task:
         """Return the task a JSON object describes.
 
         ``id``, ``difficulty`` and ``split`` may be left out by people who write tasks by hand.
@@ -58,35 +58,38 @@ class Task:
         Raises:
             TaskError: not an object, a field missing, unknown or of the wrong type, another family's task, or
                 data that are not JSON.
+            DifficultyError: a difficulty that is given and not in ``difficulties``.
             SplitError: an unknown split.
         """
         if not isinstance(value, Mapping):
-            raise TaskError(
-                f"a task must be a mapping with question, answer and data, got {type(value).__name__}"
-            )
+            raise TaskError(f"a task must be a mapping with question, answer and data, got {shown(value)}")
         fields = {"id": "given", "family": family, "difficulty": 0, "split": "train", "data": {}, **value}
         for name in fields:
             if name not in cls.__dataclass_fields__:
-                raise TaskError(f"unknown task field {name!r}.{suggest(str(name), cls.__dataclass_fields__)}")
+                raise TaskError(
+                    f"unknown task field {shown(name, 60)}.{suggest(name, cls.__dataclass_fields__)}"
+                )
+        if difficulties is not None and "difficulty" in value:
+            fields["difficulty"] = check_difficulty(fields["difficulty"], difficulties)
         expected = {
             name: int if name == "difficulty" else Mapping if name == "data" else str for name in fields
         }
         for name in ("question", "answer"):
             if name not in fields:
-                raise TaskError(f"the task has no {name!r}; give at least question and answer")
+                raise TaskError(f"the task has no {shown(name)}; give at least question and answer")
         for name, kind in expected.items():
             if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
                 raise TaskError(
-                    f"task field {name!r} must be {kind.__name__}, got {type(fields[name]).__name__}; "
+                    f"task field {shown(name)} must be {kind.__name__}, got {shown(fields[name])}; "
                     "correct the task"
                 )
         if fields["family"] != family:
-            raise TaskError(f"this environment plays {family!r} tasks, got one of {fields['family']!r}")
+            raise TaskError(f"this environment plays {family!r} tasks, got one of {shown(fields['family'])}")
         check_split(fields["split"])
         task = cls(**{**fields, "data": dict(fields["data"])})
         try:
             _ = task.content_hash
-        except (TypeError, ValueError, RecursionError) as error:
+        except Exception as error:  # whatever the methods of a stranger's object raise
             raise TaskError(f"a task must be JSON values only, so that it can be stored: {error}") from None
         return task
 
@@ -115,7 +118,7 @@ def check_difficulty(difficulty: Any, allowed: range) -> int:
         or int(difficulty) not in allowed
     ):
         raise DifficultyError(
-            f"difficulty must be an integer from {allowed[0]} to {allowed[-1]}, got {difficulty!r}; "
+            f"difficulty must be an integer from {allowed[0]} to {allowed[-1]}, got {shown(difficulty)}; "
             "choose one of these"
         )
     return int(difficulty)
@@ -123,8 +126,8 @@ def check_difficulty(difficulty: Any, allowed: range) -> int:
 
 def check_split(split: Any) -> str:
     """Return ``split`` when it is ``train`` or ``test``, else raise ``SplitError``."""
-    if split not in SPLITS:
+    if not isinstance(split, str) or split not in SPLITS:
         raise SplitError(
-            f"split must be 'train' or 'test', got {split!r}; training uses 'train', evaluation 'test'"
+            f"split must be 'train' or 'test', got {shown(split)}; training uses 'train', evaluation 'test'"
         )
     return str(split)

@@ -19,11 +19,12 @@ from pixelis.envs.actions import (
     ToolCall,
     parse_action,
 )
+from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords, declared_keywords
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
-from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
+from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
-from pixelis.errors import ActionTypeError, ConfigError, suggest
+from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
 
 W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)
@@ -66,7 +67,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     episode (or is followed by what ``hear`` returns) and is judged by the verifier. Bad calls are
     observations; each turn, good or bad, counts towards ``max_turns``.
 
-    Subclasses pass the three parts to ``__init__`` and may override ``observe_image`` (environments with
+    Subclasses pass the three parts to ``__init__``, declare their keywords in its annotations (see
+    ``keywords``), and may override ``observe_image`` (environments with
     pictures), ``render`` and ``policies``.
 
     Args:
@@ -85,28 +87,28 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": 2}  # noqa: RUF012  # as gym.Env declares it
     option_names: ClassVar[tuple[str, ...]] = ("difficulty", "split", "task")
 
+    @checked_keywords
     def __init__(
         self,
         *,
         source: TaskSource,
         toolset: Toolset[W],
         verifier: Verifier[W],
-        max_turns: int = 8,
-        difficulty: int = 0,
-        split: str = "train",
+        max_turns: Turns = 8,
+        difficulty: Difficulty = 0,
+        split: Split = "train",
         image_size: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
-            raise ConfigError(f"max_turns must be an integer of at least 1, got {max_turns!r}; 8 is usual")
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ConfigError(
-                f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}"
+                f"render_mode must be one of {self.metadata['render_modes']} or None, "
+                f"got {shown(render_mode)}"
             )
         self.source, self.toolset, self.verifier = source, toolset, verifier
         self.max_turns = max_turns
         self.difficulty = check_difficulty(difficulty, source.difficulties)
-        self.split = check_split(split)
+        self.split = split
         self.render_mode = render_mode
         observation: dict[str, spaces.Space[Any]] = {"text": Utf8Text(MAX_TEXT_LENGTH)}
         if image_size is not None:
@@ -134,9 +136,10 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         Raises:
             ConfigError, DifficultyError, SplitError, TaskError: an option is unknown or has a bad value.
         """
+        chosen = self._read_options({} if options is None else options)
         super().reset(seed=seed)
-        task = self._choose_task(options or {})
-        self.workspace = self.toolset.open_workspace(task)  # first, so that a bad task changes nothing
+        task = self._choose_task(chosen)
+        self.workspace = self._open_task(task, "task" in chosen)  # first, so that a bad task changes nothing
         self.task = task
         self.turn, self.results, self.answer, self.verdict = 0, [], None, None
         self._ended = False
@@ -250,6 +253,11 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """
         return {"difficulty": self.source.difficulties}
 
+    @property
+    def task_difficulties(self) -> range:
+        """The difficulties that a given task may have; by default those that are drawn."""
+        return self.source.difficulties
+
     def level_exists(self, level: Mapping[str, Any]) -> bool:
         """Return whether there are tasks where the dials stand so (name → value); everywhere by default."""
         return True
@@ -274,18 +282,38 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     # ------------------------------------------------------------------ private
 
-    def _choose_task(self, options: Mapping[str, Any]) -> Task:
+    def _read_options(self, options: Any) -> dict[str, Any]:
+        """Return the reset options, each checked as the keyword of the same name is."""
         names = self.option_names
         if not isinstance(options, Mapping):
-            raise ConfigError(f"reset options must be a dict with {names}, got {type(options).__name__}")
+            raise ConfigError(f"reset options must be a dict with {names}, got {shown(options)}")
+        keywords = declared_keywords(type(self))
         for name in options:
-            if name not in names:
-                raise ConfigError(f"unknown reset option {name!r}.{suggest(str(name), names)}")
+            if not isinstance(name, str) or name not in names:
+                raise ConfigError(f"unknown reset option {shown(name, 60)}.{suggest(name, names)}")
+        return {
+            name: keywords[name].read(value) if name in keywords and name != "task" else value
+            for name, value in options.items()
+        }
+
+    def _open_task(self, task: Task, given: bool) -> W:
+        """Open the workspace; what goes wrong with a task that a person wrote is theirs to mend."""
+        try:
+            return self.toolset.open_workspace(task)
+        except PixelisError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            if not given:
+                raise
+            reason = f"{type(error).__name__}: {error}"
+            raise TaskError(f"the given task cannot be played ({reason}); correct its data") from error
+
+    def _choose_task(self, options: Mapping[str, Any]) -> Task:
         source = self.source_for(options)
         difficulty = check_difficulty(options.get("difficulty", self.difficulty), source.difficulties)
-        split = check_split(options.get("split", self.split))
+        split = options.get("split", self.split)
         if "task" in options:
-            return Task.from_json(options["task"], family=source.family)
+            return Task.from_json(options["task"], family=source.family, difficulties=self.task_difficulties)
         return source.sample(self.np_random, difficulty, split)
 
     def _run(self, call: ToolCall | BadCall) -> ToolResult:

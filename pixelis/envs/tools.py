@@ -7,20 +7,29 @@ with ``ok=False`` and a typed ``error_code``; its text says what was wrong and w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
-from pixelis.errors import suggest
+from pixelis.errors import ConfigError, shown, suggest
+
+if TYPE_CHECKING:
+    from pixelis.envs.typed_tools import TypedFunction
 
 W = TypeVar("W")
 
 _MESSAGE_LIMIT = 200
+Returned = Any
+"""What a tool's function returns: a ``ToolOutput``; or text, which is read as it stands; or ``None``, read
+as "Done."; or a number, truth value, list or dict of JSON, read as JSON and kept in the record's ``data``
+(what is no dict, as ``result``).
+"""
 
 
 class CallRefused(Exception):
@@ -94,13 +103,41 @@ class Tool(Generic[W]):
         name: what the model writes, by custom in capitals.
         description: one or two sentences for the model.
         parameters: JSON schema (draft 2020-12) of the arguments object.
-        run: ``(workspace, arguments) -> ToolOutput``; raises ``CallRefused`` for a call it cannot carry out.
+        run: ``(workspace, arguments) ->`` what it has to say (see ``Returned``); raises ``CallRefused`` for a
+            call it cannot carry out.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
-    run: Callable[[W, Mapping[str, Any]], ToolOutput]
+    run: Callable[[W, Mapping[str, Any]], Returned]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], name: str | None = None) -> Tool[Any]:
+        """Return the tool that a typed function with a docstring is.
+
+        The first paragraph of the docstring is the description, its section on arguments (Google's, NumPy's
+        or Sphinx's style) describes these, and the annotations are the schema: ``str``, ``int``, ``float``,
+        ``bool``, ``Literal``, enumerations, ``list``, ``dict``, unions with ``None``, ``Annotated`` with
+        ranges, dates and whatever else pydantic writes as JSON. A parameter called ``workspace`` gets the
+        episode's workspace and is not told to the model.
+
+        A call that does not fit is an observation, as is one that the function refuses with ``CallRefused``.
+        Any other exception is a bug of the function and is not caught.
+
+        Args:
+            function: a function or a method; see ``Returned`` for what it may return.
+            name: what the model writes; by default the function's name.
+
+        Raises:
+            ConfigError: a parameter has no type, ``*args`` or ``**kwargs``, a type that JSON cannot write, or
+                no docstring.
+        """
+        from pixelis.envs.typed_tools import check_function, read_function
+
+        name = check_function(function, name)
+        typed = read_function(function, name)
+        return cls(name, typed.description, typed.parameters, _Typed(function, name))
 
     @cached_property
     def validator(self) -> Draft202012Validator:
@@ -119,6 +156,34 @@ class Tool(Generic[W]):
             "type": "function",
             "function": {"name": self.name, "description": self.description, "parameters": parameters},
         }
+
+
+class _Typed:
+    """Runs a typed function with the arguments of a call; can be pickled where the function can."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.function, self.name = function, name
+
+    @cached_property
+    def typed(self) -> TypedFunction:
+        """What the function says of itself."""
+        from pixelis.envs.typed_tools import read_function
+
+        return read_function(self.function, self.name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was read: it cannot be pickled."""
+        return {"function": self.function, "name": self.name}
+
+    def __call__(self, workspace: Any, arguments: Mapping[str, Any]) -> Returned:
+        """Call the function."""
+        from pixelis.envs.typed_tools import WORKSPACE, BadArgument, read_arguments
+
+        try:
+            values = read_arguments(self.typed, arguments)
+        except BadArgument as bad:
+            raise CallRefused("bad_arguments", str(bad)) from None
+        return self.function(**values, **({WORKSPACE: workspace} if self.typed.takes_workspace else {}))
 
 
 class Toolset(Generic[W]):
@@ -169,7 +234,7 @@ class Toolset(Generic[W]):
             code = "out_of_range" if problem.validator in ("minimum", "maximum") else "bad_arguments"
             return ToolResult(name, False, text, error_code=code, arguments=arguments)
         try:
-            output = tool.run(workspace, arguments)
+            output = _output(name, tool.run(workspace, arguments))
         except CallRefused as refusal:
             return ToolResult(name, False, f"{name}: {refusal.message}", {}, refusal.error_code, arguments)
         code = output.error_code
@@ -179,6 +244,26 @@ class Toolset(Generic[W]):
 def _is_quoted(text: str) -> bool:
     """Return whether a plain text is a text in JSON's quotes, which models write as well."""
     return len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1].replace('\\"', "")
+
+
+def _output(name: str, returned: Any) -> ToolOutput:
+    """Return what a tool's function returned as an output; see ``Returned``.
+
+    Raises:
+        ConfigError: it is nothing that a model can read.
+    """
+    if isinstance(returned, ToolOutput):
+        return returned
+    if isinstance(returned, str):
+        return ToolOutput(returned)
+    if returned is None:
+        return ToolOutput("Done.")
+    try:
+        text = json.dumps(returned, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        what = f"the tool {name} must return text, a JSON value, None or a ToolOutput, got {shown(returned)}"
+        raise ConfigError(f"{what}; write it as text") from None
+    return ToolOutput(text, returned if isinstance(returned, dict) else {"result": returned})
 
 
 def _explain(problem: ValidationError) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from pixelis.envs.tool_env import ToolEnv
-from pixelis.errors import ActionTypeError, ConfigError
+from pixelis.errors import ActionTypeError, ConfigError, shown
 from pixelis.wrappers.discrete.notebook import LAST_RESULT, SLOTS, Notebook
 from pixelis.wrappers.discrete.question import (
     COLOUR_WORDS,
@@ -104,7 +104,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
                 "wrap Pixelis/ZoomRead-v0 or another pixel environment"
             )
         if answers not in ANSWERS:
-            raise ConfigError(f"answers must be one of {', '.join(ANSWERS)}, got {answers!r}")
+            raise ConfigError(f"answers must be one of {', '.join(ANSWERS)}, got {shown(answers)}")
         self._words, self._inner = tuple(words), inner
         grid, scales = check_grid(grid, factors)
         plans = chosen(plan_tools(inner.toolset.schemas()), tools)
@@ -143,7 +143,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         """
         numbers = np.asarray(action)
         if numbers.dtype.kind not in "iu" or not self._contains(numbers):
-            raise ActionTypeError(f"expected an action in {self.action_space}, got {action!r:.80}")
+            raise ActionTypeError(f"expected an action in {self.action_space}, got {shown(action, 80)}")
         notebook = self._episode()
         if self._table:
             return self._builder.write(self._table[int(numbers)], notebook)

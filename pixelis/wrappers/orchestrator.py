@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 from pixelis.rewards.curriculum import StageChange, read_curriculum
 from pixelis.rewards.orchestrator import Orchestrator
 from pixelis.rewards.reward_config import check_orchestrator_keys, default_weight, orchestrator_settings
@@ -33,7 +33,7 @@ def orchestrator_scorer(
     """
     check_orchestrator_keys(settings)
     if weights is not None and not isinstance(weights, Mapping):
-        raise ConfigError(f"weights: expected a mapping such as {{'coherence': 0.2}}, got {weights!r}")
+        raise ConfigError(f"weights: expected a mapping such as {{'coherence': 0.2}}, got {shown(weights)}")
     inner = {
         layer.term_name: default_weight(layer.term_key, True)
         if layer.given_weight is None

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.vector import VectorWrapper
 
-from pixelis.errors import WrapperOrderError
+from pixelis.errors import WrapperOrderError, shown
 
 RIGHT_ORDER = "RecordTrajectory(RewardOrchestrator(ToolPenalty(CoherenceReward(CuriosityReward(env)))))"
 
@@ -45,7 +45,7 @@ def check_term_order(env: Any, wrapper: str, name: str) -> None:
     if any(map(is_orchestrator, below)):
         _refuse(f"{wrapper} is outside the RewardOrchestrator, which could neither weigh nor bound it")
     if any(is_term(layer) and layer.term_name == name for layer in below):
-        _refuse(f"the term {name!r} is there twice; leave one of them out, or give one another name")
+        _refuse(f"the term {shown(name)} is there twice; leave one of them out, or give one another name")
     _check_recorders(below, wrapper)
 
 

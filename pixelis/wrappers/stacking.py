@@ -65,7 +65,7 @@ def _recording(values: Mapping[str, Any]) -> dict[str, Any] | None:
         raise ConfigError(f"rewards: record takes a mapping such as {{folder: recordings}}, got {given!r}")
     for key in given:
         if key not in _RECORD_SETTINGS:
-            raise ConfigError(f"rewards: record has no setting {key!r}.{suggest(str(key), _RECORD_SETTINGS)}")
+            raise ConfigError(f"rewards: record has no setting {key!r}.{suggest(key, _RECORD_SETTINGS)}")
     return dict(given)
 
 

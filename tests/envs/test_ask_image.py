@@ -159,7 +159,7 @@ def test_made_by_its_id_with_a_file_and_without(tmp_path):
 
 
 def test_a_wrong_file_is_an_error_at_construction(tmp_path):
-    with pytest.raises(DatasetError, match="got nothing; correct the path"):
+    with pytest.raises(DatasetError, match="there is none; correct the path"):
         AskImageEnv(data=tmp_path / "none.jsonl")
     with pytest.raises(DatasetError, match="line 2: field 'answer'"):
         AskImageEnv(data=data_file(tmp_path, {}, {"answer": 5}))

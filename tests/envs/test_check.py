@@ -7,9 +7,10 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from pixelis.envs.check import CLAUSES, CheckReport, check_env, main
+from pixelis.envs.check import CheckReport, check_env, main
 from pixelis.envs.contract import Finding
-from pixelis.errors import UnknownEnvError
+from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.errors import ConfigError, DifficultyError, UnknownEnvError
 
 ROOT = Path(__file__).parents[2]
 ZOOM_READ = "Pixelis/ZoomRead-v0"
@@ -27,10 +28,53 @@ def test_a_report_is_a_table():
     ]
 
 
-def test_an_environment_of_another_kind_fails_with_the_reason():
-    report = check_env("CartPole-v1", seeds=1, processes=False)
-    assert len(report.failures) == len(CLAUSES) - 1  # only the comparison with processes was left out
-    assert "subclasses of ToolEnv, got CartPoleEnv" in report.failures[0].measured
+class Broken(gym.Env):
+    def __init__(self):
+        raise RuntimeError("no licence\nfor this machine")
+
+
+class Faulty(ZoomReadEnv):
+    """A tool environment whose steps fail."""
+
+    def __init__(self):
+        super().__init__(reader="truth")
+
+    def step(self, action):
+        raise RuntimeError("a bug")
+
+
+@pytest.fixture(scope="module")
+def registered():
+    for kind in (Broken, Faulty):
+        gym.register(f"{kind.__name__}Check-v0", entry_point=kind)
+    yield
+    for kind in (Broken, Faulty):
+        del gym.registry[f"{kind.__name__}Check-v0"]
+
+
+@pytest.mark.parametrize("env", ["CartPole-v1", lambda: gym.make("MountainCar-v0")], ids=["id", "function"])
+def test_an_environment_of_another_kind_is_told_at_once(env):
+    with pytest.raises(ConfigError, match=r"plain Gymnasium environment .*gymnasium\.utils\.env_checker"):
+        check_env(env, seeds=1, processes=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["CartPole-v1"], "plain Gymnasium environment (CartPoleEnv"),
+        (["Pixelis/ZoomReed-v0"], "Did you mean 'Pixelis/ZoomRead-v0'"),
+        (["no_such_module:Env-v0"], "no_such_module"),
+        (["CartPole-v1", "--make", "lenght=3"], "lenght"),
+        ([ZOOM_READ, "--make", "view_sise=64"], "Did you mean 'view_size'"),
+        ([ZOOM_READ, "--make", "view_size=3"], "view_size must be an integer from 64 to 1024, got 3"),
+        (["BrokenCheck-v0"], "cannot be made: RuntimeError: no licence for this machine"),
+    ],
+)
+def test_what_cannot_be_checked_is_one_line(registered, words, said, capsys):
+    assert main([*words, "--seeds", "1", "--no-processes"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and printed.err.count("\n") == 1
+    assert said in printed.err
 
 
 def test_unknown_ids():
@@ -46,8 +90,8 @@ def test_the_command_says_unknown_ids_in_one_line(capsys):
     assert "Did you mean 'Pixelis/ZoomRead-v0'" in said.err
 
 
-def test_the_command_exits_with_1_on_failure(capsys):
-    assert main(["CartPole-v1", "--seeds", "1", "--no-processes"]) == 1
+def test_the_command_exits_with_1_on_failure(registered, capsys):
+    assert main(["FaultyCheck-v0", "--seeds", "1", "--no-processes"]) == 1
     assert "FAIL  the_end" in capsys.readouterr().out
 
 
@@ -67,7 +111,6 @@ def test_zoom_read_keeps_the_contract_as_a_command_with_processes():
     assert "processes_equal_sync" in done.stdout
 
 
-def test_bad_constructor_arguments_are_findings():
-    report = check_env(lambda **keywords: gym.make(ZOOM_READ, difficulty=9), seeds=1, processes=False)
-    assert all("DifficultyError" in finding.measured for finding in report.failures)
-    assert len(report.failures) == len(CLAUSES) - 1
+def test_bad_constructor_arguments_are_told_at_once():
+    with pytest.raises(DifficultyError, match="got 9"):
+        check_env(lambda **keywords: gym.make(ZOOM_READ, difficulty=9), seeds=1, processes=False)

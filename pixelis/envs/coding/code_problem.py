@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal
 
 from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction, parse_action
 from pixelis.envs.coding.attempt import TOOLS, Attempt
+from pixelis.envs.coding.code_keywords import (
+    FamilyNames,
+    PartialCredit,
+    ProblemFile,
+    SandboxKeyword,
+    sandbox_settings,
+)
 from pixelis.envs.coding.code_problem_policies import code_problem_policies
-from pixelis.envs.coding.code_tasks import FamilyTasks, FileTasks, family_names, problem_of
+from pixelis.envs.coding.code_tasks import FamilyTasks, FileTasks, problem_of
 from pixelis.envs.coding.extraction import extract_code
 from pixelis.envs.coding.problems import FAMILIES
 from pixelis.envs.coding.problems.problem_file import load_problems
-from pixelis.envs.coding.sandbox import Limits, SandboxSettings
-from pixelis.envs.coding.sandbox.jobs import Isolation
 from pixelis.envs.coding.sandbox_lease import SandboxLease
+from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError
 
-MODES = ("single", "multi")
-DEFAULT_LIMITS = Limits(wall_seconds=6.0, cpu_seconds=2.0)
-"""Of one candidate over all its tests: a policy writes endless loops by the dozen."""
 _TURNS = {"single": 2, "multi": 6}
 _NO_CALL = (
     "Nothing was run or handed in. Write a ```python block, then "
@@ -163,30 +165,25 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     )
     option_names = (*ToolEnv.option_names, "family")
 
+    @checked_keywords
     def __init__(
         self,
         *,
-        difficulty: int | None = None,
-        split: str = "train",
-        mode: str = "single",
-        max_turns: int | None = None,
-        family: str | Sequence[str] | None = None,
-        problems: str | os.PathLike[str] | None = None,
-        partial_credit: float = 0.5,
-        sandbox: SandboxSettings | Mapping[str, Any] | None = None,
+        difficulty: Difficulty | None = None,
+        split: Split = "train",
+        mode: Literal["single", "multi"] = "single",
+        max_turns: Turns | None = None,
+        family: FamilyNames | None = None,
+        problems: ProblemFile | None = None,
+        partial_credit: PartialCredit = 0.5,
+        sandbox: SandboxKeyword | None = None,
     ) -> None:
-        if mode not in MODES:
-            raise ConfigError(f"mode must be 'single' or 'multi', got {mode!r}.{suggest(str(mode), MODES)}")
-        if type(partial_credit) not in (int, float) or not 0 <= partial_credit < 1:
-            raise ConfigError(
-                f"partial_credit must be a number in [0, 1), got {partial_credit!r}; 0.5 is usual"
-            )
         if problems is not None and family is not None:
             raise ConfigError("give problems (a file) or family, not both: a file's rows are of no family")
-        self.mode, self.partial_credit = mode, float(partial_credit)
-        self.lease = SandboxLease(_settings(sandbox))
+        self.mode, self.partial_credit = mode, partial_credit
+        self.lease = SandboxLease(sandbox_settings(sandbox or {}))
         if problems is None:
-            source: FamilyTasks | FileTasks = FamilyTasks(family_names(family))
+            source: FamilyTasks | FileTasks = FamilyTasks(tuple(FAMILIES) if family is None else family)
         else:
             source = FileTasks(load_problems(problems))
         self.source: FamilyTasks | FileTasks
@@ -225,7 +222,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
 
     def source_for(self, options: Mapping[str, Any]) -> TaskSource:
         """Return the families that the reset options ask for."""
-        return self.source if "family" not in options else FamilyTasks(family_names(options["family"]))
+        return FamilyTasks(options["family"] or tuple(FAMILIES)) if "family" in options else self.source
 
     @property
     def level_dials(self) -> Mapping[str, Sequence[Any]]:
@@ -276,7 +273,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         return extract_code(text, self.workspace.problem.entry, self.workspace.problem.prefix)
 
     def _choose_task(self, options: Mapping[str, Any]) -> Task:
-        if isinstance(options, Mapping) and "family" in options and "difficulty" not in options:
+        if "family" in options and "difficulty" not in options:
             source = self.source_for(options)
             assert isinstance(source, FamilyTasks)  # what a family option leads to
             options = {**options, "difficulty": source.nearest(self.difficulty)}
@@ -315,26 +312,3 @@ class CodeProblemEnv(ToolEnv[Attempt]):
             one = attempt.verification
             info["verification"] = {"status": one.status, "detail": one.detail, "passed": one.passed}
         return info
-
-
-def _settings(given: SandboxSettings | Mapping[str, Any] | None) -> SandboxSettings:
-    """Return the sandbox's settings: given whole, or as names (those of the limits included) and values."""
-    if isinstance(given, SandboxSettings):
-        return given
-    if given is not None and not isinstance(given, Mapping):
-        raise ConfigError(f"sandbox must be a mapping or SandboxSettings, got {type(given).__name__}")
-    values = dict(given or {})
-    limits = {name: values.pop(name) for name in list(values) if name in Limits.__dataclass_fields__}
-    known = [
-        *(name for name in SandboxSettings.__dataclass_fields__ if name != "limits"),
-        *vars(DEFAULT_LIMITS),
-    ]
-    for name in values:
-        if name not in known:
-            raise ConfigError(f"sandbox has no setting {name!r:.60}.{suggest(str(name), known)}")
-    if values.get("isolation", "strict") not in get_args(Isolation):
-        raise ConfigError(f"sandbox: isolation must be one of {get_args(Isolation)}, got {given!r:.80}")
-    for name, value in limits.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-            raise ConfigError(f"sandbox: {name} must be a number above 0, got {value!r:.60}")
-    return SandboxSettings(**values, limits=replace(DEFAULT_LIMITS, **limits))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from pixelis.envs.coding.problems import FAMILIES, HiddenTests, Problem, draw_pr
 from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.coding.verification import judging_tests
 from pixelis.envs.tasks import Task
-from pixelis.errors import ConfigError, DatasetError, PixelisError, TaskError, suggest
+from pixelis.errors import DatasetError, PixelisError, TaskError
 
 FAMILY = "code_problem"
 SHOWN_CHARACTERS = 240
@@ -23,34 +22,17 @@ _MOST_DRAWS = 10_000
 _LOG = logging.getLogger(__name__)
 
 
-def family_names(family: Any) -> tuple[str, ...]:
-    """Return names of families given as one name, several, or ``None`` for all.
-
-    Raises:
-        ConfigError: an unknown name, none at all, or something else than names.
-    """
-    if family is None:
-        return tuple(FAMILIES)
-    names = (family,) if isinstance(family, str) else family
-    if not isinstance(names, Sequence | set | frozenset) or not names:
-        raise ConfigError(f"family must be a name or a list of names, got {family!r:.80}")
-    for name in names:
-        if name not in FAMILIES:
-            raise ConfigError(f"there is no family {str(name)[:60]!r}.{suggest(str(name)[:60], FAMILIES)}")
-    return tuple(name for name in FAMILIES if name in names)
-
-
 class FamilyTasks:
     """Task source: problems that families draw.
 
     Args:
-        names: of the families.
+        names: of the families, in any order.
     """
 
     family = FAMILY
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = tuple(names)
+        self.names = tuple(name for name in FAMILIES if name in names)
         self.covered = tuple(sorted({each for name in names for each in FAMILIES[name].difficulties}))
         self.difficulties = range(self.covered[0], self.covered[-1] + 1)
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pixelis.envs.coding.matching import Described, Leeway, matched
-from pixelis.errors import AnswerError, suggest
+from pixelis.errors import AnswerError, shown, suggest
 
 _NUMBERS = (bool, int, float)
 _SEQUENCES = (list, tuple, set, frozenset)
@@ -55,9 +55,9 @@ class Comparison:
         for name, value in asdict(self).items():
             if name.endswith("tolerance"):
                 if type(value) not in (int, float) or not 0 <= value < math.inf:
-                    raise AnswerError(f"{name} must be a finite number from 0 up, got {value!r:.60}")
+                    raise AnswerError(f"{name} must be a finite number from 0 up, got {shown(value, 60)}")
             elif type(value) is not bool:
-                raise AnswerError(f"{name} must be true or false, got {value!r:.60}")
+                raise AnswerError(f"{name} must be true or false, got {shown(value, 60)}")
 
     def to_json(self) -> dict[str, Any]:
         """Return what differs from the default, as a JSON object."""
@@ -75,7 +75,7 @@ class Comparison:
         for name in value:
             if name not in cls.__dataclass_fields__:
                 raise AnswerError(
-                    f"unknown comparison setting {name!r:.60}.{suggest(str(name), cls.__dataclass_fields__)}"
+                    f"unknown comparison setting {name!r:.60}.{suggest(name, cls.__dataclass_fields__)}"
                 )
         return cls(**value)
 

@@ -14,7 +14,7 @@ from pixelis.envs.coding.problems.problem import Problem
 from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.row_lines import Line, find_file, good_rows, json_object, read_lines
 from pixelis.envs.tasks import SPLITS
-from pixelis.errors import DatasetError, suggest
+from pixelis.errors import DatasetError, shown, suggest
 
 _WHAT = "JSONL file of samples"
 _SOURCES = ("completion", "solution")
@@ -61,7 +61,7 @@ class Tasks:
             for name in {row.problem.id, row.problem.id.removeprefix("mbpp/")}:
                 if name in self._numbers:
                     raise DatasetError(
-                        f"{problems.path}, line {line}: a second problem is called {name!r:.60}"
+                        f"{problems.path}, line {line}: a second problem is called {shown(name, 60)}"
                     )
                 self._numbers[name] = number
 

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from PIL import Image
 
+from pixelis.envs.keywords import Difficulty, Expected, FilePath, Flag, Split, Turns, checked_keywords
 from pixelis.envs.pixel.ask_image_policies import ask_image_policies
 from pixelis.envs.pixel.image_questions import ImageQuestions, row_of_task
+from pixelis.envs.pixel.ocr import ReaderName
 from pixelis.envs.pixel.ocr_truth import TextItem
 from pixelis.envs.pixel.photo import BAR_COLOUR, Letterbox, open_photo
 from pixelis.envs.pixel.picture import Picture
-from pixelis.envs.pixel.pixel_env import PixelEnv
+from pixelis.envs.pixel.pixel_env import PixelEnv, ViewSize
 from pixelis.envs.pixel.question_file import load_questions
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import ImageReadError, ImageSizeError
+from pixelis.errors import DatasetError, ImageReadError, ImageSizeError
 from pixelis.rewards.answers import TypedAnswer, parse_box, parse_point
 from pixelis.rewards.answers.choices import LETTERS, has_letters
 
 EXAMPLES = Path(__file__).parent / "examples" / "ask_image" / "questions.jsonl"
 """The questions that are played when no data are given; scripts/draw_ask_image_examples.py makes them."""
+
+QuestionFile = Annotated[FilePath, Expected("the path of a JSONL file of questions", error=DatasetError)]
 
 _HINTS = {
     "text": "Answer with the text alone.",
@@ -166,16 +169,17 @@ class AskImageEnv(PixelEnv):
     (Su et al. 2025, arXiv:2505.15966); the file format and the comparison of answers are our own.
     """
 
+    @checked_keywords
     def __init__(
         self,
         *,
-        data: str | os.PathLike[str] | None = None,
-        difficulty: int = 0,
-        split: str = "train",
-        check_images: bool = False,
-        reader: str = "ocr",
-        max_turns: int | None = None,
-        view_size: int = 384,
+        data: QuestionFile | None = None,
+        difficulty: Difficulty = 0,
+        split: Split = "train",
+        check_images: Flag = False,
+        reader: ReaderName = "ocr",
+        max_turns: Turns | None = None,
+        view_size: ViewSize = 384,
         render_mode: str | None = None,
     ) -> None:
         self.questions = load_questions(EXAMPLES if data is None else data, check_images=check_images)

@@ -21,7 +21,7 @@ from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import TaskError
+from pixelis.errors import TaskError, shown
 from pixelis.rewards.answers import TypedAnswer, parse_quantity
 
 TOLERANCE = 0.02
@@ -65,7 +65,7 @@ def asked_point(task: Task) -> tuple[ChartScene, int, int]:
     for name, there in (("series", len(scene.series)), ("category", len(scene.categories))):
         index = task.data.get(name)
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < there:
-            raise TaskError(f"{name} must be the index of one of the chart's {there}, got {index!r:.40}")
+            raise TaskError(f"{name} must be the index of one of the chart's {there}, got {shown(index, 40)}")
     return scene, task.data["series"], task.data["category"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pixelis.envs.pixel.question_file import QuestionFile
 from pixelis.envs.pixel.question_rows import QuestionRow, row_of
 from pixelis.envs.tasks import Task
-from pixelis.errors import DatasetError, TaskError
+from pixelis.errors import DatasetError, TaskError, shown
 from pixelis.rewards.answers import parse_box, parse_point, split_items
 
 FAMILY = "ask_image"
@@ -33,7 +33,7 @@ class ImageQuestions:
         count = self.questions.count(split)
         if count == 0:
             raise TaskError(
-                f"{self.questions.path} has no rows of split {split!r}; give some rows "
+                f"{self.questions.path} has no rows of split {shown(split)}; give some rows "
                 f'"split": "{split}", or play the other split'
             )
         line, row = self.questions.read(split, int(rng.integers(count)))

@@ -16,13 +16,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pixelis.envs.pixel.text_line import find_text_line
-from pixelis.errors import ConfigError, MissingDependencyError, suggest
+from pixelis.errors import ConfigError, MissingDependencyError, shown, suggest
 
 PixelBox = tuple[int, int, int, int]
 
@@ -78,7 +78,7 @@ class Reader(Protocol):
         ...
 
 
-READERS = ("ocr", "truth")
+ReaderName = Literal["ocr", "truth"]
 
 
 def make_reader(name: str) -> Reader:
@@ -95,7 +95,9 @@ def make_reader(name: str) -> Reader:
         from pixelis.envs.pixel.ocr_truth import TruthReader
 
         return TruthReader()
-    raise ConfigError(f"reader must be one of {READERS}, got {name!r}.{suggest(str(name), READERS)}")
+    raise ConfigError(
+        f"reader must be 'ocr' or 'truth', got {shown(name)}.{suggest(name, get_args(ReaderName))}"
+    )
 
 
 def make_line(text: str, box: PixelBox, confidence: float) -> Line:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from PIL import Image, ImageOps
 
 from pixelis.envs.pixel.view import Box
-from pixelis.errors import ImageReadError, ImageSizeError
+from pixelis.errors import ImageReadError, ImageSizeError, shown
 
 MAX_PHOTO_PIXELS = 80_000_000
 """Largest picture that is decoded, pixels (240 MB as RGB); below the size at which Pillow itself warns."""
@@ -141,7 +141,7 @@ def _check_header(path: str, file: Image.Image) -> None:
         )
     if file.mode not in _READABLE:
         raise ImageReadError(
-            f"expected grey, RGB or palette colours of 8 bits, got mode {file.mode!r} in {path}; "
+            f"expected grey, RGB or palette colours of 8 bits, got mode {shown(file.mode)} in {path}; "
             "convert it to 8-bit RGB, with its colour profile or the range of its values in mind"
         )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from annotated_types import Interval
 
 from pixelis.envs.actions import BadCall, ToolCall
-from pixelis.envs.pixel.ocr import Reader, make_reader
+from pixelis.envs.keywords import Difficulty, Expected, Split, Turns, Whole, checked_keywords
+from pixelis.envs.pixel.ocr import Reader, ReaderName, make_reader
 from pixelis.envs.pixel.ocr_truth import TruthReader
 from pixelis.envs.pixel.picture import Picture
 from pixelis.envs.pixel.render import Ending, Window, render_episode
@@ -20,9 +22,9 @@ from pixelis.envs.pixel.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolResult, Toolset
-from pixelis.errors import ConfigError
 
-VIEW_SIZES = range(64, 1025)
+ViewSize = Annotated[Whole, Interval(ge=64, le=1024), Expected(advice="384 is usual")]
+"""Side of a view in pixels."""
 
 
 class PixelEnv(ToolEnv[PixelWorkspace]):
@@ -84,21 +86,17 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
     turns: ClassVar[int] = 8
     box_decimals: ClassVar[int] = 2  # of the boxes that an agent is told; more where a pixel counts
 
+    @checked_keywords
     def __init__(
         self,
         *,
-        difficulty: int = 1,
-        split: str = "train",
-        reader: str = "ocr",
-        max_turns: int | None = None,
-        view_size: int = 384,
+        difficulty: Difficulty = 1,
+        split: Split = "train",
+        reader: ReaderName = "ocr",
+        max_turns: Turns | None = None,
+        view_size: ViewSize = 384,
         render_mode: str | None = None,
     ) -> None:
-        if isinstance(view_size, bool) or not isinstance(view_size, int) or view_size not in VIEW_SIZES:
-            raise ConfigError(
-                f"view_size must be an integer from {VIEW_SIZES[0]} to {VIEW_SIZES[-1]}, got {view_size!r}; "
-                "384 is usual"
-            )
         self._reader, self.view_size = make_reader(reader), view_size
         self._window: Window | None = None
         super().__init__(

@@ -12,7 +12,7 @@ from typing import Any
 from pixelis.envs.row_fields import check_names, check_needed
 from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.envs.spaces import clean_text
-from pixelis.errors import AnswerError, DatasetError, suggest
+from pixelis.errors import AnswerError, DatasetError, shown, suggest
 from pixelis.rewards.answers import ANSWER_TYPES, TypedAnswer
 
 FIELDS = ("image", "question", "answer", "answer_type", "choices", "tolerance", "regions", "split")
@@ -70,7 +70,7 @@ def row_of(value: Mapping[str, Any]) -> QuestionRow:
     kind = value["answer_type"]
     if not isinstance(kind, str) or kind not in _TRUTHS:
         hint = suggest(str(kind)[:40], ANSWER_TYPES)
-        raise DatasetError(f"field 'answer_type' must be one of {ANSWER_TYPES}, got {kind!r:.60}.{hint}")
+        raise DatasetError(f"field 'answer_type' must be one of {ANSWER_TYPES}, got {shown(kind, 60)}.{hint}")
     try:
         truth = TypedAnswer(kind, _truth_text(kind, value["answer"]), _choices(value), value.get("tolerance"))
     except AnswerError as error:
@@ -102,7 +102,7 @@ def _text(row: Mapping[str, Any], name: str, longest: int) -> str:
 def _choices(row: Mapping[str, Any]) -> tuple[str, ...]:
     value = row.get("choices") or []
     if not isinstance(value, list):
-        raise DatasetError(f"field 'choices' must be a list of texts, got {value!r:.60}; correct it")
+        raise DatasetError(f"field 'choices' must be a list of texts, got {shown(value, 60)}; correct it")
     return tuple(value)
 
 
@@ -140,7 +140,7 @@ def _truth_text(kind: str, value: Any) -> str:
 def _regions(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
     value = row.get("regions", [])
     if not isinstance(value, list) or len(value) > MAX_REGIONS:
-        raise DatasetError(f"field 'regions' must be a list of at most {MAX_REGIONS}, got {value!r:.60}")
+        raise DatasetError(f"field 'regions' must be a list of at most {MAX_REGIONS}, got {shown(value, 60)}")
     return tuple(_region({"box": region} if isinstance(region, list) else region) for region in value)
 
 
@@ -149,12 +149,12 @@ def _region(region: Any) -> Mapping[str, Any]:
     if not isinstance(region, Mapping) or not set(region) <= _REGION_FIELDS or not _is_box(box):
         raise DatasetError(
             "field 'regions' must hold boxes [x0, y0, x1, y1] in 0-1 of the image's width and height, or "
-            f'{{"box": …, "text": …}}, got {region!r:.60}; divide pixels by the width or height'
+            f'{{"box": …, "text": …}}, got {shown(region, 60)}; divide pixels by the width or height'
         )
     if "text" in region:
         _text(region, "text", 1_000)
     if not isinstance(region.get("look", True), bool):
-        raise DatasetError(f"'look' of a region must be true or false, got {region['look']!r:.60}")
+        raise DatasetError(f"'look' of a region must be true or false, got {shown(region['look'], 60)}")
     return dict(region)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pixelis.envs.pixel.palette import BASE_COLOURS, KINDS, PALETTE
 from pixelis.envs.pixel.signs import BLACK_INK, FONTS, WHITE_INK, Scene, Sign, ink_for
-from pixelis.errors import DifficultyError, SplitError
+from pixelis.errors import DifficultyError, SplitError, shown
 
 __all__ = [
     "BLACK_INK",
@@ -91,7 +91,7 @@ def sample_scene(rng: np.random.Generator, difficulty: int, split: str) -> Scene
         or not isinstance(difficulty, int | np.integer)
         or not 0 <= difficulty < len(LEVELS)
     ):
-        raise DifficultyError(f"expected a difficulty 0 to {len(LEVELS) - 1}, got {difficulty!r}")
+        raise DifficultyError(f"expected a difficulty 0 to {len(LEVELS) - 1}, got {shown(difficulty)}")
     level = LEVELS[difficulty]
     codes = sample_codes(rng, level.signs, split)
     names = [(colour, kind) for colour in level.colours for kind in level.kinds]
@@ -116,7 +116,7 @@ def sample_codes(rng: np.random.Generator, count: int, split: str) -> list[str]:
         SplitError: if split is unknown.
     """
     if split not in SPLITS:
-        raise SplitError(f"expected a split of {SPLITS}, got {split!r}")
+        raise SplitError(f"expected a split of {SPLITS}, got {shown(split)}")
     codes: list[str] = []
     while len(codes) < count:
         code = "".join(CODE_ALPHABET[i] for i in rng.choice(len(CODE_ALPHABET), CODE_LENGTH, replace=False))

@@ -9,7 +9,7 @@ from typing import Any
 from pixelis.envs.pixel.palette import PALETTE
 from pixelis.envs.pixel.signs import FONTS
 from pixelis.envs.pixel.splits import SEEDS
-from pixelis.errors import TaskError
+from pixelis.errors import TaskError, shown
 
 SCENE_SIZE = 1536
 MAX_FRAMES = 64
@@ -124,9 +124,9 @@ def _vehicle(data: Mapping[str, Any]) -> Vehicle:
     if vehicle.kind not in LENGTHS or not isinstance(vehicle.right, bool) or vehicle.font not in FONTS:
         raise ValueError("a vehicle of an unknown kind, direction or font")
     if vehicle.colour not in (LORRY_COLOURS if vehicle.kind == "lorry" else PALETTE):
-        raise ValueError(f"a {vehicle.kind} in the colour {vehicle.colour!r:.40}")
+        raise ValueError(f"a {vehicle.kind} in the colour {shown(vehicle.colour, 40)}")
     if not isinstance(vehicle.code, str) or len(vehicle.code) > 8 or not vehicle.code.isprintable():
-        raise ValueError(f"the code {vehicle.code!r:.40}")
+        raise ValueError(f"the code {shown(vehicle.code, 40)}")
     if not 1 <= len(path) <= MAX_FRAMES or len(states) != len(path):
         raise ValueError(f"a vehicle with {len(path)} places and {len(states)} plates")
     return vehicle
@@ -134,5 +134,5 @@ def _vehicle(data: Mapping[str, Any]) -> Vehicle:
 
 def _whole(value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{value!r:.40} where a whole number from {low} to {high} belongs")
+        raise ValueError(f"{shown(value, 40)} where a whole number from {low} to {high} belongs")
     return value

@@ -17,7 +17,7 @@ from pixelis.envs.pixel.signs import BLACK_INK, FONTS, Scene, Sign
 from pixelis.envs.pixel.splits import SEEDS, sample_seed
 from pixelis.envs.pixel.wire_curves import Mesh, unclear_tiles
 from pixelis.envs.pixel.wire_grid import BOTTOM, TOP, cables, port_side, possible_ends, sample_tiles
-from pixelis.errors import TaskError
+from pixelis.errors import TaskError, shown
 
 SCENE_SIZE = 1536
 EDGE = 190
@@ -190,13 +190,13 @@ def _many(values: Any, count: int) -> Any:
 
 def _one_of(name: Any, names: tuple[str, ...]) -> str:
     if name not in names:
-        raise ValueError(f"{name!r:.40} where one of {', '.join(names)} belongs")
+        raise ValueError(f"{shown(name, 40)} where one of {', '.join(names)} belongs")
     return name
 
 
 def _code(code: Any) -> str:
     if not (isinstance(code, str) and 1 <= len(code) <= 6 and code.isascii() and code.isalnum()):
-        raise ValueError(f"a code {code!r:.40} that is not 1 to 6 letters and digits")
+        raise ValueError(f"a code {shown(code, 40)} that is not 1 to 6 letters and digits")
     return code
 
 

@@ -18,7 +18,7 @@ from pixelis.envs.pixel.zoom_read_policies import zoom_read_policies
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import TaskError
+from pixelis.errors import TaskError, shown
 from pixelis.rewards.answers import text_matches
 
 
@@ -59,7 +59,7 @@ def target_sign(task: Task) -> tuple[Scene, Sign]:
     index = task.data.get("target")
     if not isinstance(index, int) or not 0 <= index < len(scene.signs):
         raise TaskError(
-            f"target must be the index of one of the scene's {len(scene.signs)} signs, got {index!r}"
+            f"target must be the index of one of the scene's {len(scene.signs)} signs, got {shown(index)}"
         )
     return scene, scene.signs[index]
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 from pixelis.envs.row_fields import check_names
 from pixelis.envs.row_lines import MAX_LINE_BYTES
 from pixelis.envs.tweet.tweet_rows import FIELDS, OTHER_NAMES
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -131,6 +131,6 @@ def row_of_cells(names: tuple[str, ...], cells: tuple[str, ...]) -> Mapping[str,
             row["thread"] = json.loads(row["thread"])
         except (ValueError, RecursionError):
             raise DatasetError(
-                f"field 'thread' must be a JSON list, got {row['thread']!r:.60}; correct it"
+                f"field 'thread' must be a JSON list, got {shown(row['thread'], 60)}; correct it"
             ) from None
     return row

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pixelis.envs.tweet.conversation import JudgedReply
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 
 if TYPE_CHECKING:
     from pixelis.rewards.tweet import TweetReward
 
 HYBRID = "hybrid"
+PRESETS = ("robust", "classic", HYBRID)
 
 
 class HeuristicReward:
@@ -27,9 +29,9 @@ class HeuristicReward:
         ModelLoadError: there is no reward model in the folder, or it is one for evaluation.
     """
 
-    def __init__(self, preset: str = "robust", reward_model: str | None = None) -> None:
+    def __init__(self, preset: str = "robust", reward_model: str | os.PathLike[str] | None = None) -> None:
         self._hybrid = preset == HYBRID
-        self._reward = _make(preset, reward_model)
+        self._reward = _make(preset, None if reward_model is None else os.fspath(reward_model))
 
     def score(self, tweet: str, replies: Sequence[str]) -> list[JudgedReply]:
         """Return the scores of replies to a tweet.
@@ -57,7 +59,7 @@ def _make(preset: str, reward_model: str | None) -> TweetReward:
         return hybrid_reward(reward_model)
     if reward_model is not None:
         raise ConfigError(
-            f"reward_model: expected none with reward {preset!r}, got {reward_model!r}; "
+            f"reward_model: expected none with reward {shown(preset)}, got {shown(reward_model)}; "
             "a learned reward goes with reward 'hybrid'"
         )
     from pixelis.rewards.tweet import TweetReward

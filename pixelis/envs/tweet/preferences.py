@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pixelis.envs.row_fields import check_names, check_needed
 from pixelis.envs.row_lines import Line, file_state, good_rows, json_object, read_lines
 from pixelis.envs.tweet.tweet_rows import message_field, name_field
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 FIELDS = ("tweet", "chosen", "rejected", "author", "topic", "kind")
 MAX_REJECTED_LENGTH = 4_000
@@ -94,7 +94,7 @@ def labelled_row(value: Mapping[str, Any]) -> LabelledReply:
     if not isinstance(value.get("reply"), str):
         raise DatasetError('expected a JSON object with texts "tweet" and "reply", and "label"; correct it')
     if value.get("label") not in ("good", "bad"):
-        raise DatasetError(f"field 'label' must be 'good' or 'bad', got {value.get('label')!r:.60}")
+        raise DatasetError(f"field 'label' must be 'good' or 'bad', got {shown(value.get('label'), 60)}")
     tweet = message_field({"tweet": value.get("tweet")}, "tweet")
     return LabelledReply(tweet, value["reply"], value["label"] == "good", name_field(value, "kind"))
 

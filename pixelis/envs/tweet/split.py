@@ -19,7 +19,7 @@ import numpy as np
 from pixelis.envs.tweet.near_duplicates import NEAR, DisjointSets, join_near_duplicates
 from pixelis.envs.tweet.tweet_file import PARTS, TweetFile
 from pixelis.envs.tweet.tweet_rows import TweetRow
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,16 @@ class SplitSettings:
         for name in ("sft", "grpo"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(
-                    f"{name} must be a share from 0 to 1, got {getattr(self, name)!r}; 0.4 is usual"
+                    f"{name} must be a share from 0 to 1, got {shown(getattr(self, name))}; 0.4 is usual"
                 )
         if self.sft + self.grpo > 1 + 1e-9:
             raise ConfigError(
                 f"sft and grpo must be at most 1 together, got {self.sft} + {self.grpo}; lower one"
             )
         if not 0 < self.near <= 1:
-            raise ConfigError(f"near must be above 0 and at most 1, got {self.near!r}; {NEAR} is usual")
+            raise ConfigError(f"near must be above 0 and at most 1, got {shown(self.near)}; {NEAR} is usual")
         if self.seed < 0:
-            raise ConfigError(f"seed must be at least 0, got {self.seed!r}; choose another")
+            raise ConfigError(f"seed must be at least 0, got {shown(self.seed)}; choose another")
 
     @property
     def shares(self) -> tuple[float, ...]:

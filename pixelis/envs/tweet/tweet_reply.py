@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import PlainValidator
+
+from pixelis.envs.keywords import Difficulty, Expected, FilePath, FolderPath, Split, Turns, checked_keywords
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.conversation import Conversation, ReplyReward
-from pixelis.envs.tweet.heuristic_reward import HeuristicReward
+from pixelis.envs.tweet.heuristic_reward import PRESETS, HeuristicReward
 from pixelis.envs.tweet.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.tweet_file import check_apart, load_tweets
 from pixelis.envs.tweet.tweet_reply_policies import tweet_reply_policies
 from pixelis.envs.tweet.tweet_tasks import TweetTasks, row_of_task
-from pixelis.errors import ConfigError, RewardError, TaskError, suggest
+from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
-MODES = ("single", "thread")
 GOOD_REPLY = 0.44
 """Least total of every reply of a successful episode: where good replies of the labelled set are told best
 from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/tweet_separation.py prints it.
@@ -26,6 +27,24 @@ from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/
 BLIND_SUCCESS = 0.43
 """Success of the most successful scripted policy that says nothing about the tweet (the page's baselines)."""
 _TURNS = {"single": 2, "thread": 8}
+
+
+def _rewarder(value: Any) -> Any:
+    """Return a preset's name, or an object that scores replies."""
+    if isinstance(value, str):
+        if value not in PRESETS:
+            raise ValueError(f"there is no such preset.{suggest(value, PRESETS)}")
+    elif not callable(getattr(type(value), "score", None)) and not callable(vars(value).get("score")):
+        raise ValueError("score(tweet, replies) returns total, parts and gate for each reply")
+    return value
+
+
+Rewarder = Annotated[
+    str | ReplyReward, PlainValidator(_rewarder), Expected("a preset's name, or an object with score")
+]
+
+
+TweetFile = Annotated[FilePath, Expected("the path of a JSONL or CSV file of tweets", error=DatasetError)]
 
 
 class TweetReplyEnv(ToolEnv[Conversation]):
@@ -140,20 +159,19 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     github.com/Sohailm25/reply-guyd (Apache-2.0); gates, data, thread mode and code are our own.
     """
 
+    @checked_keywords
     def __init__(
         self,
         *,
-        data: str | os.PathLike[str] | None = None,
-        held_out: str | os.PathLike[str] | None = None,
-        mode: str = "single",
-        split: str = "train",
-        reward: str | ReplyReward = "robust",
-        reward_model: str | None = None,
-        max_turns: int | None = None,
-        difficulty: int = 0,
+        data: TweetFile | None = None,
+        held_out: TweetFile | None = None,
+        mode: Literal["single", "thread"] = "single",
+        split: Split = "train",
+        reward: Rewarder = "robust",
+        reward_model: FolderPath | None = None,
+        max_turns: Turns | None = None,
+        difficulty: Difficulty = 0,
     ) -> None:
-        if mode not in MODES:
-            raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
         self.mode = mode
         named = isinstance(reward, str)
         self.reward: ReplyReward = HeuristicReward(reward, reward_model) if named else reward

@@ -14,7 +14,7 @@ from pixelis.envs.row_fields import check_names
 from pixelis.envs.row_splits import hashed_split, row_split
 from pixelis.envs.spaces import clean_text
 from pixelis.envs.tweet.tweet_text import normalised_text
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 FIELDS = ("tweet", "reply", "author", "engagement", "topic", "emotion", "thread", "split")
 MAX_TWEET_LENGTH = 1_500
@@ -164,7 +164,7 @@ def _engagement(row: Mapping[str, Any]) -> float | None:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
         raise DatasetError(
-            f"field 'engagement' must be a number of at least 0, got {value!r:.60}; or leave it out"
+            f"field 'engagement' must be a number of at least 0, got {shown(value, 60)}; or leave it out"
         )
     return number
 
@@ -174,7 +174,7 @@ def _thread(row: Mapping[str, Any]) -> tuple[FollowUp, ...]:
     if not isinstance(value, list) or len(value) > MAX_FOLLOW_UPS:
         raise DatasetError(
             f"field 'thread' must be a list of at most {MAX_FOLLOW_UPS} follow-ups of the author, "
-            f'got {value!r:.60}; write [{{"tweet": …, "reply": …}}, …]'
+            f'got {shown(value, 60)}; write [{{"tweet": …, "reply": …}}, …]'
         )
     return tuple(map(_follow_up, value))
 

@@ -9,7 +9,7 @@ import numpy as np
 from pixelis.envs.tasks import Task
 from pixelis.envs.tweet.tweet_file import TweetFile
 from pixelis.envs.tweet.tweet_rows import TweetRow, tweet_row
-from pixelis.errors import DatasetError, TaskError
+from pixelis.errors import DatasetError, TaskError, shown
 
 FAMILY = "tweet_reply"
 
@@ -43,7 +43,7 @@ class TweetTasks:
         if count == 0:
             kind = "threads" if self.threads else "rows"
             raise TaskError(
-                f'{tweets.path} has no {kind} of split {split!r}; give some rows "split": "{split}"'
+                f'{tweets.path} has no {kind} of split {shown(split)}; give some rows "split": "{split}"'
                 f"{' and a thread' if self.threads else ''}, or play the other split"
             )
         line, row = tweets.read(split, int(rng.integers(count)))

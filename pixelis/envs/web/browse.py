@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
+
+from typing_extensions import Unpack
 
 from pixelis.envs.actions import BadCall, ToolCall
+from pixelis.envs.keywords import Split, Turns, checked_keywords
 from pixelis.envs.policies import Policy
-from pixelis.envs.tasks import Task, check_split
+from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.backend import Backend, BackendFailure
+from pixelis.envs.web.browse_keywords import FamilyNames, RewardSizes, ToolNames, WebDials, reward_sizes
 from pixelis.envs.web.browse_policies import browse_policies
 from pixelis.envs.web.dom_backend import DomBackend
+from pixelis.envs.web.family import families
 from pixelis.envs.web.levels import DIAL_VALUES, DIALS, DIFFICULTIES, WebDifficulty, WebLevel
 from pixelis.envs.web.oracle import solve
 from pixelis.envs.web.page_scripts import PageSettings
-from pixelis.envs.web.page_tools import chosen_tools
+from pixelis.envs.web.page_tools import page_tools
 from pixelis.envs.web.page_views import ViewedEnv, ViewKeywords, ViewSettings
-from pixelis.envs.web.web_tasks import MIX, WebTasks, check_families, level_of
+from pixelis.envs.web.web_tasks import MIX, WebTasks, level_of
 from pixelis.envs.web.workspace import WebWorkspace
-from pixelis.errors import (
-    AnswerError,
-    BrowserUnavailableError,
-    ConfigError,
-    MissingDependencyError,
-    TaskError,
-    suggest,
-)
+from pixelis.errors import AnswerError, BrowserUnavailableError, MissingDependencyError, TaskError, shown
 from pixelis.rewards.answers import TypedAnswer
-from pixelis.rewards.web import WebEpisode, WebRewardConfig, web_terms
+from pixelis.rewards.web import WebEpisode, web_terms
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-BACKENDS = ("dom", "chromium")
-PAGE_TOKENS = range(40, 1_601)
 FORMAT_ERRORS = (
     *(
         "no_action",
@@ -173,40 +166,34 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     option_names = (*ToolEnv.option_names, "family")
     level_default_dials = ("family", "difficulty")
 
+    @checked_keywords
     def __init__(
         self,
         *,
-        family: str | Sequence[str] = MIX,
-        difficulty: int | Mapping[str, int] = 0,
-        split: str = "train",
-        backend: str = "dom",
-        max_turns: int = 50,
-        tools: Sequence[str] | None = None,
-        rewards: WebRewardConfig | Mapping[str, float] | None = None,
+        family: FamilyNames = MIX,
+        difficulty: WebDials = 0,
+        split: Split = "train",
+        backend: Literal["dom", "chromium"] = "dom",
+        max_turns: Turns = 50,
+        tools: ToolNames | None = None,
+        rewards: RewardSizes | None = None,
         **view: Unpack[ViewKeywords],
     ) -> None:
-        self.families = check_families(family)
+        self.families = tuple(sorted(families() if family == MIX else family))
         self.dials = WebDifficulty.of(difficulty)
-        if backend not in BACKENDS:
-            raise ConfigError(
-                f"backend must be 'dom' or 'chromium', got {backend!r}.{suggest(str(backend), BACKENDS)}"
-            )
         views = ViewSettings.of(view, page_tokens=400)
         views.check_backend(backend)
-        page_tokens = views.page_tokens
-        if isinstance(page_tokens, bool) or page_tokens not in PAGE_TOKENS:
-            raise ConfigError(
-                f"page_tokens must be an integer from 40 to 1600, got {page_tokens!r}; 400 is usual"
-            )
-        self.backend, self.page_tokens = backend, page_tokens
-        self.rewards = _reward_config(rewards)
+        self.backend, self.page_tokens = backend, views.page_tokens
+        self.rewards = reward_sizes(rewards or {})
         self._browser: Backend | None = None
         self._tasks = WebTasks(self.families, self.dials)
         super().__init__(
             views=views,
             window=PageSettings() if backend == "chromium" else None,
             source=self._tasks,
-            toolset=Toolset(chosen_tools(tools), self._open),
+            toolset=Toolset(
+                [tool for tool in page_tools() if tools is None or tool.name in tools], self._open
+            ),
             verifier=self._judge,
             max_turns=max_turns,
             difficulty=self.dials.difficulty,
@@ -277,14 +264,11 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     # ------------------------------------------------------------------ private
 
     def _choose_task(self, options: Mapping[str, Any]) -> Task:
-        if not isinstance(options, Mapping) or "task" in options:
+        if "task" in options:
             return super()._choose_task(options)
-        rest = dict(options)
-        names = check_families(rest.pop("family")) if "family" in rest else self.families
-        vector = WebDifficulty.of(rest.pop("difficulty")) if "difficulty" in rest else self.dials
-        if rest.keys() - {"split"}:
-            return super()._choose_task(rest)  # says which option is unknown
-        return self._tasks.draw(self.np_random, vector, check_split(rest.get("split", self.split)), names)
+        names = tuple(sorted(options.get("family", self.families)))
+        vector = options.get("difficulty", self.dials)
+        return self._tasks.draw(self.np_random, vector, options.get("split", self.split), names)
 
     def _open(self, task: Task) -> WebWorkspace:
         level = level_of(task)
@@ -359,16 +343,6 @@ def _is_right(level: WebLevel, answer: str | None) -> bool:
         typed = TypedAnswer(**{**level.answer, "choices": tuple(level.answer.get("choices", ()))})
     except (TypeError, AnswerError) as error:
         raise TaskError(
-            f"the level's answer {dict(level.answer)!r:.120} is no typed answer: {error}"
+            f"the level's answer {shown(dict(level.answer), 120)} is no typed answer: {error}"
         ) from None
     return answer is not None and typed.matches(answer)
-
-
-def _reward_config(given: WebRewardConfig | Mapping[str, float] | None) -> WebRewardConfig:
-    if given is None or isinstance(given, WebRewardConfig):
-        return given or WebRewardConfig()
-    known = WebRewardConfig.__dataclass_fields__
-    for name in given:
-        if name not in known:
-            raise ConfigError(f"unknown reward size {name!r}.{suggest(str(name), known)}")
-    return WebRewardConfig(**given)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pixelis.envs.web.site import State
-from pixelis.errors import DifficultyError, TaskError, suggest
+from pixelis.errors import DifficultyError, TaskError, shown, suggest
 
 DIALS = ("layout", "paraphrase", "ads", "injection", "popups", "churn", "delay", "clutter")
 """What makes any family harder; each from 0 to 3."""
@@ -56,7 +56,7 @@ class WebDifficulty:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
                 raise DifficultyError(
-                    f"{name} must be an integer from {allowed[0]} to {allowed[-1]}, got {value!r}; "
+                    f"{name} must be an integer from {allowed[0]} to {allowed[-1]}, got {shown(value)}; "
                     "choose one of these"
                 )
 
@@ -74,7 +74,7 @@ class WebDifficulty:
         given = dict(value) if isinstance(value, Mapping) else {"difficulty": value}
         for name in given:
             if name not in dial_ranges():
-                raise DifficultyError(f"unknown dial {name!r}.{suggest(str(name), dial_ranges())}")
+                raise DifficultyError(f"unknown dial {shown(name)}.{suggest(name, dial_ranges())}")
         difficulty = cls(_plain(given.get("difficulty", 0))).difficulty
         standard = dict(zip(DIALS, _BY_DIFFICULTY[difficulty], strict=True))
         return cls(**{**standard, **{name: _plain(dial) for name, dial in given.items()}})

@@ -8,20 +8,21 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from pixelis.envs.tasks import Task
+from pixelis.envs.keywords import Difficulty, Flag, Names, Split, Turns, checked_keywords
+from pixelis.envs.tasks import Task, check_difficulty
 from pixelis.envs.tool_env import Verdict
 from pixelis.envs.tools import ToolResult
 from pixelis.envs.web.backend import BackendFailure, PageActionError
 from pixelis.envs.web.page_env import PageEnv
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
-from pixelis.envs.web.page_views import ViewSettings
+from pixelis.envs.web.page_views import Observe, PageTokens, ViewSettings
 from pixelis.envs.web.static_server import FolderServer
-from pixelis.errors import ConfigError, MissingDependencyError, TaskError, suggest
+from pixelis.errors import MissingDependencyError, TaskError, shown
 
 FAMILY = "miniwob"
 STEP_MILLISECONDS = 500
@@ -89,6 +90,9 @@ def miniwob_tasks() -> tuple[str, ...]:
     folder = miniwob_folder()
     flights = (f"flight.{page.parent.name}" for page in folder.glob("flight/*/wrapper.html"))
     return tuple(sorted([*(page.stem for page in folder.glob("miniwob/*.html")), *flights]))
+
+
+TaskNames = Annotated[str | Sequence[str], Names(miniwob_tasks, "'click-test'")]
 
 
 def task_path(name: str) -> str:
@@ -208,26 +212,21 @@ class MiniWoBEnv(PageEnv):
     Foundation, MIT), unchanged.
     """
 
+    @checked_keywords
     def __init__(
         self,
         *,
-        task: str | list[str] | tuple[str, ...] = "click-test",
-        max_turns: int = 50,
-        page_tokens: int = 800,
-        all_elements: bool = False,
-        split: str = "train",
-        difficulty: int = 0,
-        observe: Sequence[str] = (),
+        task: TaskNames = "click-test",
+        max_turns: Turns = 50,
+        page_tokens: PageTokens = 800,
+        all_elements: Flag = False,
+        split: Split = "train",
+        difficulty: Difficulty = 0,
+        observe: Observe = (),
         render_mode: str | None = None,
     ) -> None:
         names = (task,) if isinstance(task, str) else tuple(task)
-        for name in names:
-            if name not in miniwob_tasks():
-                raise ConfigError(f"unknown MiniWoB++ task {name!r}.{suggest(str(name), miniwob_tasks())}")
-        if not names:
-            raise ConfigError("task must be a name or several, got none; 'click-test' is the simplest")
-        if difficulty != 0:
-            raise ConfigError(f"difficulty must be 0, the only one, got {difficulty!r}")
+        check_difficulty(difficulty, MiniWoBTasks.difficulties)
         host = miniwob_server().host
         settings = PageSettings(
             (host,),
@@ -268,9 +267,9 @@ class MiniWoBEnv(PageEnv):
             TaskError: no task of MiniWoB++ and seed.
         """
         name, seed = task.data.get("task"), task.data.get("seed")
-        if name not in miniwob_tasks() or not isinstance(seed, int):
+        if not isinstance(name, str) or name not in miniwob_tasks() or not isinstance(seed, int):
             raise TaskError(
-                f"data must have a task of MiniWoB++ and an integer seed, got {dict(task.data)!r:.200}"
+                f"data must have a task of MiniWoB++ and an integer seed, got {shown(dict(task.data))}"
             )
         session = PageSession(self.backend, self.page_tokens)
         self._utterance, self._state, self._instance = "", dict(_NOT_JUDGED), ""

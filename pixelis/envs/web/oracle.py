@@ -10,7 +10,7 @@ from pixelis.envs.web.family import Step, families
 from pixelis.envs.web.levels import WebLevel
 from pixelis.envs.web.snapshot import Control, Snapshot
 from pixelis.envs.web.workspace import WebWorkspace
-from pixelis.errors import TaskError
+from pixelis.errors import TaskError, shown
 
 MAX_STEPS = 300
 MAX_WAITS = 8
@@ -158,5 +158,5 @@ def solve(level: WebLevel, page_tokens: int) -> int:
             workspace.act(page_action(call, workspace))
     ended = workspace.outcome
     if not all(ended.goals) or ended.collateral or ended.unsafe:
-        raise TaskError(f"the oracle does not solve {level.instruction!r:.200}: {ended}")
+        raise TaskError(f"the oracle does not solve {shown(level.instruction, 200)}: {ended}")
     return workspace.steps

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+from annotated_types import Interval
+
+from pixelis.envs.keywords import Whole, declared
 from pixelis.envs.spaces import truncate_text
 from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import MAX_TEXT_LENGTH, Verdict
@@ -13,10 +16,10 @@ from pixelis.envs.web.foreign_tools import HAND_TOOLS, PAGE_TOOLS
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
 from pixelis.envs.web.page_views import ViewedEnv, ViewSettings
-from pixelis.errors import ConfigError
 
 MAX_PAGE_TOKENS = 1_600
 """What fits into an observation besides what the tools said."""
+_PAGE_TOKENS = declared("page_tokens", Annotated[Whole, Interval(ge=50, le=MAX_PAGE_TOKENS)])
 
 
 class PageEnv(ViewedEnv[PageSession]):
@@ -47,12 +50,7 @@ class PageEnv(ViewedEnv[PageSession]):
         max_turns: int = 20,
         split: str = "train",
     ) -> None:
-        page_tokens = views.page_tokens
-        if isinstance(page_tokens, bool) or page_tokens not in range(50, MAX_PAGE_TOKENS + 1):
-            raise ConfigError(
-                f"page_tokens must be an integer from 50 to {MAX_PAGE_TOKENS}, got {page_tokens!r}"
-            )
-        self.page_tokens = page_tokens
+        self.page_tokens = _PAGE_TOKENS.read(views.page_tokens)
         self.backend = ChromiumBackend(settings, fresh=fresh)
         super().__init__(
             views=views,

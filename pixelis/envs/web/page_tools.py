@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 from pixelis.envs.web.backend import Back, Click, Goto, PageAction, PageActionError, Select, Type, Wait
 from pixelis.envs.web.workspace import WebWorkspace
-from pixelis.errors import ConfigError, suggest
 
 MAX_TYPED = 2_000
 _TEXT = {"type": "string"}
@@ -73,24 +72,6 @@ def _wait(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
 def _answer(workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:
     workspace.answer = given["text"]
     return ToolOutput("Answered.")
-
-
-def chosen_tools(names: Sequence[str] | None) -> list[Tool[WebWorkspace]]:
-    """Return the tools of these names in their usual order; all of them for ``None``.
-
-    Raises:
-        ConfigError: there is no such tool, or none is left.
-    """
-    tools = page_tools()
-    if names is None:
-        return tools
-    known = [tool.name for tool in tools]
-    if isinstance(names, str) or not names:
-        raise ConfigError(f"tools must be a list of names, at least one of {', '.join(known)}; got {names!r}")
-    for name in names:
-        if name not in known:
-            raise ConfigError(f"unknown tool {name!r}.{suggest(str(name), known)}")
-    return [tool for tool in tools if tool.name in names]
 
 
 def page_tools() -> list[Tool[WebWorkspace]]:

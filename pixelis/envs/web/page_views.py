@@ -4,28 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict, TypeVar
+from typing import Annotated, Any, Protocol, TypedDict, TypeVar
 
 import numpy as np
+from annotated_types import Interval
 from gymnasium import spaces
+from pydantic import AfterValidator
 
+from pixelis.envs.keywords import Names, Whole
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import TaskSource
 from pixelis.envs.tool_env import MAX_TEXT_LENGTH, ToolEnv, Verifier
 from pixelis.envs.tools import Toolset
 from pixelis.envs.web.backend import Backend, BackendFailure, PageActionError
 from pixelis.envs.web.page_scripts import PageSettings
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError, shown
 
-VIEWS = ("screenshot", "accessibility")
 NO_TREE = "[The page did not answer in time: no accessibility tree.]"
+
+
+def _once(names: Sequence[str]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError("it names something twice; once is enough")
+    return tuple(names)
+
+
+PageTokens = Annotated[Whole, Interval(ge=40, le=1_600)]
+"""How much of a page's outline is shown at a time."""
+Observe = Annotated[
+    Sequence[str],
+    Names(lambda: ("screenshot", "accessibility"), "('screenshot',)", single=False, empty=True),
+    AfterValidator(_once),
+]
 
 
 class ViewKeywords(TypedDict, total=False):
     """Keywords of the environments on pages that say what is shown."""
 
-    page_tokens: int
-    observe: Sequence[str]
+    page_tokens: PageTokens
+    observe: Observe
     render_mode: str | None
 
 
@@ -35,7 +52,7 @@ class ViewSettings:
 
     Attributes:
         page_tokens: how much of its outline is shown at a time.
-        observe: what the observation holds besides, of ``VIEWS``.
+        observe: what the observation holds besides, see ``Observe``.
         render_mode: ``rgb_array`` or ``None``.
     """
 
@@ -43,35 +60,9 @@ class ViewSettings:
     observe: Sequence[str] = ()
     render_mode: str | None = None
 
-    def __post_init__(self) -> None:
-        """Check ``observe``.
-
-        Raises:
-            ConfigError: it is no sequence of names, or a name is unknown or there twice.
-        """
-        if isinstance(self.observe, str) or not isinstance(self.observe, Sequence):
-            raise ConfigError(
-                f"observe must be a sequence of names, got {self.observe!r}; for example ('screenshot',)"
-            )
-        for name in self.observe:
-            if name not in VIEWS:
-                raise ConfigError(
-                    f"observe takes 'screenshot', 'accessibility', got {name!r}.{suggest(str(name), VIEWS)}"
-                )
-        if len(set(self.observe)) < len(self.observe):
-            raise ConfigError(f"observe names something twice: {self.observe!r}; once is enough")
-
     @classmethod
     def of(cls, keywords: Mapping[str, Any], page_tokens: int) -> ViewSettings:
-        """Return the settings in an environment's last keywords; ``page_tokens`` is the default.
-
-        Raises:
-            ConfigError: a keyword is unknown, or a value is bad.
-        """
-        known = tuple(ViewKeywords.__annotations__)
-        for name in keywords:
-            if name not in known:
-                raise ConfigError(f"the environment has no keyword {name!r}.{suggest(name, known)}")
+        """Return the settings in an environment's last keywords; ``page_tokens`` is the default."""
         return cls(**{"page_tokens": page_tokens, **keywords})
 
     def check_backend(self, backend: str) -> None:
@@ -86,7 +77,7 @@ class ViewSettings:
         asked += [f"render_mode={self.render_mode!r}"] if self.render_mode is not None else []
         if asked:
             raise ConfigError(
-                f"{' and '.join(asked)} needs a real browser, got backend={backend!r}; "
+                f"{' and '.join(asked)} needs a real browser, got backend={shown(backend)}; "
                 "pass backend='chromium', or leave it out"
             )
 
@@ -95,7 +86,7 @@ class PageViews:
     """The picture and the accessibility tree of an episode's page, as they were last looked at.
 
     Args:
-        observe: which of them are wanted, of ``VIEWS``.
+        observe: which of them are wanted, see ``Observe``.
         width: of the browser's window in pixels.
         height: likewise.
 

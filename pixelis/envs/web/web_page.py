@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from annotated_types import Interval, MinLen
+from pydantic import AfterValidator
+from typing_extensions import Unpack
 
-from pixelis.envs.tasks import Task
+from pixelis.envs.keywords import Expected, Flag, Number, Turns, checked_keywords, declared
+from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import Verdict
 from pixelis.envs.web.addresses import resolve
 from pixelis.envs.web.page_env import PageEnv
 from pixelis.envs.web.page_scripts import PageSettings
 from pixelis.envs.web.page_session import PageSession
 from pixelis.envs.web.page_views import ViewKeywords, ViewSettings
-from pixelis.errors import ConfigError, TaskError
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
+from pixelis.errors import TaskError, shown
 
 FAMILY = "web_page"
 Check = Callable[[str, str], bool]
+
+
+def _address(url: str) -> str:
+    """Return a complete address, or nothing at all."""
+    parts = urlsplit(url)
+    named = parts.hostname if parts.scheme in ("http", "https") else parts.scheme == "file" and parts.path
+    if (url and not named) or len(url) > _LONGEST_URL:
+        raise ValueError
+    _ = parts.port  # raises where it is no number
+    return url
+
+
+_LONGEST_URL = 8_192
+Address = Annotated[
+    str,
+    AfterValidator(_address),
+    Expected("a complete http:, https: or file: address", "for example https://example.org/"),
+]
+Hosts = Annotated[
+    Sequence[Annotated[str, MinLen(1)]],
+    Expected("a list of host names", "for example ('example.org',)"),
+]
+Seconds = Annotated[Number, Interval(gt=0, le=600), Expected(advice="10 is usual")]
+_URL = declared("url", Address)
 
 
 class _OnePage:
@@ -146,29 +170,21 @@ class WebPageEnv(PageEnv):
     Names and roles follow HTML-AAM 1.0 and accname 1.2; the browser is driven by Playwright.
     """
 
+    option_names = (*PageEnv.option_names, "url", "instruction")
+
+    @checked_keywords
     def __init__(
         self,
         *,
-        url: str = "",
+        url: Address = "",
         instruction: str = "",
-        check: Check | None = None,
-        hosts: Sequence[str] | None = None,
-        all_elements: bool = False,
-        max_turns: int = 30,
-        load_seconds: float = 10.0,
+        check: Annotated[Check, Expected("a function of address and text")] | None = None,
+        hosts: Hosts | None = None,
+        all_elements: Flag = False,
+        max_turns: Turns = 30,
+        load_seconds: Seconds = 10.0,
         **view: Unpack[ViewKeywords],
     ) -> None:
-        if url:
-            check_address(url)
-        is_number = isinstance(load_seconds, int | float) and not isinstance(load_seconds, bool)
-        if not is_number or not 0 < load_seconds < math.inf:
-            raise ConfigError(f"load_seconds must be a positive number, got {load_seconds!r}; 10 is usual")
-        if check is not None and not callable(check):
-            raise ConfigError(f"check must be a function of address and text, or None, got {check!r}")
-        if isinstance(hosts, str) or not all(isinstance(host, str) and host for host in hosts or ()):
-            raise ConfigError(
-                f"hosts must be a sequence of host names, got {hosts!r}; for example ('example.org',)"
-            )
         self.check, self._hosts = check, None if hosts is None else tuple(hosts)
         self._all_elements, self._load_seconds = all_elements, load_seconds
         super().__init__(
@@ -177,24 +193,6 @@ class WebPageEnv(PageEnv):
             views=ViewSettings.of(view, page_tokens=800),
             max_turns=max_turns,
         )
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Open the page; ``options`` may name another ``url`` and ``instruction``.
-
-        Raises:
-            ConfigError: no page is named, or the address is none.
-        """
-        rest = dict(options or {})
-        url, instruction = rest.pop("url", None), rest.pop("instruction", None)
-        if url is not None or instruction is not None:
-            source: Any = self.source
-            task = _task(
-                url or source.url, source.instruction if instruction is None else instruction, self.split
-            )
-            rest["task"] = task.to_json()
-        return super().reset(seed=seed, options=rest)
 
     @property
     def instructions(self) -> str:
@@ -210,9 +208,10 @@ class WebPageEnv(PageEnv):
         url = task.data.get("url")
         if not isinstance(url, str) or not url:
             raise TaskError(
-                f"a page must be named: WebPage-v0 needs url=… or reset(options={{'url': …}}), got {url!r}"
+                "a page must be named: WebPage-v0 needs url=… or reset(options={'url': …}), "
+                f"got {shown(url)}"
             )
-        check_address(url)
+        _URL.read(url)
         self.backend.settings = self._settings(url)
         session = PageSession(self.backend, self.page_tokens)
         session.open(url)
@@ -232,6 +231,11 @@ class WebPageEnv(PageEnv):
         )
         return Verdict(success, {"task": float(success)})
 
+    def source_for(self, options: Mapping[str, Any]) -> TaskSource:
+        """Return the page that the reset options name; what they leave out is the constructor's."""
+        own: Any = self.source
+        return _OnePage(options.get("url") or own.url, options.get("instruction", own.instruction))
+
     def _settings(self, url: str) -> PageSettings:
         hosts = default_hosts(url) if self._hosts is None else self._hosts
         if self._hosts is not None and urlsplit(url).scheme == "file":
@@ -241,22 +245,6 @@ class WebPageEnv(PageEnv):
             leaves=self._all_elements,
             load_seconds=self._load_seconds,
             action_seconds=max(self._load_seconds, PageSettings.action_seconds),
-        )
-
-
-def check_address(url: Any) -> None:
-    """Check an address that a user gave.
-
-    Raises:
-        ConfigError: it is no complete ``http:``, ``https:`` or ``file:`` address.
-    """
-    parts = urlsplit(url) if isinstance(url, str) else None
-    whole = parts is not None and (
-        (parts.scheme in ("http", "https") and parts.hostname) or (parts.scheme == "file" and parts.path)
-    )
-    if not whole:
-        raise ConfigError(
-            f"url must be a complete http:, https: or file: address, got {url!r}; e.g. https://example.org/"
         )
 
 

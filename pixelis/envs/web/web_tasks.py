@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from pixelis.envs.tasks import Task
 from pixelis.envs.web.family import draw_level, families
 from pixelis.envs.web.levels import DIFFICULTIES, WebDifficulty, WebLevel
-from pixelis.errors import ConfigError, TaskError, suggest
+from pixelis.errors import TaskError, shown, suggest
 
 FAMILY = "web_browse"
 MIX = "mix"
-
-
-def check_families(value: Any) -> tuple[str, ...]:
-    """Return the names of the families that ``mix``, a name, or a list of names means.
-
-    Raises:
-        ConfigError: an unknown name, or none.
-    """
-    known = families()
-    names = tuple(known) if value == MIX else (value,) if isinstance(value, str) else tuple(value or ())
-    for name in names:
-        if name not in known:
-            raise ConfigError(f"unknown family {name!r}.{suggest(str(name), (*known, MIX))}")
-    if not names:
-        raise ConfigError(
-            f"family must be {MIX!r}, a name or a list of names, got {value!r}; known: {', '.join(known)}"
-        )
-    return tuple(sorted(names))
 
 
 class WebTasks:
@@ -75,5 +56,5 @@ def level_of(task: Task) -> WebLevel:
     """
     level = WebLevel.from_json(task.data, task.question)
     if level.family not in families():
-        raise TaskError(f"there is no family {level.family!r}.{suggest(level.family, families())}")
+        raise TaskError(f"there is no family {shown(level.family, 60)}.{suggest(level.family, families())}")
     return level

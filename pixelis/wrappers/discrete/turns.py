@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError, shown, suggest
 from pixelis.wrappers.discrete.notebook import SLOTS, Notebook
 
 ANSWER = "answer"
@@ -71,10 +71,10 @@ def chosen(plans: Sequence[ToolPlan], names: Sequence[str] | None) -> tuple[Tool
         return tuple(plans)
     by_name = {plan.name: plan for plan in plans}
     if isinstance(names, str) or not names:
-        raise ConfigError(f"tools must be a list of names such as [ZOOM, READ_TEXT], got {names!r}")
+        raise ConfigError(f"tools must be a list of names such as [ZOOM, READ_TEXT], got {shown(names)}")
     for name in names:
         if name not in by_name:
-            raise ConfigError(f"no tool {name!r} that numbers can call.{suggest(str(name), list(by_name))}")
+            raise ConfigError(f"no tool {name!r} that numbers can call.{suggest(name, list(by_name))}")
     return tuple(by_name[name] for name in dict.fromkeys(names))
 
 
@@ -203,7 +203,7 @@ def check_grid(grid: Any, factors: Any) -> tuple[int, tuple[float, ...]]:
         ConfigError: they do not.
     """
     if isinstance(grid, bool) or not isinstance(grid, int) or not 2 <= grid <= 64:
-        raise ConfigError(f"grid must be an integer from 2 to 64, got {grid!r}; 16 is usual")
+        raise ConfigError(f"grid must be an integer from 2 to 64, got {shown(grid)}; 16 is usual")
     values: tuple[float, ...] = (
         tuple(factors) if isinstance(factors, Sequence) and not isinstance(factors, str) else ()
     )

@@ -20,7 +20,7 @@ from gymnasium.envs.registration import EnvSpec, WrapperSpec, load_env_creator
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 
 from pixelis.envs.registration import check_env_id
-from pixelis.errors import PixelisError, RecordingError, UnknownEnvError
+from pixelis.errors import PixelisError, RecordingError, UnknownEnvError, shown
 from pixelis.wrappers.recording.values import decode, encode, opaque_type
 
 RECORDER = "pixelis.wrappers.record:RecordTrajectory"  # left out: a replay records nothing
@@ -84,7 +84,7 @@ def make_env(description: Mapping[str, Any], env_id: str | None = None) -> gym.E
     except PixelisError:
         raise
     except Exception as error:  # whatever a stranger's constructor raises
-        raise RecordingError(f"cannot make env {name!r} as it was recorded: {error}") from error
+        raise RecordingError(f"cannot make env {shown(name)} as it was recorded: {error}") from error
 
 
 # ---------------------------------------------------------------------- private
@@ -150,7 +150,7 @@ def _wrapper_spec(wrapper: Any) -> WrapperSpec:
         kwargs = decode(wrapper["kwargs"])
         creator: Any = load_env_creator(entry_point)
     except Exception as error:  # malformed, or a module that is not installed
-        raise RecordingError(f"the recorded wrapper {wrapper!r} cannot be imported: {error}") from error
+        raise RecordingError(f"the recorded wrapper {shown(wrapper)} cannot be imported: {error}") from error
     if not (isinstance(creator, type) and issubclass(creator, gym.Wrapper)) or not isinstance(kwargs, dict):
-        raise RecordingError(f"{entry_point!r} is recorded as a wrapper and is no Gymnasium wrapper")
+        raise RecordingError(f"{shown(entry_point)} is recorded as a wrapper and is no Gymnasium wrapper")
     return WrapperSpec(name, entry_point, kwargs)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.errors import RecordingError, RewardError
+from pixelis.errors import RecordingError, RewardError, shown
 from pixelis.rewards.orchestrator import Part
 from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
 from pixelis.rewards.weights import TASK
@@ -95,7 +95,7 @@ def task_reward(step: Step, trajectory: Trajectory) -> float:
     value = decode(step.info[TASK_KEY])
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RecordingError(
-            f"{trajectory.path}, line {trajectory.line}: {TASK_KEY} must be a number, got {value!r}; "
+            f"{trajectory.path}, line {trajectory.line}: {TASK_KEY} must be a number, got {shown(value)}; "
             "the line is damaged, record again"
         )
     return float(value)

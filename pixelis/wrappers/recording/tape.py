@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 from pixelis.wrappers.recording.files import TrajectoryFile
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
 from pixelis.wrappers.recording.rows import Rows
@@ -77,9 +77,9 @@ class Tape:
         self, folder: str | Path, name: str, images: bool, every: int, max_bytes: int | None
     ) -> None:
         if not isinstance(folder, (str, Path)) or not str(folder):
-            raise ConfigError(f"RecordTrajectory: folder must be the name of a folder, got {folder!r}")
+            raise ConfigError(f"RecordTrajectory: folder must be the name of a folder, got {shown(folder)}")
         if not isinstance(images, bool):
-            raise ConfigError(f"RecordTrajectory: images must be True or False, got {images!r}")
+            raise ConfigError(f"RecordTrajectory: images must be True or False, got {shown(images)}")
         _check_count("every", every)
         if max_bytes is not None:
             _check_count("max_bytes", max_bytes)
@@ -131,7 +131,7 @@ def start_of(
 
 def _check_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"RecordTrajectory: {name} must be an integer of at least 1, got {value!r}")
+        raise ConfigError(f"RecordTrajectory: {name} must be an integer of at least 1, got {shown(value)}")
 
 
 def _dumps(value: Any) -> str:

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 import pixelis
-from pixelis.errors import RecordingError
+from pixelis.errors import RecordingError, shown
 from pixelis.wrappers.recording.values import decode
 
 FORMAT = "pixelis-trajectory"
@@ -128,12 +128,12 @@ def parse_line(text: bytes, path: Path, line: int) -> Trajectory:
         raise RecordingError(f"{where} is not JSON: {error}; delete the line, or record again") from error
     if not isinstance(row, dict) or row.get("format") != FORMAT:
         raise RecordingError(
-            f"{where} is no recorded episode: expected an object with format {FORMAT!r}; "
+            f"{where} is no recorded episode: expected an object with format {shown(FORMAT)}; "
             "give a file that RecordTrajectory wrote"
         )
     if row.get("version") != VERSION:
         raise RecordingError(
-            f"{where} has format version {row.get('version')!r}, this Pixelis reads version {VERSION}; "
+            f"{where} has format version {shown(row.get('version'))}, this Pixelis reads version {VERSION}; "
             f"read it with the Pixelis that wrote it ({row.get('versions')})"
         )
     return _parse(row, where, path, line)

@@ -361,7 +361,7 @@ def test_bad_options_are_refused(env, options, error):
         ({"partial_credit": 1}, ConfigError, "partial_credit"),
         ({"partial_credit": float("nan")}, ConfigError, "partial_credit"),
         ({"max_turns": 0}, ConfigError, "max_turns"),
-        ({"problems": "x.jsonl", "family": "digits"}, ConfigError, "not both"),
+        ({"problems": __file__, "family": "digits"}, ConfigError, "not both"),
         ({"problems": "no/such.jsonl"}, DatasetError, "no/such.jsonl"),
         ({"sandbox": {"cpu_second": 1}}, ConfigError, "cpu_seconds"),
         ({"sandbox": {"cpu_seconds": 0}}, ConfigError, "above 0"),

@@ -74,8 +74,8 @@ def test_settings_are_strings_and_the_learned_part_is_in_info():
 
 def test_wrong_settings_are_told_when_the_environment_is_made():
     with pytest.raises(ConfigError, match="goes with reward 'hybrid'"):
-        TweetReplyEnv(reward="robust", reward_model="somewhere")
-    with pytest.raises(ModelLoadError, match="expected a folder with"):
+        TweetReplyEnv(reward="robust", reward_model=str(SHIPPED))
+    with pytest.raises(ModelLoadError, match="reward_model must be the path of a folder"):
         TweetReplyEnv(reward="hybrid", reward_model="nowhere")
     with pytest.raises(ModelLoadError, match="one for evaluation"):
         TweetReplyEnv(reward="hybrid", reward_model=str(SHIPPED / "evaluation"))

@@ -232,7 +232,7 @@ def test_a_tweet_that_cannot_be_scored_is_refused_at_reset_by_its_row():
     [
         ({"mode": "threads"}, ConfigError, "Did you mean 'thread'"),
         ({"data": 3}, DatasetError, "path of a JSONL or CSV file"),
-        ({"data": "/no/such.csv"}, DatasetError, "got nothing; correct the path"),
+        ({"data": "/no/such.csv"}, DatasetError, "there is none; correct the path"),
         ({"max_turns": 0}, ConfigError, "max_turns"),
     ],
 )

@@ -77,7 +77,7 @@ def test_there_is_a_solver_for_most_tasks():
 def test_bad_settings_are_refused():
     with pytest.raises(ConfigError, match="Did you mean 'click-test'"):
         MiniWoBEnv(task="click-tests")
-    with pytest.raises(ConfigError, match="name or several"):
+    with pytest.raises(ConfigError, match="a name or a list of names"):
         MiniWoBEnv(task=[])
     env = MiniWoBEnv()
     with pytest.raises(TaskError, match="integer seed"):

@@ -60,10 +60,10 @@ class Pictures(DomBackend):
         ({"observe": ["screenshot"]}, "backend='chromium'"),
         ({"observe": ("accessibility",)}, "backend='chromium'"),
         ({"render_mode": "rgb_array"}, "backend='chromium'"),
-        ({"observe": "screenshot", "backend": "chromium"}, "sequence"),
-        ({"observe": 3, "backend": "chromium"}, "sequence"),
+        ({"observe": "screenshot", "backend": "chromium"}, "list of names"),
+        ({"observe": 3, "backend": "chromium"}, "list of names"),
         ({"observe": ["screenshots"], "backend": "chromium"}, "Did you mean 'screenshot'"),
-        ({"observe": [[]], "backend": "chromium"}, "observe takes"),
+        ({"observe": [[]], "backend": "chromium"}, "observe must be"),
         ({"observe": ["screenshot"] * 2, "backend": "chromium"}, "twice"),
         ({"obsreve": ["screenshot"]}, "Did you mean 'observe'"),
         ({"render_mode": "human", "backend": "chromium"}, "rgb_array"),
@@ -77,7 +77,7 @@ def test_wrong_keywords_are_one_clear_error(keywords, words):
 def test_other_environments_check_the_keywords_too():
     with pytest.raises(ConfigError, match="Did you mean 'page_tokens'"):
         WebPageEnv(url="http://127.0.0.1/", page_token=3)
-    with pytest.raises(ConfigError, match="observe takes"):
+    with pytest.raises(ConfigError, match="observe must be"):
         WebPageEnv(url="http://127.0.0.1/", observe=["pixels"])
 
 

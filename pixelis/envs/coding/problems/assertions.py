@@ -18,7 +18,7 @@ from pixelis.envs.coding.comparison import Comparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.coding.problems.problem import TestCase
 from pixelis.envs.coding.python_source import given_names, parse_exactly, parse_trusted
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 _ORDERLESS = ("set", "sorted")
 _WRAPPERS = ("list", "tuple", *_ORDERLESS)
@@ -102,7 +102,7 @@ def called_name(assertion: str, solution: str = "") -> str:
     """
     tree = parse_trusted(assertion)
     if tree is None:
-        raise DatasetError(f"a test must be Python, got {assertion[:60]!r}; write assert f(…) == …")
+        raise DatasetError(f"a test must be Python, got {shown(assertion, 60)}; write assert f(…) == …")
     calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
     names = [function.id for function in calls if isinstance(function, ast.Name)]
     written = parse_trusted(solution)
@@ -110,7 +110,7 @@ def called_name(assertion: str, solution: str = "") -> str:
     for is_it in (defined.__contains__, lambda name: name not in _BUILT_IN, lambda name: name not in _AROUND):
         if found := next(filter(is_it, names), None):
             return found
-    raise DatasetError(f"a test must call the function, got {assertion[:60]!r}; write assert f(…) == …")
+    raise DatasetError(f"a test must call the function, got {shown(assertion, 60)}; write assert f(…) == …")
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.stmt]:

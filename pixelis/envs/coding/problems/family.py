@@ -21,7 +21,7 @@ from pixelis.envs.coding.problems.problem import Problem, TestCase
 from pixelis.envs.coding.problems.trusted import trusted_function
 from pixelis.envs.row_splits import hashed_split
 from pixelis.envs.tasks import check_difficulty, check_split
-from pixelis.errors import TaskError
+from pixelis.errors import TaskError, shown
 
 Rule = Mapping[str, Any]
 Arguments = tuple[Any, ...]
@@ -228,7 +228,7 @@ def _mistaken(reference: str, change: str | tuple[str, str]) -> str:
         return change
     if reference.count(change[0]) != 1:
         raise ValueError(
-            f"{change[0]!r} occurs {reference.count(change[0])} times in the reference, not once"
+            f"{shown(change[0])} occurs {reference.count(change[0])} times in the reference, not once"
         )
     return reference.replace(*change)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 MAX_LITERAL_LENGTH = 1 << 19
 MAX_DEPTH = 64
@@ -42,13 +42,13 @@ def read_literal(text: Any) -> Any:
     """
     if not isinstance(text, str) or len(text) > MAX_LITERAL_LENGTH:
         raise DatasetError(
-            f"expected a Python literal of at most {MAX_LITERAL_LENGTH:,} characters, got {text!r:.40}"
+            f"expected a Python literal of at most {MAX_LITERAL_LENGTH:,} characters, got {shown(text, 40)}"
         )
     try:
         return ast.literal_eval(_Floats().visit(ast.parse(text.strip(), mode="eval")))
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError) as error:
         raise DatasetError(
-            f"expected a Python literal, got {text[:60]!r} ({str(error)[:80]}); correct it"
+            f"expected a Python literal, got {shown(text[:60])} ({str(error)[:80]}); correct it"
         ) from None
 
 

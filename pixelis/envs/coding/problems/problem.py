@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pixelis.envs.coding.comparison import EXACT, Comparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.tasks import check_split
-from pixelis.errors import DatasetError, PixelisError, TaskError, suggest
+from pixelis.errors import DatasetError, PixelisError, TaskError, shown, suggest
 
 _TEXTS = ("id", "family", "split", "statement", "entry", "returns", "prefix", "script")
 
@@ -43,7 +43,7 @@ class TestCase:
             DatasetError: it is none.
         """
         if not isinstance(value, Mapping) or not {"args", "expected"} <= set(value) <= {*_CASE_FIELDS}:
-            raise DatasetError(f"a test case must hold {', '.join(_CASE_FIELDS)}, got {value!r:.80}")
+            raise DatasetError(f"a test case must hold {', '.join(_CASE_FIELDS)}, got {shown(value, 80)}")
         args, kwargs = read_literal(value["args"]), read_literal(value.get("kwargs", "{}"))
         if type(args) is not tuple or type(kwargs) is not dict or not all(isinstance(k, str) for k in kwargs):
             raise DatasetError(f"a test case needs a tuple of args and a dict of kwargs, got {value!r:.80}")
@@ -137,7 +137,7 @@ class Problem:
         for name in value:
             if name not in cls.__dataclass_fields__:
                 raise TaskError(
-                    f"unknown problem field {name!r:.60}.{suggest(str(name), cls.__dataclass_fields__)}"
+                    f"unknown problem field {shown(name, 60)}.{suggest(name, cls.__dataclass_fields__)}"
                 )
         try:
             return cls(**{name: _FIELDS[name](name, value.get(name)) for name in _FIELDS})
@@ -147,27 +147,27 @@ class Problem:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str) or (name in ("id", "family", "statement") and not value.strip()):
-        raise TaskError(f"field {name!r} must be a text, got {value!r:.60}")
+        raise TaskError(f"field {shown(name)} must be a text, got {shown(value, 60)}")
     if name == "entry" and not value.isidentifier():
-        raise TaskError(f"field 'entry' must be the name of a function, got {value!r:.60}")
+        raise TaskError(f"field 'entry' must be the name of a function, got {shown(value, 60)}")
     return check_split(value) if name == "split" else value
 
 
 def _cases(name: str, value: Any) -> tuple[TestCase, ...]:
     if not isinstance(value, list):
-        raise TaskError(f"field {name!r} must be a list of test cases, got {value!r:.60}")
+        raise TaskError(f"field {shown(name)} must be a list of test cases, got {shown(value, 60)}")
     return tuple(TestCase.from_json(case) for case in value)
 
 
 def _difficulty(name: str, value: Any) -> int:
     if type(value) is not int or not 0 <= value <= 10:
-        raise TaskError(f"field {name!r} must be an integer from 0 to 10, got {value!r:.60}")
+        raise TaskError(f"field {shown(name)} must be an integer from 0 to 10, got {shown(value, 60)}")
     return value
 
 
 def _rule(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        raise TaskError(f"field {name!r} must be an object, got {value!r:.60}")
+        raise TaskError(f"field {shown(name)} must be an object, got {shown(value, 60)}")
     return dict(value)
 
 
@@ -176,7 +176,7 @@ def _parameters(name: str, value: Any) -> tuple[tuple[str, str], ...]:
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
         for pair in value
     ):
-        raise TaskError(f"field {name!r} must be a list of [name, type], got {value!r:.60}")
+        raise TaskError(f"field {shown(name)} must be a list of [name, type], got {shown(value, 60)}")
     return tuple((pair[0], pair[1]) for pair in value)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pixelis.envs.coding.problems.problem_rows import ProblemRow, row_of
 from pixelis.envs.row_file import Entry, RowFile
 from pixelis.envs.row_lines import find_file
-from pixelis.errors import DatasetError
+from pixelis.errors import DatasetError, shown
 
 
 class ProblemFile(RowFile[ProblemRow]):
@@ -44,7 +44,7 @@ class ProblemFile(RowFile[ProblemRow]):
         first = self._lines.setdefault(_digest(problem.id), number)
         if first != number:
             raise DatasetError(
-                f"a second problem is called {problem.id!r:.60}, the first one is in line {first}; "
+                f"a second problem is called {shown(problem.id, 60)}, the first one is in line {first}; "
                 "give each an id of its own, or leave the copy out"
             )
         self.translated += not problem.needs_script

@@ -17,7 +17,7 @@ from pixelis.envs.coding.problems.signatures import called_with, signature_of
 from pixelis.envs.coding.python_source import parse_trusted
 from pixelis.envs.row_fields import check_names, check_needed
 from pixelis.envs.row_splits import hashed_split, row_split
-from pixelis.errors import AnswerError, DatasetError
+from pixelis.errors import AnswerError, DatasetError, shown
 
 OWN_FIELDS = (
     *("statement", "entry", "tests", "id", "parameters", "returns", "examples", "comparison"),
@@ -81,15 +81,15 @@ def _own(row: Mapping[str, Any]) -> ProblemRow:
         raise DatasetError(
             "field 'tests' is empty; a problem without tests has no truth, so write at least one"
         )
-    shown = {case.call("f") for case in examples}
+    given = {case.call("f") for case in examples}
     for case in tests:
-        if case.call("f") in shown:
+        if case.call("f") in given:
             raise DatasetError(
                 f"{case.call(entry)[:80]} is an example and a test; what is shown tests nothing"
             )
     difficulty = row.get("difficulty", 0)
     if type(difficulty) is not int or not 0 <= difficulty <= 10:
-        raise DatasetError(f"field 'difficulty' must be an integer from 0 to 10, got {difficulty!r:.40}")
+        raise DatasetError(f"field 'difficulty' must be an integer from 0 to 10, got {shown(difficulty, 40)}")
     problem = Problem(
         id=_id(row, "id") or _digest(statement, entry),
         family="own",
@@ -193,7 +193,7 @@ def _texts(row: Mapping[str, Any], name: str) -> list[str]:
     value = row.get(name) or []
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise DatasetError(
-            f"field {name!r} must be a list of texts, got {value!r:.60}; leave it out if empty"
+            f"field {shown(name)} must be a list of texts, got {shown(value, 60)}; leave it out if empty"
         )
     return value
 
@@ -201,7 +201,7 @@ def _texts(row: Mapping[str, Any], name: str) -> list[str]:
 def _id(row: Mapping[str, Any], name: str) -> str:
     value = row.get(name, "")
     if type(value) not in (str, int):
-        raise DatasetError(f"field {name!r} must be a text or an integer, got {value!r:.60}")
+        raise DatasetError(f"field {shown(name)} must be a text or an integer, got {shown(value, 60)}")
     return str(value)
 
 
@@ -220,7 +220,7 @@ def _check_cases(problem: Problem) -> None:
 def _name(row: Mapping[str, Any], field: str) -> str:
     value = row[field]
     if not isinstance(value, str) or not value.isidentifier():
-        raise DatasetError(f"field {field!r} must be the name of a function, got {value!r:.60}")
+        raise DatasetError(f"field {shown(field)} must be the name of a function, got {shown(value, 60)}")
     return value
 
 
@@ -228,18 +228,18 @@ def _parameters(value: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping) or not all(
         name.isidentifier() and isinstance(kind, str) for name, kind in value.items()
     ):
-        raise DatasetError(f"field 'parameters' must be an object of names and types, got {value!r:.60}")
+        raise DatasetError(f"field 'parameters' must be an object of names and types, got {shown(value, 60)}")
     return tuple(value.items())
 
 
 def _cases(row: Mapping[str, Any], name: str) -> tuple[TestCase, ...]:
     values = row.get("values", "json")
     if values not in ("json", "python"):
-        raise DatasetError(f"field 'values' must be 'json' or 'python', got {values!r:.60}")
+        raise DatasetError(f"field 'values' must be 'json' or 'python', got {shown(values, 60)}")
     cases = row[name]
     if not isinstance(cases, list):
         raise DatasetError(
-            f"field {name!r} must be a list of objects with args and expected, got {cases!r:.60}"
+            f"field {shown(name)} must be a list of objects with args and expected, got {shown(cases, 60)}"
         )
     return tuple(_case(case, name, number, values == "python") for number, case in enumerate(cases, 1))
 
@@ -248,14 +248,14 @@ def _case(value: Any, name: str, number: int, python: bool) -> TestCase:
     known = ("args", "expected", "kwargs")
     if not isinstance(value, Mapping) or "expected" not in value or not set(value) <= {*known}:
         raise DatasetError(
-            f"{name}, number {number}: must hold args, expected and perhaps kwargs, got {value!r:.60}"
+            f"{name}, number {number}: must hold args, expected and perhaps kwargs, got {shown(value, 60)}"
         )
     read = (lambda item: read_literal(item)) if python else (lambda item: item)
     args = read(value["args"]) if "args" in value else []
     kwargs = read(value["kwargs"]) if "kwargs" in value else {}
     if not isinstance(args, list | tuple) or not isinstance(kwargs, dict) or not all(map(_is_name, kwargs)):
         raise DatasetError(
-            f"{name}, number {number}: args must be a list and kwargs an object, got {value!r:.60}"
+            f"{name}, number {number}: args must be a list and kwargs an object, got {shown(value, 60)}"
         )
     return TestCase(tuple(args), read(value["expected"]), kwargs)
 

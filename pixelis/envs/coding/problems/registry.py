@@ -12,7 +12,7 @@ import numpy as np
 from pixelis.envs.coding.problems import families
 from pixelis.envs.coding.problems.family import HIDDEN_TESTS, Family, HiddenTests
 from pixelis.envs.coding.problems.problem import Problem
-from pixelis.errors import ConfigError, DifficultyError, TaskError, suggest
+from pixelis.errors import ConfigError, DifficultyError, TaskError, shown, suggest
 
 
 def _collect() -> dict[str, Family]:
@@ -46,7 +46,7 @@ def families_at(difficulty: int, names: Collection[str] | None = None) -> list[s
     ]
     if not found:
         covered = sorted({d for name in names or FAMILIES for d in FAMILIES[name].difficulties})
-        raise DifficultyError(f"no family covers difficulty {difficulty!r}; choose one of {covered}")
+        raise DifficultyError(f"no family covers difficulty {shown(difficulty)}; choose one of {covered}")
     return found
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, get_args
 
-from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError
+from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError, shown
 
 from . import codec
 from .claims import read_claims, to_result
@@ -154,7 +154,7 @@ class Sandbox:
         if lacking and isolation != "best_effort":
             less = "'best_effort' for code you trust that far" if isolation == "strict" else "'strict'"
             raise SandboxUnavailableError(
-                f"expected every layer with isolation={isolation!r}, this machine lacks {words}; "
+                f"expected every layer with isolation={shown(isolation)}, this machine lacks {words}; "
                 f"use isolation={less}"
             )
         if self.restarts == 0 and not _Server.is_logged:
@@ -370,7 +370,7 @@ def _end(process: subprocess.Popen[bytes], control: socket.socket, scratch: str,
 def _encode(job: Job, limits: Limits) -> bytes:
     for name, value in vars(limits).items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1 << 40:
-            raise SandboxJobError(f"expected {name} to be a number above 0, got {value!r}")
+            raise SandboxJobError(f"expected {name} to be a number above 0, got {shown(value)}")
     if type(job.code) is not str or type(job.entry) is not str:
         raise SandboxJobError(f"expected code and entry to be text, got {type(job.code).__name__}")
     try:
@@ -379,4 +379,4 @@ def _encode(job: Job, limits: Limits) -> bytes:
         codec.check(body, _JOB_CAPS)
         return marshal.dumps(body, 2)  # 2: no shared objects, so that every call gets arguments of its own
     except codec.CodecError as error:
-        raise SandboxJobError(f"a job for {job.entry!r} cannot be sent: {error}") from None
+        raise SandboxJobError(f"a job for {shown(job.entry)} cannot be sent: {error}") from None
