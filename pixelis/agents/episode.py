@@ -118,6 +118,9 @@ class Episode:
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.
         failure_reason: why it is not valid.
+        failure_place: the line of the user's code that this comes from, as ``file:line``; None where it is
+            not known.
+        failure_trace: the traceback as text, where something was raised.
     """
 
     env_id: str
@@ -137,6 +140,8 @@ class Episode:
     failure_reason: str | None = None
     turn_rewards: list[float] = field(default_factory=list)
     reward_parts: dict[str, dict[str, float]] = field(default_factory=dict)
+    failure_place: str | None = None
+    failure_trace: str | None = None
 
     @property
     def tokens(self) -> np.ndarray:

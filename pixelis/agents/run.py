@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -20,14 +21,14 @@ from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.metrics import Row
 from pixelis.agents.named_models import CHOOSE, default_model
 from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
+from pixelis.agents.run_folder import RunFolder, free_run_path, log_failure, write_atomically, writing
 from pixelis.agents.run_settings import AnyRunSettings, RunSettings
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
 from pixelis.agents.state_files import read_json
 from pixelis.agents.stepper import Stepper
 from pixelis.agents.task_env import TaskEnv
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, UserCodeError
 
 C = TypeVar("C", bound=AnyRunSettings)
 T = TypeVar("T", bound=Stepper[Any])
@@ -67,6 +68,26 @@ class Run(ABC, Generic[C, T]):
         if config.env is None:
             return None
         return TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+
+    @classmethod
+    def opened_env(cls, config: Any) -> TaskEnv | None:
+        """Return what `open_env` does; where the user's code fails, the log of the run to be says how.
+
+        Raises:
+            PixelisError: see `open_env`.
+        """
+        with cls._logging_failure(config):
+            return cls.open_env(config)
+
+    @classmethod
+    @contextlib.contextmanager
+    def _logging_failure(cls, config: Any) -> Iterator[None]:
+        try:
+            yield
+        except UserCodeError as error:
+            folder = RunFolder(Path(cls.with_output(cls.choose_model(config, None)).output))
+            log_failure(folder.log, error)
+            raise
 
     @classmethod
     def choose_model(cls, config: Any, env: TaskEnv | None) -> Any:
@@ -110,11 +131,12 @@ class Run(ABC, Generic[C, T]):
         Raises:
             PixelisError: the env, the data, the model or the folder cannot be had; see `pixelis.errors`.
         """
-        env = cls.open_env(config)
+        env = cls.opened_env(config)
         config = cls.choose_model(config, env)
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         policy = cls.load_policy(config, None)
-        material = cls.prepare(config, env, policy)
+        with cls._logging_failure(config):
+            material = cls.prepare(config, env, policy)
         config = cls.with_output(config)
         folder = RunFolder.create(config.output, config.to_mapping())
         run = cls(config, folder, env, policy, material)
@@ -135,7 +157,7 @@ class Run(ABC, Generic[C, T]):
         folder, _ = RunFolder.open(run_path(path))
         checkpoint = checkpoint_of(path)
         config.check_same(read_json(checkpoint / PROGRESS).get("identity"))
-        env = cls.open_env(config)
+        env = cls.opened_env(config)
         policy = cls.load_policy(config, checkpoint / ADAPTER)
         run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
         run.trainer.restore(checkpoint)
@@ -265,8 +287,12 @@ class Run(ABC, Generic[C, T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
-        self.close()
+        """Close; the log says why where the block was left by an error."""
+        try:
+            self.close()
+        finally:
+            if isinstance(error, Exception):
+                log_failure(self.folder.log, error)
 
 
 def load_policy(

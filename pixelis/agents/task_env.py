@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -10,10 +11,13 @@ from typing import Any, cast
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
+from pixelis.agents.failures import failed_code
 from pixelis.agents.scripted import scripted_names
 from pixelis.agents.timed_env import EnvTimeoutError, TimedEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import ConfigError, PixelisError, suggest
+
+_PROBES = 8  # seeds that are tried before an env counts as one that cannot be reset
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class TaskEnv:
             UnknownEnvError: the id.
             ConfigError: a keyword, an env whose observations hold no text, or one that is late.
             DifficultyError, SplitError: a reset option out of range.
+            UserCodeError: it cannot be made, or none of the first seeds could be reset.
         """
         check_env_id(env_id)
         draft = cls(env_id, dict(kwargs), dict(reset_options), timeout_seconds=timeout_seconds)
@@ -90,15 +95,8 @@ class TaskEnv:
 
     def _described(self) -> TaskEnv:
         """Return a copy with what an env that was made and reset says of itself."""
+        env = self._probe()
         try:
-            env = self.make()
-        except PixelisError:
-            raise
-        except TypeError as error:  # what the constructor says of an unknown keyword
-            raise _explained(self.id, self.kwargs, error) from error
-        try:
-            _check_text(self.id, env)
-            env.reset(seed=0, options=dict(self.reset_options) or None)
             inner: Any = env.unwrapped
             turns = getattr(inner, "max_turns", None) or (env.spec and env.spec.max_episode_steps) or 1
             return replace(
@@ -111,6 +109,47 @@ class TaskEnv:
             )
         finally:
             env.close()
+
+
+    def _probe(self) -> gym.Env[Any, Any]:
+        """Return an env that was reset, with the first seed that it can be reset with.
+
+        One seed that cannot be played says nothing of the others; such episodes are left out when they come.
+        """
+        failure: Exception | None = None
+        for seed in range(_PROBES):
+            env = self._made()
+            try:
+                _check_text(self.id, env)
+                env.reset(seed=seed, options=dict(self.reset_options) or None)
+                return env
+            except (PixelisError, EnvTimeoutError):
+                env.close()
+                raise
+            except Exception as error:
+                failure = failure or error
+                env.close()
+        assert failure is not None  # there are probes
+        raise failed_code(f"environment {self.id!r}: reset", failure) from failure
+
+    def _made(self) -> gym.Env[Any, Any]:
+        try:
+            return self.make()
+        except (PixelisError, EnvTimeoutError):
+            raise
+        except Exception as error:
+            if isinstance(error, TypeError) and not _is_of_body(self.id, error):
+                raise _explained(self.id, self.kwargs, error) from error  # an unknown keyword
+            raise failed_code(f"environment {self.id!r}: making it", error) from error
+
+
+def _is_of_body(env_id: str, error: TypeError) -> bool:
+    """Whether an error was raised inside the code that makes an env, not by the call of it."""
+    creator: Any = gym.spec(env_id).entry_point
+    creator = load_env_creator(creator) if isinstance(creator, str) else creator
+    code = getattr(getattr(creator, "__init__", creator), "__code__", getattr(creator, "__code__", None))
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code is code for frame, _ in frames)
 
 
 def _explained(env_id: str, kwargs: Mapping[str, Any], error: TypeError) -> ConfigError:

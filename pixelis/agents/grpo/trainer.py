@@ -11,6 +11,7 @@ import numpy as np
 
 from pixelis.agents.answers import diversity_metrics
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import FailureWatch
 from pixelis.agents.fingerprint import frozen_fingerprint
 from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.batch import StepBatch, batch_metrics
@@ -64,7 +65,7 @@ class Trainer(Stepper[TrainConfig]):
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
         super().__init__(config, policy, run)
         self.env = env
-        self._success, self._no_signal = MovingMeans(), NoSignal()
+        self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self.rewards, self.watch = TermRewards(config.rewards), Watch(watch_settings(config))
         self.levels = LevelSelection(config, env)
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
@@ -97,6 +98,7 @@ class Trainer(Stepper[TrainConfig]):
     def take_step(self, number: int) -> Row:
         """Play, score and update."""
         played = self._play(number)
+        self._failures.note(played.episodes, f"step {number}")
         batch = self._learner.batch(played, number)
         if played.is_training:
             self._no_signal.note(batch, played.episodes)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import FailureWatch
 from pixelis.agents.grpo.optimiser import schedule
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.run_folder import RunFolder
@@ -34,7 +35,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         trained: Any = agent  # Stepper asks nothing of it but save_adapter
         super().__init__(config, trained, run)
         self.agent, self.learner = agent, agent.model
-        self._success, self._episodes = MovingMeans(), 0
+        self._success, self._failures, self._episodes = MovingMeans(), FailureWatch(), 0
 
     @property
     def total_steps(self) -> int:
@@ -50,6 +51,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         lr = self.config.lr * schedule(number - 1, 0, self.config.decay_steps)
         self.learner.lr_schedule = lambda _: lr  # SB3 asks it before every update
         episodes, learnt = self.learner.take_step(number)
+        self._failures.note(episodes, f"step {number}")
         if not all(bool(torch.isfinite(each).all()) for each in self.learner.policy.parameters()):
             raise TrainingError(f"the weights are not finite after step {number}; resume with a lower --lr")
         self._episodes += len(episodes)
