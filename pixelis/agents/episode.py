@@ -110,6 +110,7 @@ class Episode:
         success: ``info["success"]`` at the end, None when the env does not say.
         terminated: the task ended.
         truncated: the turn limit or the model's context ended it.
+        cut_off: the model's context was full before the env had ended the episode, so it could not say how.
         turns: number of env steps taken.
         reward_terms: named reward terms, summed over the steps.
         reward_parts: where reward terms are added (see `pixelis.agents.rewarder`): the task's name and each
@@ -140,6 +141,7 @@ class Episode:
     failure_reason: str | None = None
     turn_rewards: list[float] = field(default_factory=list)
     reward_parts: dict[str, dict[str, float]] = field(default_factory=dict)
+    cut_off: bool = False
     failure_place: str | None = None
     failure_trace: str | None = None
 

@@ -1,8 +1,8 @@
 """What went wrong in code that is not ours, in a sentence with its line; and when nothing can go on.
 
-An episode whose environment or reward fails is left out and the others go on. That is right for a browser that
-crashed, and wrong for a mistake that every episode makes: then there is nothing to train on or to report, and
-whoever looks on must be told the reason instead of an empty table.
+An episode whose environment or reward fails is left out and the others go on. That is right for a browser
+that crashed, and wrong for a mistake that every episode makes: then there is nothing to train on or to
+report, and whoever looks on must be told the reason instead of an empty table.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def trace_of(error: BaseException) -> str:
 def place_of(error: BaseException) -> str | None:
     """Return where the user's code raised, as ``file:line``.
 
-    That is the innermost line outside Pixelis, the standard library and what is installed; else outside Pixelis
-    and the standard library (an installed plugin's); else the innermost one. None without a traceback.
+    That is the innermost line outside Pixelis, the standard library and what is installed; else outside
+    Pixelis and the standard library (an installed plugin's); else the innermost one. None without any.
     """
     while error.__cause__ is not None:
         error = error.__cause__

@@ -73,7 +73,8 @@ class Rewarder:
     def _batch(
         self, playing: Sequence[tuple[Seat, EpisodeMemory]]
     ) -> list[tuple[EpisodeMemory, Transition, float]]:
-        steps = [            Step(
+        steps = [
+            Step(
                 memory,
                 seat.before,
                 seat.action,

@@ -24,7 +24,7 @@ import yaml
 from pixelis.errors import CheckpointError, ConfigError, OutputError, UserCodeError
 
 _CONFIG, _LOG = "config.yaml", "log.txt"
-_TRAJECTORIES = re.compile(r"step-(\d{8})\.jsonl")
+_TRAJECTORIES = re.compile(r"(?:evaluation-)?step-(\d{8})\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,16 @@ class RunFolder:
         Raises:
             OutputError: the file cannot be written.
         """
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        path = self.trajectories / f"step-{step:08d}.jsonl"
+        self.write_rows(f"step-{step:08d}", rows)
+
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write episodes as ``trajectories/NAME.jsonl``, one JSON object a line.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        text = "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+        path = self.trajectories / f"{name}.jsonl"
         with writing(path):
             write_atomically(path, text)
 

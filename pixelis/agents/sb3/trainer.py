@@ -36,6 +36,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         super().__init__(config, trained, run)
         self.agent, self.learner = agent, agent.model
         self._success, self._failures, self._episodes = MovingMeans(), FailureWatch(), 0
+        self._last: list[dict[str, Any]] = []
 
     @property
     def total_steps(self) -> int:
@@ -61,9 +62,14 @@ class Sb3Trainer(Stepper[Sb3Config]):
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row |= {"episodes/total": self._episodes, "env_steps/total": self.learner.num_timesteps}
+        self._last = [_sample(episode) for episode in episodes[:SAMPLES]]
         if number % self.config.sample_every == 0:
-            self.run.write_trajectories(number, [_sample(episode) for episode in episodes[:SAMPLES]])
+            self.run.write_trajectories(number, self._last)
         return row | learnt
+
+    def after_last_step(self) -> None:
+        """Write the sample episodes of the last step, whichever it was."""
+        self.run.write_trajectories(self.finished_steps, self._last)
 
     # ------------------------------------------------------------------ checkpoints
 
