@@ -58,7 +58,7 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
         floor = random_actions(run, config.eval_episodes, config.seed)
         run.train(rows.append, lambda: len(rows) >= 10 and (rows[-1]["success/ma10"] or 0) >= stop_at)
         played = {row.mode: row for row in run.evaluate("after")}
-        oracle = run.play_held_out("oracle", "oracle")
+        oracle = run.play_scripted("oracle")
     learnt = next((row for row in rows[9:] if (row["success/ma10"] or 0) >= LEARNT), None)
     return {
         "env": config.env,

@@ -117,6 +117,24 @@ class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 
 
+class UserCodeError(PixelisError, RuntimeError):
+    """Code that Pixelis was given failed: an environment, a reward, a scorer, a function of the loss.
+
+    Attributes:
+        trace: the traceback as text; empty where nothing was raised (a reward that is no number).
+        log: the file that the traceback was written to, None before.
+    """
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+        self.log: str | None = None
+
+
+class EpisodesFailedError(UserCodeError):
+    """Not one episode of a step or of an evaluation could be played to its end; the message says why."""
+
+
 class ScriptNeededError(PixelisError, ValueError):
     """A coding problem's tests are a script, which would have to run beside the candidate's code."""
 

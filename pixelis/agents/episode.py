@@ -110,6 +110,7 @@ class Episode:
         success: ``info["success"]`` at the end, None when the env does not say.
         terminated: the task ended.
         truncated: the turn limit or the model's context ended it.
+        cut_off: the model's context was full before the env had ended the episode, so it could not say how.
         turns: number of env steps taken.
         reward_terms: named reward terms, summed over the steps.
         reward_parts: where reward terms are added (see `pixelis.agents.rewarder`): the task's name and each
@@ -118,6 +119,9 @@ class Episode:
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.
         failure_reason: why it is not valid.
+        failure_place: the line of the user's code that this comes from, as ``file:line``; None where it is
+            not known.
+        failure_trace: the traceback as text, where something was raised.
     """
 
     env_id: str
@@ -137,6 +141,9 @@ class Episode:
     failure_reason: str | None = None
     turn_rewards: list[float] = field(default_factory=list)
     reward_parts: dict[str, dict[str, float]] = field(default_factory=dict)
+    cut_off: bool = False
+    failure_place: str | None = None
+    failure_trace: str | None = None
 
     @property
     def tokens(self) -> np.ndarray:

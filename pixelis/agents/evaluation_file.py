@@ -12,18 +12,19 @@ from pixelis.agents.evaluate import Evaluation
 from pixelis.agents.run_folder import write_atomically, writing
 from pixelis.errors import CheckpointError
 
-_MEANS = ("success_rate", "mean_reward", "mean_turns")  # NaN when every episode failed
+_MEANS = ("success_rate", "mean_reward", "mean_turns")  # NaN where there is nothing to take the mean of
 
 
 def evaluation_to_row(evaluation: Evaluation) -> dict[str, Any]:
     """Return an evaluation as JSON-able values."""
     row = evaluation.to_json()
+    row["interval"] = row["interval"] if not any(map(math.isnan, row["interval"])) else None
     return row | {name: None for name in _MEANS if row[name] is None or math.isnan(row[name])}
 
 
 def row_to_evaluation(row: Mapping[str, Any]) -> Evaluation:
     """Return the evaluation that `evaluation_to_row` described."""
-    low, high = row["interval"]
+    low, high = row["interval"] if row["interval"] is not None else (math.nan, math.nan)
     means = {name: math.nan if row[name] is None else row[name] for name in _MEANS}
     return Evaluation(**{**row, **means, "interval": (low, high)})
 

@@ -25,6 +25,7 @@ from pixelis.agents.behaviour import (
     tool_scores,
 )
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import failed_share
 from pixelis.agents.run_folder import write_atomically, writing
 
 EVERY_STEP = (
@@ -54,6 +55,7 @@ def episode_metrics(episodes: Sequence[Episode]) -> Row:
         "success/rate": success_rate(valid),
         "episodes/count": len(episodes),
         "episodes/invalid": len(episodes) - len(valid),
+        "episodes/failed_share": failed_share(episodes),
         "episodes/truncated": sum(episode.truncated for episode in valid),
         "tokens/sampled": sum(episode.completion_length for episode in episodes),
     }

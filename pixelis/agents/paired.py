@@ -15,6 +15,7 @@ from pixelis.agents.evaluate import wilson_interval
 from pixelis.errors import ConfigError
 
 RESAMPLES = 10_000
+_COUNTS = ("both", "only_a", "only_b", "neither")
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,10 @@ class Comparison:
         only_a: tasks that only A solved.
         only_b: tasks that only B solved.
         neither: tasks that nobody solved.
-        difference: success rate of B minus that of A, in [-1, 1]; NaN without pairs.
-        interval: its 95 % interval, see `newcombe_interval`.
-        p_value: see `mcnemar_p`.
+        difference: success rate of B minus that of A, in [-1, 1]; NaN without pairs, and where the
+            environment does not say who succeeded.
+        interval: its 95 % interval, see `newcombe_interval`; two NaN where the environment does not say.
+        p_value: see `mcnemar_p`; NaN likewise.
         reward_difference: mean reward of B minus that of A; NaN without pairs.
         reward_interval: its 95 % interval, see `bootstrap_interval`.
     """
@@ -47,9 +49,16 @@ class Comparison:
     reward_difference: float
     reward_interval: tuple[float, float]
 
+    @property
+    def says_success(self) -> bool:
+        """Whether the environment says who succeeded."""
+        return not math.isnan(self.p_value)
+
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON-able values, what is no finite number as None."""
         row = {**asdict(self), "interval": list(self.interval), "reward_interval": list(self.reward_interval)}
+        if not self.says_success:
+            row |= dict.fromkeys((*_COUNTS, "difference", "interval", "p_value"))
         if not self.pairs:
             row |= {"difference": None, "reward_difference": None, "reward_interval": None}
         return row
@@ -67,13 +76,14 @@ def compare(a: Sequence[Episode], b: Sequence[Episode]) -> Comparison:
     counts = Counter((bool(x.success), bool(y.success)) for x, y in pairs)
     table = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
     gains = np.array([y.reward - x.reward for x, y in pairs])
+    silent = bool(pairs) and all(one.success is None for pair in pairs for one in pair)
     return Comparison(
         len(pairs),
         len(a) - len(pairs),
         *table,
-        difference=(table[2] - table[1]) / len(pairs) if pairs else math.nan,
-        interval=newcombe_interval(*table),
-        p_value=mcnemar_p(table[1], table[2]),
+        difference=(table[2] - table[1]) / len(pairs) if pairs and not silent else math.nan,
+        interval=(math.nan, math.nan) if silent else newcombe_interval(*table),
+        p_value=math.nan if silent else mcnemar_p(table[1], table[2]),
         reward_difference=float(gains.mean()) if pairs else math.nan,
         reward_interval=bootstrap_interval(gains),
     )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
+from pixelis.agents.failures import place_of_function
 from pixelis.agents.seat import Seat
-from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
+from pixelis.errors import RewardError
+from pixelis.rewards.stack import EpisodeMemory, RewardStack
+from pixelis.rewards.term import Transition
 from pixelis.wrappers.scoring import Step, term_that_needs_calls
 
 
@@ -27,17 +31,48 @@ class Rewarder:
     def score(self, seats: Sequence[Seat]) -> None:
         """Pay the last step of each seat; those that failed are left out of it, as they are of training.
 
+        A term that raises, or whose value is no finite number, fails the episodes in which it does.
+
         Raises:
-            RewardError: a term's value is not finite, or the env does not report what a term needs; the
-                message names the term.
+            RewardError: the env does not report what a term needs; the message names the term.
         """
         playing = [(seat, _memory(seat, self.stack)) for seat in seats if seat.episode.valid_for_training]
         if not playing:
             return
-        for (seat, _), scored in zip(playing, self._scored(playing), strict=True):
-            seat.pay(scored)
+        kept = _copied([memory for _, memory in playing])
+        batch = self._batch(playing)
+        try:
+            scored = self.stack.score(batch)
+        except Exception as error:  # which episodes it was is found out one by one
+            self._score_apart([seat for seat, _ in playing], kept, error)
+            return
+        for (seat, _), paid in zip(playing, scored, strict=True):
+            seat.pay(paid)
 
-    def _scored(self, playing: Sequence[tuple[Seat, EpisodeMemory]]) -> list[StepReward]:
+    def _score_apart(
+        self, seats: Sequence[Seat], memories: Sequence[EpisodeMemory] | None, error: Exception
+    ) -> None:
+        """Score seats one by one, from what was remembered before; all fail where that could not be kept."""
+        for number, seat in enumerate(seats):
+            if memories is None:
+                self._blame(seat, error)
+                continue
+            seat.memory = memories[number]
+            try:
+                seat.pay(self.stack.score(self._batch([(seat, memories[number])]))[0])
+            except Exception as own:
+                self._blame(seat, own)
+
+    def _blame(self, seat: Seat, error: Exception) -> None:
+        if not isinstance(error, RewardError):
+            seat.blame("a reward term", error)
+            return
+        term = self.stack.terms.get(str(error).partition(":")[0])
+        seat.fail(str(error), None if term is None else place_of_function(type(term).score))
+
+    def _batch(
+        self, playing: Sequence[tuple[Seat, EpisodeMemory]]
+    ) -> list[tuple[EpisodeMemory, Transition, float]]:
         steps = [
             Step(
                 memory,
@@ -52,9 +87,15 @@ class Rewarder:
             for seat, memory in playing
         ]
         component, needed = self._needs_calls or "rewards", self._needs_calls is not None
-        return self.stack.score(
-            [(step.memory, step.transition(component, needed), step.reward) for step in steps]
-        )
+        return [(step.memory, step.transition(component, needed), step.reward) for step in steps]
+
+
+def _copied(memories: list[EpisodeMemory]) -> list[EpisodeMemory] | None:
+    """Return copies, None where a stranger's memory cannot be copied."""
+    try:
+        return copy.deepcopy(memories)
+    except Exception:
+        return None
 
 
 def _memory(seat: Seat, stack: RewardStack) -> EpisodeMemory:

@@ -36,20 +36,26 @@ class Collector:
         env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no
             state.
         rewarder: pays the episodes in the env's place; None: what the env gives is their reward.
+        on_ended: is told after each turn how many of the episodes in play have ended.
 
     Attributes:
         stats: counters of the last call of `collect`.
     """
 
     def __init__(
-        self, env: str | EnvFactory, *, env_threads: int = 1, rewarder: Rewarder | None = None
+        self,
+        env: str | EnvFactory,
+        *,
+        env_threads: int = 1,
+        rewarder: Rewarder | None = None,
+        on_ended: Callable[[int], None] | None = None,
     ) -> None:
         if env_threads < 1:
             raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
         self._factory: EnvFactory = (lambda: gym.make(env)) if isinstance(env, str) else env
         self._idle: list[gym.Env[Any, Any]] = []
         self._has_made = False
-        self._rewarder = rewarder
+        self._rewarder, self._on_ended = rewarder, on_ended
         self._threads = ThreadPoolExecutor(env_threads) if env_threads > 1 else None
         self.stats = RolloutStats()
 
@@ -114,6 +120,7 @@ class Collector:
     def _play(self, policy: Policy, seats: list[Seat], settings: SamplingSettings, rng_seed: int) -> None:
         decoder = Decoder(policy, self.stats)
         generators = {id(seat): _generator(seat.request, rng_seed) for seat in seats}
+        everyone = len(seats)
         with _Clock(self.stats):
             seats = self._open(policy, decoder, seats)
         while seats:
@@ -131,6 +138,8 @@ class Collector:
             with _Clock(self.stats):
                 seats = self._read(policy, decoder, seats)
             self._reward(stepped)  # only now is it known which episodes a full context has ended
+            if self._on_ended is not None:
+                self._on_ended(everyone - len(seats))
 
     def _open(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
         """Read the prompts, one for the members of a group that start alike; return the seats that play."""
@@ -173,7 +182,7 @@ class Collector:
                 seat.fail(unknown)
                 continue
             if _room(policy, seat.episode) <= len(segment):
-                seat.episode.truncated = seat.done = True
+                seat.episode.truncated = seat.episode.cut_off = seat.done = True
                 continue
             seat.episode.segments.append(segment)
             self.stats.forks += not policy.chat.append_only

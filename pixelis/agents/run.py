@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import torch
 import yaml
 from rich.table import Table
 
 from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import Evaluation, play, summarise
+from pixelis.agents.evaluate import Evaluation, Listener, play
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.metrics import Row
 from pixelis.agents.named_models import CHOOSE, default_model
+from pixelis.agents.phases import play_phase, row_of
 from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
+from pixelis.agents.run_folder import RunFolder, free_run_path, log_failure, write_atomically, writing
 from pixelis.agents.run_settings import AnyRunSettings, RunSettings
 from pixelis.agents.sampling import SamplingSettings
 from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
 from pixelis.agents.state_files import read_json
 from pixelis.agents.stepper import Stepper
 from pixelis.agents.task_env import TaskEnv
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, UserCodeError
 
 C = TypeVar("C", bound=AnyRunSettings)
 T = TypeVar("T", bound=Stepper[Any])
 R = TypeVar("R", bound="Run[Any, Any]")
+Follow = Callable[[str, int], contextlib.AbstractContextManager[Listener]]
 
 
 class Run(ABC, Generic[C, T]):
@@ -44,6 +46,7 @@ class Run(ABC, Generic[C, T]):
         policy: what is trained: a language model, or what a subclass's ``load_policy`` returns.
         trainer: does the training.
         evaluations: phase (``before``, ``after``, …) → its rows.
+        follow: from a label and a number of episodes to who shows how their evaluation goes on; None: nobody.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Run(ABC, Generic[C, T]):
     ) -> None:
         self.config, self.folder, self.env, self.policy = config, folder, env, policy
         self.trainer = self.make_trainer(material)
+        self.follow: Follow | None = None
         self.evaluations = read_evaluations(folder.evaluation)
 
     @abstractmethod
@@ -67,6 +71,26 @@ class Run(ABC, Generic[C, T]):
         if config.env is None:
             return None
         return TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+
+    @classmethod
+    def opened_env(cls, config: Any) -> TaskEnv | None:
+        """Return what `open_env` does; where the user's code fails, the log of the run to be says how.
+
+        Raises:
+            PixelisError: see `open_env`.
+        """
+        with cls._logging_failure(config):
+            return cls.open_env(config)
+
+    @classmethod
+    @contextlib.contextmanager
+    def _logging_failure(cls, config: Any) -> Iterator[None]:
+        try:
+            yield
+        except UserCodeError as error:
+            folder = RunFolder(Path(cls.with_output(cls.choose_model(config, None)).output))
+            log_failure(folder.log, error)
+            raise
 
     @classmethod
     def choose_model(cls, config: Any, env: TaskEnv | None) -> Any:
@@ -110,11 +134,12 @@ class Run(ABC, Generic[C, T]):
         Raises:
             PixelisError: the env, the data, the model or the folder cannot be had; see `pixelis.errors`.
         """
-        env = cls.open_env(config)
+        env = cls.opened_env(config)
         config = cls.choose_model(config, env)
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         policy = cls.load_policy(config, None)
-        material = cls.prepare(config, env, policy)
+        with cls._logging_failure(config):
+            material = cls.prepare(config, env, policy)
         config = cls.with_output(config)
         folder = RunFolder.create(config.output, config.to_mapping())
         run = cls(config, folder, env, policy, material)
@@ -135,7 +160,7 @@ class Run(ABC, Generic[C, T]):
         folder, _ = RunFolder.open(run_path(path))
         checkpoint = checkpoint_of(path)
         config.check_same(read_json(checkpoint / PROGRESS).get("identity"))
-        env = cls.open_env(config)
+        env = cls.opened_env(config)
         policy = cls.load_policy(config, checkpoint / ADAPTER)
         run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
         run.trainer.restore(checkpoint)
@@ -205,44 +230,62 @@ class Run(ABC, Generic[C, T]):
         return self.env is not None and self.config.eval_episodes > 0
 
     def evaluate(self, phase: str) -> list[Evaluation]:
-        """Play held-out tasks with the policy as it is, greedy and sampled, and add the rows to the file.
+        """Play the tasks for evaluation with the policy as it is, and add the rows to the file.
+
+        What was played is kept, in the file and as ``trajectories/evaluation-PHASE.jsonl``, also where the
+        rest was not.
 
         Args:
             phase: ``before`` or ``after``.
 
         Raises:
             ConfigError: there is no environment.
+            EpisodesFailedError: no episode could be played to its end.
         """
-        config: Any = self.config
-        sampled = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
-        greedy = SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True)
-        rows = [self.play_held_out(self.policy, phase, mode) for mode in (greedy, sampled)]
-        return self.save_evaluation(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
+        return play_phase(self, phase, [(phase, mode) for mode in self.evaluation_modes])
 
-    def play_held_out(
-        self, agent: Policy | str, name: str, settings: SamplingSettings | None = None
-    ) -> Evaluation:
-        """Play the run's held-out tasks with any agent; see `evaluate`."""
-        env = self.task_env
-        episodes, mode = play(
-            agent,
+    @property
+    def evaluation_modes(self) -> tuple[str, ...]:
+        """How the policy is let choose when it is evaluated."""
+        return "greedy", "sampled"
+
+    def play_tasks(self, name: str, mode: str, listener: Listener | None = None) -> list[Episode]:
+        """Play the tasks for evaluation with the policy, or with the scripted policy of that name.
+
+        Args:
+            name: of a scripted policy, where ``mode`` is ``scripted``.
+            mode: ``greedy``, ``sampled`` or ``scripted``.
+            listener: is told of the episodes as they come.
+        """
+        env, config = self.task_env, cast(Any, self.config)
+        settings = None
+        if mode != "scripted":
+            settings = SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True)
+        if mode == "sampled":
+            settings = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
+        episodes, _ = play(
+            name if settings is None else self.policy,
             env.make,
-            env.held_out_seeds(self.config.eval_episodes),
+            env.held_out_seeds(config.eval_episodes),
             settings=settings,
             options=env.options("test"),
-            rng_seed=self.config.seed,
+            rng_seed=config.seed,
+            listener=listener,
         )
-        row = summarise(episodes, agent=name, mode=mode)
-        return replace(row, watched=self.watched(episodes))
+        return episodes
 
     def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """Return the mean over episodes of scores that training does not see; none by default."""
         return {}
 
+    def play_scripted(self, name: str) -> Evaluation:
+        """Play the tasks for evaluation with one of the env's scripted policies; no file is written."""
+        return row_of(self, self.play_tasks(name, "scripted"), name, "scripted")
+
     def evaluate_baselines(self) -> list[Evaluation]:
         """Play the held-out tasks with the env's scripted policies, exploits left out."""
         names = [name for name in self.task_env.policies if not name.startswith("exploit_")]
-        return self.save_evaluation("baselines", [self.play_held_out(name, name) for name in names])
+        return play_phase(self, "baselines", [(name, "scripted") for name in names])
 
     def save_evaluation(self, phase: str, rows: list[Evaluation]) -> list[Evaluation]:
         """Add the rows of a phase to the file, and return them.
@@ -250,7 +293,7 @@ class Run(ABC, Generic[C, T]):
         Raises:
             OutputError: the file cannot be written.
         """
-        self.evaluations[phase] = rows
+        self.evaluations[phase] = list(rows)
         write_evaluations(self.folder.evaluation, self.evaluations)
         return rows
 
@@ -265,8 +308,12 @@ class Run(ABC, Generic[C, T]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
-        self.close()
+        """Close; the log says why where the block was left by an error."""
+        try:
+            self.close()
+        finally:
+            if isinstance(error, Exception):
+                log_failure(self.folder.log, error)
 
 
 def load_policy(

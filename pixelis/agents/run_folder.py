@@ -12,6 +12,8 @@ import logging
 import os
 import re
 import shlex
+import time
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +21,10 @@ from typing import Any
 
 import yaml
 
-from pixelis.errors import CheckpointError, ConfigError, OutputError
+from pixelis.errors import CheckpointError, ConfigError, OutputError, UserCodeError
 
-_CONFIG = "config.yaml"
-_TRAJECTORIES = re.compile(r"step-(\d{8})\.jsonl")
+_CONFIG, _LOG = "config.yaml", "log.txt"
+_TRAJECTORIES = re.compile(r"(?:evaluation-)?step-(\d{8})\.jsonl")
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,16 @@ class RunFolder:
         Raises:
             OutputError: the file cannot be written.
         """
-        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        path = self.trajectories / f"step-{step:08d}.jsonl"
+        self.write_rows(f"step-{step:08d}", rows)
+
+    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write episodes as ``trajectories/NAME.jsonl``, one JSON object a line.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        text = "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+        path = self.trajectories / f"{name}.jsonl"
         with writing(path):
             write_atomically(path, text)
 
@@ -134,26 +144,55 @@ class RunFolder:
             if match is not None and int(match[1]) > step:
                 path.unlink()
 
-    @contextlib.contextmanager
-    def logging(self) -> Iterator[logging.Logger]:
-        """Inside the block, everything Pixelis logs is also appended to ``log.txt``.
+    @property
+    def log(self) -> Path:
+        """What Pixelis logged while the run went on, and why it stopped."""
+        return self.path / _LOG
 
-        Raises:
-            OutputError: the file cannot be written.
-        """
-        logger = logging.getLogger("pixelis")
-        with writing(self.path):
-            handler = logging.FileHandler(self.path / "log.txt", encoding="utf-8")
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        level = logger.level
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-        try:
-            yield logger
-        finally:
-            logger.setLevel(level)
-            logger.removeHandler(handler)
-            handler.close()
+    def logging(self) -> contextlib.AbstractContextManager[logging.Logger]:
+        """Inside the block, everything Pixelis logs is also appended to ``log.txt``; see `logging_to`."""
+        return logging_to(self.log)
+
+
+@contextlib.contextmanager
+def logging_to(path: Path) -> Iterator[logging.Logger]:
+    """Inside the block, everything Pixelis logs is also appended to a file.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    logger = logging.getLogger("pixelis")
+    with writing(path):
+        handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield logger
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+        handler.close()
+
+
+def log_failure(path: Path, error: BaseException) -> None:
+    """Append why something stopped to a log, with the traceback; `UserCodeError` is told where that is.
+
+    A log that cannot be written hides no error.
+    """
+    trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+    if isinstance(error, UserCodeError):
+        if error.log is not None:
+            return
+        trace = error.trace or trace
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a", encoding="utf-8") as file:
+            stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+            file.write(f"{stamp} ERROR stopped: {error}\n{trace.rstrip()}\n")
+        if isinstance(error, UserCodeError):
+            error.log = str(path)
 
 
 def free_run_path(env_id: str, model: str, seed: int, parent: str | Path = "runs") -> Path:
@@ -161,7 +200,7 @@ def free_run_path(env_id: str, model: str, seed: int, parent: str | Path = "runs
     env = re.sub(r"-v\d+$", "", env_id.rpartition("/")[2].rpartition(":")[2]).lower()
     name = f"{env}-{Path(model).name}-seed{seed}"
     path, number = Path(parent) / name, 1
-    while path.exists():
+    while path.exists() and {each.name for each in path.iterdir()} != {_LOG}:  # of a start that failed
         number += 1
         path = Path(parent) / f"{name}-{number}"
     return path

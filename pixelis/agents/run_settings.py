@@ -40,7 +40,11 @@ class AnyRunSettings(Settings):
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
 
     eval_episodes: int = option(
-        EVALUATION, 200, "held-out episodes before and after; 0: none", "[0, inf)", identity=False
+        EVALUATION,
+        200,
+        "episodes of an evaluation, before and after training; 0: none",
+        "[0, inf)",
+        identity=False,
     )
 
     seed: int = option(RUN, 0, "decides weights, tasks and sampling", "[0, 4294967295]")

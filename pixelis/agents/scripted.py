@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +52,7 @@ def scripted_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
 
 
 def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) -> Transcript:
-    """Play one episode with the policy called ``name``.
+    """Play one episode with the policy called ``name``; if env or policy raise, it is not valid for training.
 
     Raises:
         ConfigError: the env ships no such policy.
@@ -60,10 +62,41 @@ def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) ->
         raise ConfigError(f"the environment ships no scripted policy {name!r}.{suggest(name, names)}")
     seat = Seat(env, request)
     seat.reset()
-    policy = env.unwrapped.policies()[name](env.unwrapped)  # type: ignore[attr-defined]
     turns: list[Turn] = []
+    policy: Any = None
     while not seat.done:
         text, image = seat.seen()
-        turns.append(Turn(text, image, policy.act(seat.observation, seat.info)))
-        seat.step(turns[-1].action)
+        try:
+            policy = policy or env.unwrapped.policies()[name](env.unwrapped)  # type: ignore[attr-defined]
+            action = policy.act(seat.observation, seat.info)
+        except Exception as error:
+            seat.blame(f"the policy {name!r}", error)
+            break
+        turns.append(Turn(text, image, action))
+        seat.step(action)
     return Transcript(seat.episode, tuple(turns), tuple(seat.tool_schemas()))
+
+
+def play_all(
+    env: str | Callable[[], gym.Env[Any, Any]], requests: Sequence[EpisodeRequest], names: Sequence[str]
+) -> Iterator[Transcript]:
+    """Play episodes one after the other, each with the policy at its place in ``names``.
+
+    An env that failed is not trusted again: the next episode has a new one.
+
+    Raises:
+        ConfigError: the env ships no such policy.
+    """
+    place: gym.Env[Any, Any] | None = None
+    try:
+        for request, name in zip(requests, names, strict=True):
+            place = place or (gym.make(env) if isinstance(env, str) else env())
+            transcript = play_scripted(place, name, request)
+            if not transcript.episode.valid_for_training:
+                failed, place = place, None
+                with contextlib.suppress(Exception):
+                    failed.close()
+            yield transcript
+    finally:
+        if place is not None:
+            place.close()

@@ -11,9 +11,11 @@ import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import described, place_of, place_of_function, trace_of
 from pixelis.agents.timed_env import EnvTimeoutError
-from pixelis.errors import ConfigError, PixelisError
+from pixelis.errors import ConfigError, PixelisError, RewardError
 from pixelis.rewards.stack import EpisodeMemory, StepReward
+from pixelis.rewards.weights import as_number
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
 
@@ -78,25 +80,30 @@ class Seat:
         except Exception as error:
             self._blame("reset", error)
         else:
-            self._note()
+            self._note("reset")
 
     def step(self, action: str) -> None:
-        """Play one turn; if the env raises or is late, the episode is over and not valid for training."""
+        """Play one turn.
+
+        If the env raises or is late, or its reward is no finite number, the episode is over and not valid for
+        training.
+        """
         episode = self.episode
         self.before, self.action = self.observation, action
         try:
             self.observation, given, terminated, truncated, self.info = self.env.step(action)
-            reward = float(given)
+            episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         except Exception as error:  # whatever an env does wrong, the other episodes go on
             self._blame("step", error)
             return
+        reward = as_number(given)
         episode.turns += 1
-        self._add(reward if math.isfinite(reward) else 0.0)
-        episode.terminated, episode.truncated = bool(terminated), bool(truncated)
+        self._add(0.0 if reward is None else reward)
         self.done = episode.terminated or episode.truncated
-        self._note()
-        if not math.isfinite(reward):
-            self.fail(f"task: step returned the reward {reward}, expected a finite number")
+        self._note("step")
+        if reward is None:
+            shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
+            self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")
 
     def pay(self, scored: StepReward) -> None:
         """Put a reward in the place of the one that the env gave for the last step."""
@@ -104,11 +111,22 @@ class Seat:
         self._add(scored.reward)
         self.episode.reward_parts = {name: part.to_json() for name, part in scored.parts.items()}
 
-    def fail(self, reason: str) -> None:
-        """End the episode as one that a trainer must leave out."""
+    def fail(self, reason: str, place: str | None = None, trace: str | None = None) -> None:
+        """End the episode as one that a trainer must leave out.
+
+        Args:
+            reason: why.
+            place: the line that it comes from, as ``file:line``.
+            trace: the traceback, where something was raised.
+        """
         self.done = True
         self.episode.valid_for_training = False
         self.episode.failure_reason = reason
+        self.episode.failure_place, self.episode.failure_trace = place, trace
+
+    def blame(self, what: str, error: Exception) -> None:
+        """End the episode for what somebody's code raised; ``what`` says which."""
+        self.fail(f"{what} raised {described(error)}", place_of(error), trace_of(error))
 
     def seen(self) -> tuple[str, np.ndarray | None]:
         """Return the observation's text, and its image (uint8 [H, W, 3]) if that is a new one.
@@ -142,15 +160,51 @@ class Seat:
 
     def _blame(self, call: str, error: Exception) -> None:
         self.timed_out = isinstance(error, EnvTimeoutError)
-        self.fail(str(error) if self.timed_out else f"{call} raised {type(error).__name__}: {error}")
+        if self.timed_out:
+            self.fail(str(error), self._place_of(call))
+        else:
+            self.blame(call, error)
+            if _is_ours(error):  # such as a tuple of the wrong length, which is noticed here
+                self.episode.failure_place = self._place_of(call)
 
-    def _note(self) -> None:
+    def _fail_in(self, call: str, reason: str) -> None:
+        self.fail(reason, self._place_of(call))
+
+    def _place_of(self, call: str) -> str | None:
+        """Return where the env's own method is written."""
+        method = getattr(type(self.env.unwrapped), call, None)
+        return None if method is None else place_of_function(method)
+
+    def _note(self, call: str) -> None:
+        """Keep what the info says; an info that cannot be read fails the episode."""
+        try:
+            self._read_info()
+        except Exception as error:
+            said = str(error) if isinstance(error, RewardError) else described(error)
+            self._fail_in(call, f"the info of {call} cannot be read: {said}")
+            self.episode.failure_trace = trace_of(error)
+
+    def _read_info(self) -> None:
         info, episode = self.info, self.episode
+        if not isinstance(info, Mapping):
+            self.info = {}
+            raise TypeError(f"expected a dict, got {type(info).__name__}")
         episode.tool_calls.extend(info.get("tool_calls", ()))
         for name, value in info.get("reward_terms", {}).items():
-            episode.reward_terms[name] = episode.reward_terms.get(name, 0.0) + float(value)
+            number = as_number(value)
+            if number is None:
+                raise RewardError(f"the reward term {name!r} is {value!r:.60}, expected a finite number")
+            episode.reward_terms[name] = episode.reward_terms.get(name, 0.0) + number
         if "success" in info:
             episode.success = bool(info["success"])
         episode.info = {key: value for key, value in info.items() if key not in _KEPT_APART}
         if not info.get("valid_for_training", True):
             self.fail(str(info.get("failure_reason", "the environment gave no reason")))
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an exception was raised in this module, by what an env returned."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == __file__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from pixelis.agents.state_files import (
     write_json,
     write_tensors,
 )
-from pixelis.errors import CheckpointError
+from pixelis.errors import CheckpointError, OutputError
 
 _OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
 
@@ -81,6 +82,13 @@ class Stepper(ABC, Generic[C]):
     def read_more(self, folder: Path) -> None:
         """Take over what `write_more` wrote."""
 
+    def measure(self) -> Row:
+        """Return what is measured apart from training, whose time does not count as training's; none here."""
+        return {}
+
+    def after_last_step(self) -> None:
+        """Do what is done once training stops, at its end or before, if there was a step."""
+
     def after_step(self) -> None:
         """Do what is done once a step's metrics are written."""
 
@@ -104,14 +112,21 @@ class Stepper(ABC, Generic[C]):
         """
         with MetricsLog(self.run.metrics, self.run.tensorboard, after_step=self.finished_steps) as log:
             self.save()
-            while not self._is_over() and not (should_stop and should_stop()):
-                row = self.timed_step()
-                log.write(row)
-                self.after_step()
-                if self.finished_steps % self.config.checkpoint_every == 0:
-                    self.save()
-                if on_step is not None:
-                    on_step(row)
+            first = self.finished_steps
+            try:
+                while not self._is_over() and not (should_stop and should_stop()):
+                    row = self.timed_step()
+                    row |= self.measure()
+                    log.write(row)
+                    self.after_step()
+                    if self.finished_steps % self.config.checkpoint_every == 0:
+                        self.save()
+                    if on_step is not None:
+                        on_step(row)
+            finally:
+                if self.finished_steps > first:
+                    with contextlib.suppress(OutputError):  # what stopped training is told, not this
+                        self.after_last_step()
             self.save()
 
     def timed_step(self) -> Row:

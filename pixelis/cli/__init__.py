@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pixelis.cli.interrupts import INTERRUPTED, interruptible
-from pixelis.errors import OutputError, PixelisError, TrainingError
+from pixelis.errors import OutputError, PixelisError, TrainingError, UserCodeError
 
 USER_MISTAKE, FAILED = 2, 1
 
@@ -22,8 +22,11 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
         with interruptible():
             return command(sys.argv[1:] if arguments is None else arguments)
     except PixelisError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return FAILED if isinstance(error, (OutputError, TrainingError)) else USER_MISTAKE
+        log = error.log if isinstance(error, UserCodeError) else None
+        where = f"; the traceback is in {log}" if log else ""
+        print(f"error: {' '.join(str(error).split())}{where}", file=sys.stderr)
+        failed = isinstance(error, (OutputError, TrainingError, UserCodeError))
+        return FAILED if failed else USER_MISTAKE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,18 +12,16 @@ from pixelis.agents.options import check_options, option
 from pixelis.agents.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
-from pixelis.cli.console import open_console
-from pixelis.cli.players import Loading, find_player, is_run
-from pixelis.errors import ConfigError
+from pixelis.cli.console import open_console, warnings_on
+from pixelis.cli.interrupts import Interrupts
+from pixelis.cli.plan import Plan, check_runs_fit, plan_for
+from pixelis.cli.players import Loading, find_player
+from pixelis.cli.results import Results, check_place
+from pixelis.errors import ConfigError, UserCodeError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from pixelis.agents.episode import Episode
-    from pixelis.agents.paired import Comparison
     from pixelis.agents.policy import Policy
     from pixelis.agents.sb3.agent import Sb3Agent
-    from pixelis.agents.task_env import TaskEnv
 
 PROGRAM = "compare_models.py"
 DESCRIPTION = """\
@@ -35,7 +34,6 @@ examples:
   compare_models.py --a smollm2 --b runs/web-sft --difficulty 0,1 --output compared.json
   compare_models.py --a runs/web-sft/adapter --b runs/web --mode greedy"""
 MODELS = "Models"
-_TOKENS = 64
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,10 @@ class CompareSettings:
     a: str | None = option(MODELS, None, "the first; none: the model that the second is an adapter of")
     b: str | None = option(MODELS, None, "the second, usually a run folder")
     mode: Literal["both", "greedy", "sampled"] = option(MODELS, "both", "how a model chooses tokens")
-    temperature: float = option(MODELS, 1.0, "sampling temperature", "(0, 10]")
-    top_p: float = option(MODELS, 1.0, "nucleus sampling", "(0, 1]")
+    temperature: float | None = option(
+        MODELS, None, "sampling temperature; none: as the run had it, else 1", "(0, 10]"
+    )
+    top_p: float | None = option(MODELS, None, "nucleus sampling; none: as the run had it, else 1", "(0, 1]")
     max_new_tokens: int | None = option(
         MODELS, None, "longest turn, in tokens; none: as the run had it, else 64", "[1, inf)"
     )
@@ -75,58 +75,9 @@ class CompareSettings:
         check_options(self)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is played, when the settings of the runs have been looked at.
-
-    Attributes:
-        env: the environment.
-        difficulties: those that tasks are of in turn; None: the environment's own.
-        max_new_tokens: of a turn.
-        dtype: of the weights.
-    """
-
-    env: TaskEnv
-    difficulties: tuple[int | None, ...]
-    max_new_tokens: int
-    dtype: str
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     return run_command(_compare, words)
-
-
-def _compare(words: Sequence[str]) -> int:
-    settings = Arguments(PROGRAM, DESCRIPTION, CompareSettings, EXAMPLES).read(words)
-    if settings.b is None:
-        raise ConfigError("--b must name what is compared, e.g. a run folder")
-    plan = make_plan(settings)
-    second = find_player(settings.b, plan.env, Loading(settings.device, plan.dtype))
-    name = settings.a or _base_of(settings.b, second)
-    first = find_player(name, plan.env, Loading(settings.device, plan.dtype))
-
-    from pixelis.agents.evaluate import evaluation_table, summarise
-    from pixelis.agents.paired import compare
-
-    rows, found, tasks = [], {}, []
-    for mode in _modes(first, second, settings.mode):
-        a, b = (_episodes(each, plan, mode, settings) for each in (first, second))
-        for label, agent, played in ((name, first, a), (settings.b, second, b)):
-            rows.append(summarise(played, agent=label, mode="scripted" if isinstance(agent, str) else mode))
-        found[mode] = compare(a, b)
-        tasks += [_task(mode, x, y) for x, y in zip(a, b, strict=True)]
-    console = open_console()
-    console.print(evaluation_table(rows, title=f"{plan.env.id}, {settings.split} tasks"))
-    console.print(comparison_table(found, title=f"{settings.b} minus {name}, task by task"))
-    if settings.output is not None:
-        from pixelis.agents.evaluation_file import write_evaluations
-
-        pairs = {mode: each.to_json() for mode, each in found.items()}
-        chosen = {**asdict(settings), "a": name, "env": plan.env.id, "env_kwargs": dict(plan.env.kwargs)}
-        write_evaluations(Path(settings.output), {"rows": rows}, pairs=pairs, settings=chosen, tasks=tasks)
-        console.print(f"saved as {settings.output}", soft_wrap=True)
-    return 0
 
 
 def make_plan(settings: CompareSettings) -> Plan:
@@ -136,46 +87,51 @@ def make_plan(settings: CompareSettings) -> Plan:
         ConfigError: no environment is known, or the runs are of others than the one that is named.
         PixelisError: it cannot be made; see `TaskEnv.open`.
     """
-    from pixelis.agents.saved_run import settings_of
-    from pixelis.agents.task_env import TaskEnv
-
-    runs = {name: settings_of(name) for name in (settings.a, settings.b) if name is not None and is_run(name)}
-    env_id = _env_of(settings, runs)
-    trained = runs.get(settings.b or "") or runs.get(settings.a or "") or {}
-    difficulties = _difficulties(settings, trained)
-    kwargs = {**(trained.get("env_kwargs") or {}), **settings.env_kwargs}
-    tokens = settings.max_new_tokens or trained.get("max_new_tokens") or _TOKENS
-    dtype = settings.dtype or trained.get("dtype") or "float32"
-    options = [{} if each is None else {"difficulty": each} for each in difficulties]
-    envs = [TaskEnv.open(env_id, kwargs, each) for each in options]  # all are tried before a model is loaded
-    return Plan(envs[0], difficulties, int(tokens), str(dtype))
+    names = [name for name in (settings.a, settings.b) if name is not None]
+    check_runs_fit(names, settings.env)
+    return plan_for(names, settings)
 
 
-def _env_of(settings: CompareSettings, runs: Mapping[str, Mapping[str, Any]]) -> str:
-    trained = {name: str(values["env"]) for name, values in runs.items() if values.get("env")}
-    if settings.env is None and not trained:
-        raise ConfigError("--env must be given: neither model is a run folder that knows its environment")
-    env_id = settings.env or list(trained.values())[-1]
-    for name, other in trained.items():
-        if other != env_id:
-            raise ConfigError(
-                f"{name!r} was trained in {other}, and the comparison is in {env_id}; if that is meant, "
-                "name its adapter folder in place of the run"
-            )
-    return env_id
+def _compare(words: Sequence[str]) -> int:
+    settings = Arguments(PROGRAM, DESCRIPTION, CompareSettings, EXAMPLES).read(words)
+    if settings.b is None:
+        raise ConfigError("--b must name what is compared, e.g. a run folder")
+    path = Path(settings.output) if settings.output is not None else None
+    if path is not None:
+        check_place(path)  # before what is slow
 
+    from pixelis.agents.evaluate import evaluation_table
+    from pixelis.agents.run_folder import log_failure
+    from pixelis.cli.pair import Pair, comparison_table, play_pair  # slow; a wrong flag is told before
 
-def _difficulties(settings: CompareSettings, trained: Mapping[str, Any]) -> tuple[int | None, ...]:
-    given = settings.difficulty if settings.difficulty is not None else trained.get("difficulty")
-    if given is None:
-        return (None,)
-    try:
-        found = tuple(int(part) for part in str(given).split(","))
-    except ValueError:
-        raise ConfigError(f"difficulty must be integers separated by commas, got {given!r}") from None
-    if len(set(found)) < len(found):
-        raise ConfigError(f"difficulty must name each difficulty once, got {given!r}")
-    return found
+    console = open_console()
+    with Interrupts(), warnings_on(console):
+        plan = make_plan(settings)
+        loading = Loading(settings.device, plan.dtype, plan.quantization)
+        second = find_player(settings.b, plan.env, loading)
+        name = settings.a or _base_of(settings.b, second)
+        first = find_player(name, plan.env, loading)
+        console.print(plan.told(), soft_wrap=True)
+        if plan.env.split_note:
+            console.print(plan.env.split_note, soft_wrap=True)
+        chosen = {**asdict(settings), "a": name, "env": plan.env.id, "env_kwargs": dict(plan.env.kwargs)}
+        results = None if path is None else Results(path, {"settings": chosen, "tasks": [], "pairs": {}})
+        pair = Pair((name, first), (settings.b, second), plan, settings)
+        try:
+            with contextlib.nullcontext() if results is None else results:
+                rows, found = play_pair(pair, console, results)
+        except BaseException as error:
+            if results is not None:
+                if isinstance(error, UserCodeError):
+                    log_failure(results.log, error)
+                if results.partial:
+                    console.print(results.partial, soft_wrap=True)
+            raise
+    console.print(evaluation_table(rows, title=f"{plan.env.id}, {plan.env.tasks_named(settings.split)}"))
+    console.print(comparison_table(found, title=f"{settings.b} minus {name}, task by task"))
+    if results is not None:
+        console.print(f"saved as {results.path}, every episode in {results.transcripts}", soft_wrap=True)
+    return 0
 
 
 def _base_of(name: str, player: Policy | Sb3Agent | str) -> str:
@@ -184,74 +140,3 @@ def _base_of(name: str, player: Policy | Sb3Agent | str) -> str:
     if not isinstance(player, Policy) or not player.has_adapter:
         raise ConfigError(f"{name!r} is no adapter of another model, so --a must say what to compare it with")
     return player.base_name
-
-
-def _modes(first: Any, second: Any, mode: str) -> tuple[str, ...]:
-    if isinstance(first, str) and isinstance(second, str):
-        return ("scripted",)
-    return ("greedy", "sampled") if mode == "both" else (mode,)
-
-
-def _episodes(
-    player: Policy | Sb3Agent | str, plan: Plan, mode: str, settings: CompareSettings
-) -> list[Episode]:
-    """Return one episode a task, those of the first difficulty first."""
-    from pixelis.agents.evaluate import play
-    from pixelis.agents.policy import Policy
-    from pixelis.agents.sampling import SamplingSettings
-    from pixelis.agents.seat import EpisodeRequest
-
-    sampling = SamplingSettings(settings.temperature, settings.top_p, plan.max_new_tokens)
-    if mode == "greedy":
-        sampling = SamplingSettings(max_new_tokens=plan.max_new_tokens, greedy=True)
-    seeds, episodes = plan.env.held_out_seeds(settings.episodes), []
-    for number, difficulty in enumerate(plan.difficulties):
-        options = plan.env.options(settings.split)
-        options |= {} if difficulty is None else {"difficulty": difficulty}
-        chosen = seeds[number :: len(plan.difficulties)]
-        if not chosen:
-            continue
-        if isinstance(player, Policy | str):
-            size, seed = settings.batch_size, settings.seed
-            episodes += play(
-                player,
-                plan.env.make,
-                chosen,
-                settings=sampling,
-                options=options,
-                batch_size=size,
-                rng_seed=seed,
-            )[0]
-        else:
-            requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(chosen)]
-            episodes += player.play(requests, greedy=mode == "greedy")
-    return episodes
-
-
-def _task(mode: str, a: Episode, b: Episode) -> dict[str, Any]:
-    ends = [{"success": bool(x.success), "reward": x.reward, "valid": x.valid_for_training} for x in (a, b)]
-    task = (a.info.get("task") or {}).get("id")
-    return {"mode": mode, "seed": a.seed, "task": task, "a": ends[0], "b": ends[1]}
-
-
-def comparison_table(found: Mapping[str, Comparison], title: str = "") -> Table:
-    """Return a table for `rich.print`, a row a mode."""
-    from rich.table import Table
-
-    table = Table(title=title or None)
-    heads = ("mode", "pairs", "both", "only first", "only second", "neither")
-    for head in (*heads, "success (95 %)", "p (McNemar)", "reward (95 %)"):
-        table.add_column(head, justify="left" if head == "mode" else "right", overflow="fold")
-    for mode, one in found.items():
-        pairs = f"{one.pairs}" + (f" (+{one.left_out} failed)" if one.left_out else "")
-        counts = map(str, (one.both, one.only_a, one.only_b, one.neither))
-        gain, paid = (
-            _gain(one.difference, one.interval),
-            _gain(one.reward_difference, one.reward_interval),
-        )
-        table.add_row(mode, pairs, *counts, gain, f"{one.p_value:.2g}", paid)
-    return table
-
-
-def _gain(value: float, interval: tuple[float, float]) -> str:
-    return f"{value:+.3f} ({interval[0]:+.3f} to {interval[1]:+.3f})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,21 +13,26 @@ from pixelis.agents.options import check_options, option
 from pixelis.agents.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
-from pixelis.cli.console import open_console
+from pixelis.cli.console import open_console, warnings_on
+from pixelis.cli.interrupts import Interrupts
+from pixelis.cli.plan import Plan, plan_for
 from pixelis.cli.players import Loading, find_player
-from pixelis.errors import ConfigError, suggest
+from pixelis.cli.playing import modes_of, play_plan
+from pixelis.cli.results import Results, check_place
+from pixelis.errors import ConfigError, UserCodeError, suggest
 
 if TYPE_CHECKING:
-    from pixelis.agents.evaluate import Evaluation
+    from rich.console import Console
+
     from pixelis.agents.policy import Policy
     from pixelis.agents.sb3.agent import Sb3Agent
-    from pixelis.agents.task_env import TaskEnv
 
 PROGRAM = "evaluate_agent.py"
+DEFAULT_ENV = "Pixelis/ZoomRead-v0"
 DESCRIPTION = """\
 Play held-out tasks with one or more agents and print their success with a 95 % interval.
 An agent is a scripted policy of the env (oracle, random, nothing, ...), a run folder of train_agent.py,
-a model or adapter folder, a hub id, pixelis-tiny or smollm2."""
+a model or adapter folder, a hub id, pixelis-tiny or smollm2. A run brings its environment along."""
 EXAMPLES = """\
 examples:
   evaluate_agent.py --agent oracle,random,nothing
@@ -41,23 +46,33 @@ class EvaluateSettings:
 
     agent: str = option("Agent", "oracle", "who plays; several are separated by commas")
     mode: Literal["both", "greedy", "sampled"] = option("Agent", "both", "how a model chooses tokens")
-    temperature: float = option("Agent", 1.0, "sampling temperature", "(0, 10]")
-    top_p: float = option("Agent", 1.0, "nucleus sampling", "(0, 1]")
-    max_new_tokens: int = option("Agent", 64, "longest turn, in tokens", "[1, inf)")
-
-    env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
-    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        TASK, dict, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4"
+    temperature: float | None = option(
+        "Agent", None, "sampling temperature; none: as the run had it, else 1", "(0, 10]"
     )
-    difficulty: int | None = option(TASK, None, "the env's difficulty dial; none keeps the env's default")
+    top_p: float | None = option("Agent", None, "nucleus sampling; none: as the run had it, else 1", "(0, 1]")
+    max_new_tokens: int | None = option(
+        "Agent", None, "longest turn, in tokens; none: as the run had it, else 64", "[1, inf)"
+    )
+
+    env: str | None = option(
+        TASK, None, f"Gymnasium id of the environment; none: the run's, else {DEFAULT_ENV}"
+    )
+    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
+        TASK, dict, "keyword arguments for gym.make, in place of those of the run"
+    )
+    difficulty: int | None = option(
+        TASK, None, "the env's difficulty dial; none: as the run had it, else the env's default"
+    )
     split: Literal["train", "test"] = option(TASK, "test", "which tasks")
     episodes: int = option(TASK, 200, "how many tasks, one episode each", "[1, inf)")
     seed: int = option(TASK, 0, "decides what a sampling model says", "[0, inf)")
 
     device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N")
-    dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the weights")
-    quantization: Literal["none", "8bit", "4bit"] = option(
-        MODEL, "none", "load the weights in fewer bits: bitsandbytes, CUDA only"
+    dtype: Literal["float32", "bfloat16", "float16"] | None = option(
+        MODEL, None, "type of the weights; none: as the run had it, else float32"
+    )
+    quantization: Literal["none", "8bit", "4bit"] | None = option(
+        MODEL, None, "load the weights in fewer bits: bitsandbytes, CUDA only; none: as the run had it"
     )
     batch_size: int = option(MODEL, 32, "episodes a model plays at the same time", "[1, inf)")
 
@@ -77,75 +92,106 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _evaluate(words: Sequence[str]) -> int:
     settings = Arguments(PROGRAM, DESCRIPTION, EvaluateSettings, EXAMPLES).read(words)
-
-    from pixelis.agents.evaluate import evaluation_table, oracle_gaps
-    from pixelis.agents.task_env import TaskEnv
-
-    options = {} if settings.difficulty is None else {"difficulty": settings.difficulty}
-    env = TaskEnv.open(settings.env, settings.env_kwargs, options)
     names = [name.strip() for name in settings.agent.split(",") if name.strip()]
-    if not names:
-        raise ConfigError(
-            f"--agent must name at least one agent.{suggest('', [*env.policies, *NAMED_MODELS])}"
-        )
-    loading = Loading(settings.device, settings.dtype, settings.quantization)
-    agents = [(name, find_player(name, env, loading)) for name in names]
-    rows = oracle_gaps([row for name, agent in agents for row in _rows(name, agent, env, settings)])
+    path = Path(settings.output) if settings.output else None
+    if path is not None:
+        check_place(path)  # before what is slow
     console = open_console()
-    console.print(evaluation_table(rows, title=f"{env.id}, {settings.split} tasks"))
-    path = _save(rows, settings)
-    console.print(f"saved as {path}", soft_wrap=True)
+    with Interrupts(), warnings_on(console):
+        plan = plan_for(names, settings, DEFAULT_ENV)
+        if not names:
+            known = [*plan.env.policies, *NAMED_MODELS]
+            raise ConfigError(f"--agent must name at least one agent.{suggest('', known)}")
+        loading = Loading(settings.device, plan.dtype, plan.quantization)
+        agents = [(name, find_player(name, plan.env, loading)) for name in names]
+        console.print(plan.told(), soft_wrap=True)
+        if plan.env.split_note:
+            console.print(plan.env.split_note, soft_wrap=True)
+        results = Results(path or _default_path(plan, settings), {"settings": _settings(plan, settings)})
+        _play_all(agents, plan, settings, results, console)
     return 0
 
 
-def _rows(
-    name: str, agent: Policy | Sb3Agent | str, env: TaskEnv, settings: EvaluateSettings
-) -> list[Evaluation]:
-    from pixelis.agents.evaluate import evaluate
-    from pixelis.agents.policy import Policy
-    from pixelis.agents.sampling import SamplingSettings
+def _play_all(
+    agents: Sequence[tuple[str, Policy | Sb3Agent | str]],
+    plan: Plan,
+    settings: EvaluateSettings,
+    results: Results,
+    console: Console,
+) -> None:
+    """Play with everybody, and print the table; where that is cut off, say what was kept."""
+    from pixelis.agents.evaluate import evaluation_table, oracle_gaps
+    from pixelis.agents.run_folder import log_failure
 
-    if not isinstance(agent, Policy | str):
-        return _rows_of_sb3(name, agent, env, settings)
-    greedy = SamplingSettings(max_new_tokens=settings.max_new_tokens, greedy=True)
-    sampled = SamplingSettings(settings.temperature, settings.top_p, settings.max_new_tokens)
-    modes = {"greedy": [greedy], "sampled": [sampled], "both": [greedy, sampled]}[settings.mode]
-    return [
-        evaluate(
-            agent,
-            env.make,
-            env.held_out_seeds(settings.episodes),
-            settings=mode,
-            options=env.options(settings.split),
-            name=name,
-            batch_size=settings.batch_size,
-            rng_seed=settings.seed,
-        )
-        for mode in (modes[:1] if isinstance(agent, str) else modes)
-    ]
-
-
-def _rows_of_sb3(name: str, agent: Sb3Agent, env: TaskEnv, settings: EvaluateSettings) -> list[Evaluation]:
-    from pixelis.agents.sb3.run import evaluate_agent
-
-    seeds, options = env.held_out_seeds(settings.episodes), env.options(settings.split)
-    modes = {"greedy": [True], "sampled": [False], "both": [True, False]}[settings.mode]
     try:
-        return [evaluate_agent(agent, seeds, options, name=name, greedy=mode) for mode in modes]
+        with results:
+            for name, agent in agents:
+                for mode in modes_of(agent, settings.mode):
+                    _play(name, agent, mode, plan, settings, results=results, console=console)
+    except BaseException as error:
+        if isinstance(error, UserCodeError):
+            log_failure(results.log, error)
+        if results.partial:
+            console.print(results.partial, soft_wrap=True)
+        raise
     finally:
-        agent.close()
+        for _, agent in agents:
+            close = getattr(agent, "close", None)  # an SB3 agent's environments
+            if close is not None:
+                close()
+    title = f"{plan.env.id}, {plan.env.tasks_named(settings.split)}"
+    console.print(evaluation_table(oracle_gaps(results.rows), title=title))
+    console.print(f"saved as {results.path}, every episode in {results.transcripts}", soft_wrap=True)
 
 
-def _save(rows: Sequence[Evaluation], settings: EvaluateSettings) -> Path:
-    """Write the rows and the settings that made them; return the file.
+def _play(
+    name: str,
+    agent: Policy | Sb3Agent | str,
+    mode: str,
+    plan: Plan,
+    settings: EvaluateSettings,
+    *,
+    results: Results,
+    console: Console,
+) -> None:
+    from pixelis.agents.evaluate import summarise
+    from pixelis.cli.progress import EvaluationProgress
 
-    Raises:
-        OutputError: it cannot be written.
-    """
-    from pixelis.agents.evaluation_file import write_evaluations
+    planned = replace(
+        summarise([], agent=name, mode=mode),
+        env_id=plan.env.id,
+        planned=settings.episodes,
+        tasks=plan.env.tasks_named(settings.split),
+    )
+    with (
+        EvaluationProgress(console, f"{name} {mode}", settings.episodes) as progress,
+        results.row(planned, progress) as listener,
+    ):
+        play_plan(
+            agent,
+            plan,
+            mode,
+            settings.split,
+            settings.episodes,
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            listener=listener,
+        )
 
-    words = f"{settings.env.rpartition('/')[2]}-{settings.agent}"
-    default = Path("runs", "evaluations", f"{re.sub(r'[^A-Za-z0-9.]+', '-', words).strip('-').lower()}.json")
-    path = Path(settings.output) if settings.output else default
-    write_evaluations(path, {"rows": rows}, settings=asdict(settings))
-    return path
+
+def _default_path(plan: Plan, settings: EvaluateSettings) -> Path:
+    words = f"{plan.env.id.rpartition('/')[2]}-{settings.agent}"
+    return Path("runs", "evaluations", f"{re.sub(r'[^A-Za-z0-9.]+', '-', words).strip('-').lower()}.json")
+
+
+def _settings(plan: Plan, settings: EvaluateSettings) -> dict[str, Any]:
+    """Return the settings that made a table, those of the runs included."""
+    chosen = {name: getattr(plan, name) for name in ("max_new_tokens", "temperature", "top_p", "dtype")}
+    played = {"env": plan.env.id, "env_kwargs": dict(plan.env.kwargs), "difficulty": plan.difficulties[0]}
+    return {
+        **asdict(settings),
+        **chosen,
+        "quantization": plan.quantization,
+        **played,
+        "from": dict(plan.origins),
+    }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pixelis.agents.named_models import NAMED_MODELS
+from pixelis.agents.trained_settings import is_run
 from pixelis.errors import CheckpointError, ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -22,11 +23,6 @@ class Loading:
     device: str = "auto"
     dtype: str = "float32"
     quantization: str = "none"
-
-
-def is_run(name: str) -> bool:
-    """Whether a name is that of a run folder."""
-    return (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir()
 
 
 def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent | str:

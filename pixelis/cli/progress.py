@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from pixelis.agents.episode import Episode
 from pixelis.agents.metrics import Row
+
+_TELL_SECONDS = 10.0  # between two lines of an evaluation, where a quarter of it takes longer
 
 
 class TrainingProgress:
@@ -76,6 +79,71 @@ class TrainingProgress:
         if self._minutes is not None:
             seconds = min(seconds, max(0.0, 60 * self._minutes - self._elapsed))
         return clock(seconds)
+
+
+class EvaluationProgress:
+    """Shows how far an evaluation is: a live bar in a terminal, a plain line every so often elsewhere.
+
+    Args:
+        console: where to write.
+        label: what is evaluated.
+        total: episodes there will be.
+    """
+
+    def __init__(self, console: Console, label: str, total: int) -> None:
+        self._console, self._label, self._total = console, label, total
+        self._episodes = self._good = self._successes = self._said = 0
+        self._started = self._told = time.perf_counter()
+        self._shown = 0
+        self._bar = Progress(
+            TextColumn("{task.description} {task.completed}/{task.total}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+            console=console,
+            transient=True,
+        )
+        self._task = self._bar.add_task(label, total=total, text="")
+
+    def __enter__(self) -> EvaluationProgress:
+        """Show the bar, in a terminal."""
+        if self._console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bar away."""
+        if self._console.is_terminal:
+            self._bar.stop()
+
+    def ended(self, count: int) -> None:
+        """Show that so many more episodes have ended."""
+        self._show(self._episodes + count)
+
+    def played(self, episodes: Sequence[Episode]) -> None:
+        """Count episodes."""
+        self._episodes += len(episodes)
+        for episode in episodes:
+            self._good += episode.valid_for_training
+            self._said += episode.valid_for_training and episode.success is not None
+            self._successes += episode.valid_for_training and bool(episode.success)
+        self._show(self._episodes)
+
+    def _show(self, done: int) -> None:
+        now = time.perf_counter()
+        pace = (now - self._started) / max(1, done)
+        text = f"{self._found()}eta {clock(pace * (self._total - done))}"
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=done, text=text)
+        elif done >= self._shown + max(1, self._total // 4) or now - self._told > _TELL_SECONDS:
+            self._shown, self._told = done, now
+            self._console.print(f"  {self._label} {done}/{self._total}  {text}", soft_wrap=True)
+
+    def _found(self) -> str:
+        failed = self._episodes - self._good
+        parts = [f"success {self._successes / self._good:.2f}"] if self._said else []
+        return "  ".join([*parts, *([f"failed {failed}"] if failed else []), ""])
 
 
 def describe(row: Row) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED
 from pixelis.cli.arguments import Arguments
-from pixelis.cli.console import open_console
+from pixelis.cli.console import open_console, warnings_on
+from pixelis.cli.evaluating import show_evaluation, show_partial
 from pixelis.cli.interrupts import Interrupts
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Command:
 
         console = open_console()
         kind = self.run()
-        with Interrupts() as interrupts:
+        with Interrupts() as interrupts, warnings_on(console):
             run = kind.resume(resume, config) if resume is not None else kind.start(config)
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
@@ -115,10 +116,7 @@ def number(value: float | int | None, form: str) -> str:
 
 
 def _evaluate(run: SupervisedRun[Any, Any], console: Console, phase: str) -> None:
-    console.print(f"evaluating {phase} training on {run.config.eval_episodes} held-out tasks …")
-    for row in run.evaluate(phase):
-        low, high = row.interval
-        console.print(f"  {row.mode}: success {row.success_rate:.3f} (95 % interval {low:.3f}–{high:.3f})")
+    show_evaluation(run, console, phase)
 
 
 def _summarise(run: SupervisedRun[Any, Any], console: Console) -> None:
@@ -126,14 +124,15 @@ def _summarise(run: SupervisedRun[Any, Any], console: Console) -> None:
 
     rows = [row for phase in ("before", "after") for row in run.evaluations.get(phase, [])]
     if rows and run.env is not None:
-        console.print(evaluation_table(rows, title=f"{run.env.id}, held-out tasks"))
+        console.print(evaluation_table(rows, title=f"{run.env.id}, {run.env.tasks_named('test')}"))
     trainer = run.trainer
     console.print(f"{trainer.finished_steps} steps in {trainer.elapsed_seconds / 60:.1f} minutes of training")
     console.print(f"the adapter, for --model: {run.adapter}", soft_wrap=True)
 
 
 def _interrupted(run: SupervisedRun[Any, Any], console: Console, program: str) -> int:
-    """Say how to go on from the newest checkpoint; return the exit code."""
+    """Say what was kept and how to go on from the newest checkpoint; return the exit code."""
+    show_partial(run, console)
     command = shlex.join(["python", sys.argv[0] or program, "--resume", str(run.folder.path)])
     console.print(f"interrupted; resume with:\n  {command}", soft_wrap=True)
     return INTERRUPTED

@@ -14,7 +14,8 @@ from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
-from pixelis.cli.console import open_console
+from pixelis.cli.console import open_console, warnings_on
+from pixelis.cli.evaluating import show_evaluation, show_partial
 from pixelis.cli.interrupts import Interrupts
 from pixelis.errors import ConfigError, suggest
 
@@ -136,7 +137,7 @@ def _train(words: Sequence[str]) -> int:
 
     kind = _kind_of_run(config)
     console = open_console()
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, warnings_on(console):
         if resume is None and isinstance(config, TrainConfig) and config.warm_start is not None:
             warmed = _warm_start(config, console, interrupts)
             if warmed is None:
@@ -193,10 +194,7 @@ def _whole(run: Run[Any, Any], console: Console, interrupts: Interrupts) -> int:
 
 
 def _evaluate(run: Run[Any, Any], console: Console, phase: str) -> None:
-    console.print(f"evaluating {phase} training on {run.config.eval_episodes} held-out tasks …")
-    for row in run.evaluate(phase):
-        low, high = row.interval
-        console.print(f"  {row.mode}: success {row.success_rate:.3f} (95 % interval {low:.3f}–{high:.3f})")
+    show_evaluation(run, console, phase)
 
 
 def _summarise(run: Run[Any, Any], console: Console) -> None:
@@ -206,7 +204,8 @@ def _summarise(run: Run[Any, Any], console: Console) -> None:
         run.evaluate_baselines()
     rows = [row for phase in ("before", "after", "baselines") for row in run.evaluations.get(phase, [])]
     if rows:
-        console.print(evaluation_table(oracle_gaps(rows), title=f"{run.task_env.id}, held-out tasks"))
+        title = f"{run.task_env.id}, {run.task_env.tasks_named('test')}"
+        console.print(evaluation_table(oracle_gaps(rows), title=title))
     for table in run.tables():
         console.print(table)
     trainer = run.trainer
@@ -215,7 +214,8 @@ def _summarise(run: Run[Any, Any], console: Console) -> None:
 
 
 def _interrupted(run: Run[Any, Any], console: Console) -> int:
-    """Say how to go on from the newest checkpoint; return the exit code."""
+    """Say what was kept and how to go on from the newest checkpoint; return the exit code."""
+    show_partial(run, console)
     console.print(f"interrupted; resume with:\n  {resume_command(str(run.folder.path))}", soft_wrap=True)
     return INTERRUPTED
 

@@ -243,8 +243,9 @@ class RewardStack:
         rows: list[dict[str, float]] = [{} for _ in batch]
         for name, term in self.terms.items():
             values = term.score([(memory.terms[name], step) for memory, step, _ in batch])
-            if len(values) != len(rows):
-                raise RewardError(f"{name}: expected {len(rows)} values, one a step, got {len(values)}")
+            count = len(values) if hasattr(values, "__len__") else repr(values)[:60]
+            if count != len(rows):
+                raise RewardError(f"{name}: expected {len(rows)} values, one a step, got {count}")
             for row, value in zip(rows, values, strict=True):
                 row[name] = check_number(value, name)
         return rows

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from pixelis.errors import ConfigError, RewardError
 
 TASK = "task"
@@ -26,6 +28,15 @@ DEFAULT_ALONE_WEIGHT = 0.05
 """Weight of a term that has none of its own in the two tables."""
 
 
+def as_number(value: Any) -> float | None:
+    """Return a reward as a float, None where it is no finite number (text that looks like one included)."""
+    try:
+        number = float(_no_text(value))
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # the last: a tensor of several numbers
+        return None
+    return number if math.isfinite(number) else None
+
+
 def check_number(value: Any, component: str) -> float:
     """Return a reward as a float.
 
@@ -33,7 +44,7 @@ def check_number(value: Any, component: str) -> float:
         RewardError: it is no finite number of at most 1e100; the message names the component.
     """
     try:
-        number = float(value)
+        number = float(_no_text(value))
     except (TypeError, ValueError, OverflowError):
         raise RewardError(f"{component}: expected a finite number as reward, got {value!r}") from None
     if not abs(number) <= LARGEST:
@@ -42,6 +53,17 @@ def check_number(value: Any, component: str) -> float:
             "find where it divides by zero or overflows"
         )
     return number
+
+
+def _no_text(value: Any) -> Any:
+    """Return a value that is no text, an array of one number as that number.
+
+    Raises:
+        TypeError: it is text; ``float`` would read some of it.
+    """
+    if isinstance(value, str | bytes):
+        raise TypeError("text is no number")
+    return value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
 
 
 def check_weight(value: Any, component: str) -> float:

@@ -24,7 +24,7 @@ def start(tmp_path: Path) -> Start:
     """Return a function that starts ``scripts/NAME.py`` in ``tmp_path`` and gives the process."""
 
     def start_script(name: str, *words: object, **options: object) -> subprocess.Popen[str]:
-        path = f"{TOYS}{os.pathsep}{ROOT}"
+        path = os.pathsep.join(map(str, (TOYS, Path(__file__).parent, ROOT)))
         environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
         return subprocess.Popen(
             [sys.executable, str(ROOT / "scripts" / f"{name}.py"), *map(str, words)],

@@ -11,6 +11,7 @@ import torch
 from pixelis.agents.episode import Episode
 from pixelis.agents.expert.config import ExpertConfig
 from pixelis.agents.expert.selection import select
+from pixelis.agents.failures import FailureWatch
 from pixelis.agents.grpo.seeds import sampling_seed, task_seeds
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.policy import Policy
@@ -39,7 +40,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
     def __init__(self, config: ExpertConfig, policy: Policy, run: RunFolder, env: TaskEnv) -> None:
         super().__init__(config, policy, run)
         self.env = env
-        self._success = MovingMeans()
+        self._success, self._failures = MovingMeans(), FailureWatch()
         self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
         self._start = [parameter.detach().clone() for parameter in policy.trainable_parameters()]
@@ -52,6 +53,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
     def take_step(self, number: int) -> Row:
         """Play, keep, imitate."""
         episodes = self._play(number)
+        self._failures.note(episodes, f"step {number}")
         kept = select(episodes, self.config.select, self.config.min_reward)
         row: Row = dict(episode_metrics(episodes))
         row |= {"expert/kept": len(kept), "expert/tasks_kept": len({episode.group for episode in kept})}

@@ -11,6 +11,7 @@ from pixelis.agents.levels.settings import LEVELS, LevelRunSettings, check_level
 from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
 from pixelis.agents.settings import digest_of
+from pixelis.errors import ConfigError
 
 REWARDS, BATCH, LOSS, PPO = "Rewards", "Batch", "Loss", "PPO"
 
@@ -142,6 +143,13 @@ class TrainConfig(LevelRunSettings):
     value_epochs: int = option(PPO, 4, "optimiser steps of the value head a rollout", "[1, inf)")
     value_clip: float = option(PPO, 0.2, "how far values may move in an update", "(0, inf)")
 
+    eval_every: int = option(
+        EVALUATION,
+        0,
+        "steps between evaluations while training; the best adapter is kept as best/; 0: none",
+        "[0, inf)",
+        identity=False,
+    )
     watch: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
         EVALUATION,
         dict,
@@ -170,6 +178,8 @@ class TrainConfig(LevelRunSettings):
     def __post_init__(self) -> None:
         """Check every field, and that they fit together."""
         super().__post_init__()
+        if self.eval_every and not self.eval_episodes:
+            raise ConfigError("eval_every needs tasks to play; give --eval-episodes of at least 1")
         check_loss_options(self)
         check_algorithm(self)
         check_comparison(self)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
+from pixelis.agents.failures import guarded
 from pixelis.errors import ConfigError, suggest
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,6 +34,8 @@ class Registry(dict[str, F]):
     def register(self, name: str) -> Callable[[F], F]:
         """Return a decorator that puts a function under ``name``.
 
+        What a function that is not ours raises when it is called is a ``UserCodeError`` with its line.
+
         Raises:
             ConfigError: the name holds a colon, or another function has it (the same one, from a module that
                 was reloaded, may take its own place).
@@ -47,7 +50,7 @@ class Registry(dict[str, F]):
                 raise ConfigError(
                     f"a {self.choice} named {name!r} exists already ({_origin(known)}); choose another name"
                 )
-            self[name] = function
+            self[name] = guarded(f"{self.choice} {name!r}", function)
             return function
 
         return put

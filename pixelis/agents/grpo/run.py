@@ -51,7 +51,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         Raises:
             PixelisError: the environment cannot be had, or the folder already holds a run.
         """
-        env = cls.open_env(config)
+        env = cls.opened_env(config)
         output = cls.with_output(cls.choose_model(config, env)).output
         RunFolder(Path(str(output))).check_free()
         return config.with_values(output=output)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pixelis.agents.episode import Episode
 from pixelis.agents.grpo.batch import StepBatch
+from pixelis.agents.transcripts import episode_row
 
 
 def sample_rows(episodes: Sequence[Episode], batch: StepBatch) -> list[dict[str, Any]]:
@@ -23,21 +24,7 @@ def sample_rows(episodes: Sequence[Episode], batch: StepBatch) -> list[dict[str,
         for each, value in zip(batch.episodes, batch.advantages, strict=True)
     }
     return [
-        {
-            "seed": each.seed,
-            "member": each.member,
-            "text": each.text,
-            "reward": each.reward,
-            "advantage": advantages.get((each.group, each.member), 0.0),
-            "reward_terms": each.reward_terms,
-            "reward_parts": each.reward_parts,
-            "success": each.success,
-            "turns": each.turns,
-            "truncated": each.truncated,
-            "tool_calls": each.tool_calls,
-            "task": each.info.get("task"),
-            "failure_reason": each.failure_reason,
-        }
+        episode_row(each) | {"advantage": advantages.get((each.group, each.member), 0.0)}
         for each in episodes
         if each.group == group
     ]

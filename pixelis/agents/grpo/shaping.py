@@ -22,8 +22,9 @@ from pixelis.agents.answers import (
     duplicate_answer_shares,
 )
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import user_code
 from pixelis.envs.actions import parse_action
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError, RewardError, suggest
 from pixelis.rewards.diversity import marginal_diversity
 
 
@@ -161,7 +162,7 @@ def extra_rewards(episodes: Sequence[Episode], settings: ShapingSettings) -> np.
         settings: what to add.
 
     Raises:
-        ValueError: the bonus gave something else than one finite number for each episode of a group.
+        RewardError: the bonus gave something else than one finite number for each episode of a group.
     """
     extra = np.zeros(len(episodes))
     valid = [index for index, episode in enumerate(episodes) if episode.valid_for_training]
@@ -177,15 +178,20 @@ def extra_rewards(episodes: Sequence[Episode], settings: ShapingSettings) -> np.
         for index in valid:
             groups[episodes[index].group].append(index)
         for members in groups.values():
-            bonus = _checked(function([episodes[i] for i in members]), len(members), settings)
+            with user_code(f"the bonus {settings.bonus!r}"):
+                found = function([episodes[i] for i in members])
+            bonus = _checked(found, len(members), settings)
             extra[members] += settings.bonus_weight * bonus
     return extra
 
 
 def _checked(bonus: np.ndarray, members: int, settings: ShapingSettings) -> np.ndarray:
-    bonus = np.asarray(bonus, dtype=np.float64)
+    try:
+        bonus = np.asarray(bonus, dtype=np.float64)
+    except (TypeError, ValueError):
+        bonus = np.full(0, np.nan)
     if bonus.shape != (members,) or not np.isfinite(bonus).all():
-        raise ValueError(
+        raise RewardError(
             f"the bonus {settings.bonus!r} must give {members} finite numbers for a group, got {bonus}"
         )
     return bonus

@@ -11,11 +11,13 @@ import numpy as np
 
 from pixelis.agents.answers import diversity_metrics
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import FailureWatch
 from pixelis.agents.fingerprint import frozen_fingerprint
 from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.batch import StepBatch, batch_metrics
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction
+from pixelis.agents.grpo.evaluating import Evaluating
 from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
 from pixelis.agents.grpo.micro_batch import told_memory
@@ -64,9 +66,10 @@ class Trainer(Stepper[TrainConfig]):
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
         super().__init__(config, policy, run)
         self.env = env
-        self._success, self._no_signal = MovingMeans(), NoSignal()
+        self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self.rewards, self.watch = TermRewards(config.rewards), Watch(watch_settings(config))
         self.levels = LevelSelection(config, env)
+        self.evaluating = Evaluating(config, policy, env, run)
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -97,6 +100,7 @@ class Trainer(Stepper[TrainConfig]):
     def take_step(self, number: int) -> Row:
         """Play, score and update."""
         played = self._play(number)
+        self._failures.note(played.episodes, f"step {number}")
         batch = self._learner.batch(played, number)
         if played.is_training:
             self._no_signal.note(batch, played.episodes)
@@ -116,7 +120,15 @@ class Trainer(Stepper[TrainConfig]):
         if self.rewards.change is not None:
             self.save_named(self.rewards.change.stage)
         if self.finished_steps % self.config.trajectories_every == 0 or self.finished_steps == 1:
-            self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
+            self._write_samples()
+
+    def after_last_step(self) -> None:
+        """Write the sample episodes of the last step, whichever it was."""
+        self._write_samples()
+
+    def measure(self) -> Row:
+        """Evaluate where it is time to, see `Evaluating`."""
+        return self.evaluating.after(self.finished_steps)
 
     def close(self) -> None:
         """Close the envs."""
@@ -140,6 +152,7 @@ class Trainer(Stepper[TrainConfig]):
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
             "watch": self.watch.state(),
+            "evaluating": self.evaluating.state(),
         }
 
     def go_back_to(self, progress: Mapping[str, Any]) -> None:
@@ -156,6 +169,8 @@ class Trainer(Stepper[TrainConfig]):
         self._success.restore(progress["success"])
         if "watch" in progress:
             self.watch.restore(progress["watch"])
+        if "evaluating" in progress:
+            self.evaluating.restore(progress["evaluating"])
         # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
         self._learner.micro_batch.value = int(progress["micro_batch_size"])
 
@@ -172,6 +187,9 @@ class Trainer(Stepper[TrainConfig]):
         self.levels.restore(folder)
 
     # ------------------------------------------------------------------ phases
+
+    def _write_samples(self) -> None:
+        self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
 
     def _play(self, number: int) -> Played:
         """Play the step's groups, and others for those without signal if the settings allow it."""

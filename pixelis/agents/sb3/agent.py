@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +64,30 @@ class Sb3Agent:
 
     # ------------------------------------------------------------------ playing
 
-    def play(self, requests: Sequence[EpisodeRequest], *, greedy: bool) -> list[Episode]:
+    def play(
+        self,
+        requests: Sequence[EpisodeRequest],
+        *,
+        greedy: bool,
+        on_episode: Callable[[Episode], None] | None = None,
+    ) -> list[Episode]:
         """Play requests to their ends and return the records in their order; training is not disturbed.
 
         Args:
             requests: what to play; group and member must tell them apart.
             greedy: take the best action; else one drawn from the policy (DQN is greedy all the same).
+            on_episode: is given each record as its episode ends.
         """
         self.model.policy.set_training_mode(False)
         place = {(request.group, request.member): index for index, request in enumerate(requests)}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
-            played = play(self.vector, requests, lambda seen: self._choose(seen, greedy))
-            records = [step.record for step in played if step.record is not None]
+            records: list[Episode] = []
+            for step in play(self.vector, requests, lambda seen: self._choose(seen, greedy)):
+                if step.record is not None:
+                    records.append(step.record)
+                    if on_episode is not None:
+                        on_episode(step.record)
         return sorted(records, key=lambda record: place[record.group, record.member])
 
     def _choose(self, observations: Observations, greedy: bool) -> tuple[np.ndarray, np.ndarray]:

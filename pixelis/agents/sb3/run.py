@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.evaluate import Evaluation, summarise
+from pixelis.agents.episode import Episode
+from pixelis.agents.evaluate import Evaluation, Listener, Taken, summarise
 from pixelis.agents.run import Run
 from pixelis.agents.saved_run import newest_adapter, settings_of
 from pixelis.agents.sb3.agent import Sb3Agent, action_count
@@ -50,30 +50,46 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
             notes.append(f"its replay buffer is in every checkpoint: up to {size:.0f} MiB each")
         return notes
 
-    def evaluate(self, phase: str) -> list[Evaluation]:
-        """Play held-out tasks, greedy and sampled (DQN greedy only), and add the rows to the file."""
-        modes = ("greedy",) if self.config.agent == "sb3-dqn" else ("greedy", "sampled")
+    @property
+    def evaluation_modes(self) -> tuple[str, ...]:
+        """Greedy and sampled; DQN is greedy only."""
+        return ("greedy",) if self.config.agent == "sb3-dqn" else ("greedy", "sampled")
+
+    def play_tasks(self, name: str, mode: str, listener: Listener | None = None) -> list[Episode]:
+        """Play the tasks for evaluation, see `Run.play_tasks`."""
+        if mode == "scripted":
+            return super().play_tasks(name, mode, listener)
         env = self.task_env
-        rows = [
-            evaluate_agent(
-                self.policy,
-                env.held_out_seeds(self.config.eval_episodes),
-                env.options("test"),
-                name=phase,
-                greedy=mode == "greedy",
-            )
-            for mode in modes
-        ]
-        return self.save_evaluation(phase, [replace(row, step=self.trainer.finished_steps) for row in rows])
+        seeds, options = env.held_out_seeds(self.config.eval_episodes), env.options("test")
+        return play_small(self.policy, seeds, options, greedy=mode == "greedy", listener=listener)
 
 
 def evaluate_agent(
     agent: Sb3Agent, seeds: list[int], options: Mapping[str, Any], *, name: str, greedy: bool
 ) -> Evaluation:
     """Play one episode a seed and summarise them, see `pixelis.agents.evaluate`."""
-    requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
-    episodes = agent.play(requests, greedy=greedy)
+    episodes = play_small(agent, seeds, options, greedy=greedy)
     return summarise(episodes, agent=name, mode="greedy" if greedy else "sampled")
+
+
+def play_small(
+    agent: Sb3Agent,
+    seeds: list[int],
+    options: Mapping[str, Any],
+    *,
+    greedy: bool,
+    listener: Listener | None = None,
+) -> list[Episode]:
+    """Return one episode a seed, see `pixelis.agents.evaluate.play`.
+
+    Raises:
+        EpisodesFailedError: no episode could be played to its end.
+    """
+    requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
+    taken = Taken(f"the evaluation of {agent.base_name}", listener)
+    episodes = agent.play(requests, greedy=greedy, on_episode=lambda episode: taken.add([episode]))
+    taken.all()
+    return episodes
 
 
 def load_agent(path: str | Path, env: TaskEnv) -> Sb3Agent:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import FailureWatch
 from pixelis.agents.grpo.optimiser import schedule
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.run_folder import RunFolder
@@ -34,7 +35,8 @@ class Sb3Trainer(Stepper[Sb3Config]):
         trained: Any = agent  # Stepper asks nothing of it but save_adapter
         super().__init__(config, trained, run)
         self.agent, self.learner = agent, agent.model
-        self._success, self._episodes = MovingMeans(), 0
+        self._success, self._failures, self._episodes = MovingMeans(), FailureWatch(), 0
+        self._last: list[dict[str, Any]] = []
 
     @property
     def total_steps(self) -> int:
@@ -50,6 +52,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         lr = self.config.lr * schedule(number - 1, 0, self.config.decay_steps)
         self.learner.lr_schedule = lambda _: lr  # SB3 asks it before every update
         episodes, learnt = self.learner.take_step(number)
+        self._failures.note(episodes, f"step {number}")
         if not all(bool(torch.isfinite(each).all()) for each in self.learner.policy.parameters()):
             raise TrainingError(f"the weights are not finite after step {number}; resume with a lower --lr")
         self._episodes += len(episodes)
@@ -59,9 +62,14 @@ class Sb3Trainer(Stepper[Sb3Config]):
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row |= {"episodes/total": self._episodes, "env_steps/total": self.learner.num_timesteps}
+        self._last = [_sample(episode) for episode in episodes[:SAMPLES]]
         if number % self.config.sample_every == 0:
-            self.run.write_trajectories(number, [_sample(episode) for episode in episodes[:SAMPLES]])
+            self.run.write_trajectories(number, self._last)
         return row | learnt
+
+    def after_last_step(self) -> None:
+        """Write the sample episodes of the last step, whichever it was."""
+        self.run.write_trajectories(self.finished_steps, self._last)
 
     # ------------------------------------------------------------------ checkpoints
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.failures import FailureWatch
 from pixelis.agents.rollout import EnvFactory, EpisodeRequest
-from pixelis.agents.scripted import Transcript, play_scripted
+from pixelis.agents.scripted import Transcript, play_all
 from pixelis.errors import ConfigError
 
 
@@ -26,6 +26,8 @@ def demonstrations(
 ) -> list[Episode]:
     """Let scripted policies play and tokenise what they said as if the model had sampled it.
 
+    An episode in which the env failed demonstrates nothing and is left out; the log says why.
+
     Args:
         chat: the chat format of the policy that will learn, ``policy.chat``.
         env: a Gymnasium id or a factory.
@@ -37,22 +39,20 @@ def demonstrations(
 
     Raises:
         ConfigError: an unknown policy, or weights that are negative or all zero.
+        EpisodesFailedError: every episode failed.
     """
     mix = {policies: 1.0} if isinstance(policies, str) else dict(policies)
     weights = np.array(list(mix.values()), dtype=float)
     if not len(weights) or (weights < 0).any() or weights.sum() <= 0:
         raise ConfigError(f"the mix of policies needs weights >= 0 with a positive sum, got {mix}")
     names = np.random.default_rng(mix_seed).choice(list(mix), size=len(seeds), p=weights / weights.sum())
-    place = gym.make(env) if isinstance(env, str) else env()
-    try:
-        return [
-            as_demonstration(
-                chat, play_scripted(place, str(name), EpisodeRequest(seed, group, 0, options or {}))
-            )
-            for group, (seed, name) in enumerate(zip(seeds, names, strict=True))
-        ]
-    finally:
-        place.close()
+    requests = [EpisodeRequest(seed, group, 0, options or {}) for group, seed in enumerate(seeds)]
+    episodes = [
+        as_demonstration(chat, each) if each.episode.valid_for_training else each.episode
+        for each in play_all(env, requests, [str(name) for name in names])
+    ]
+    FailureWatch().note(episodes, "the demonstrations")
+    return [episode for episode in episodes if episode.valid_for_training]
 
 
 def as_demonstration(chat: ChatFormat, transcript: Transcript) -> Episode:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.failures import user_code
 from pixelis.errors import ConfigError, MissingDependencyError, RewardError, suggest
 from pixelis.rewards.registry import load
 
@@ -62,10 +63,12 @@ def mean_score(name: str, scorer: Scorer, episodes: Sequence[Episode]) -> float 
 
     Raises:
         RewardError: the scorer gave something else than one finite number for each; the message names it.
+        UserCodeError: it raised.
     """
     if not episodes:
         return None
-    scores = np.asarray(scorer(episodes), dtype=np.float64)
+    with user_code(f"watch: {name}"):
+        scores = np.asarray(scorer(episodes), dtype=np.float64)
     if scores.shape != (len(episodes),) or not np.isfinite(scores).all():
         raise RewardError(
             f"watch: {name}: expected {len(episodes)} finite numbers, one for each episode, got "

@@ -1,0 +1,74 @@
+"""Letting a player play what a plan says, whoever the player is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pixelis.cli.plan import Plan
+
+if TYPE_CHECKING:
+    from pixelis.agents.episode import Episode
+    from pixelis.agents.evaluate import Listener
+    from pixelis.agents.policy import Policy
+    from pixelis.agents.sb3.agent import Sb3Agent
+
+
+def modes_of(player: Policy | Sb3Agent | str, mode: str) -> list[str]:
+    """Return how a player plays where ``mode`` is asked for: scripted policies have one way alone."""
+    if isinstance(player, str):
+        return ["scripted"]
+    return ["greedy", "sampled"] if mode == "both" else [mode]
+
+
+def play_plan(
+    player: Policy | Sb3Agent | str,
+    plan: Plan,
+    mode: str,
+    split: str,
+    episodes: int,
+    *,
+    batch_size: int,
+    seed: int,
+    listener: Listener | None = None,
+) -> list[Episode]:
+    """Return one episode a task, those of the first difficulty first.
+
+    Args:
+        player: who plays.
+        plan: what is played.
+        mode: ``greedy``, ``sampled`` or ``scripted``.
+        split: which tasks.
+        episodes: how many.
+        batch_size: episodes that a language model plays at the same time.
+        seed: decides what a sampling model says.
+        listener: is told of the episodes.
+
+    Raises:
+        EpisodesFailedError: no episode could be played to its end.
+    """
+    from pixelis.agents.evaluate import play
+    from pixelis.agents.policy import Policy
+
+    seeds, played = plan.env.held_out_seeds(episodes), []
+    for number, difficulty in enumerate(plan.difficulties):
+        options = plan.env.options(split) | ({} if difficulty is None else {"difficulty": difficulty})
+        chosen = seeds[number :: len(plan.difficulties)]
+        if not chosen:
+            continue
+        if not isinstance(player, Policy | str):
+            from pixelis.agents.sb3.run import play_small  # needs stable-baselines3
+
+            played += play_small(player, chosen, options, greedy=mode == "greedy", listener=listener)
+            continue
+        found, _ = play(
+            player,
+            plan.env.make,
+            chosen,
+            settings=plan.sampling(mode),
+            options=options,
+            batch_size=batch_size,
+            rng_seed=seed,
+            listener=listener,
+        )
+        played += found
+    return played
