@@ -25,8 +25,10 @@ class Loading:
 
 
 def is_run(name: str) -> bool:
-    """Whether a name is that of a run folder."""
-    return (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir()
+    """Whether a name is that of a run folder, or of one of its checkpoints."""
+    from pixelis.agents.saved_run import is_run, run_path
+
+    return is_run(run_path(name)) or (Path(name) / "checkpoints").is_dir()
 
 
 def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent | str:
@@ -39,18 +41,16 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
     if name in env.policies:
         return name
     from pixelis.agents.policy import Policy
-    from pixelis.agents.saved_run import newest_adapter, settings_of
+    from pixelis.agents.saved_run import settings_of
 
-    source: str | Path = name
     if is_run(name):
         if "agent" in settings_of(name):
             from pixelis.agents.sb3.run import load_agent
 
             return load_agent(name, env)
-        source, _ = newest_adapter(name)
     elif name not in NAMED_MODELS and not Path(name).exists():
         _check_possible(name, env)
-    return Policy.load(source, device=loading.device, dtype=loading.dtype, quantization=loading.quantization)
+    return Policy.load(name, device=loading.device, dtype=loading.dtype, quantization=loading.quantization)
 
 
 def _check_possible(name: str, env: TaskEnv) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pixelis.agents.run_settings import RUN
 from pixelis.cli import INTERRUPTED
 from pixelis.cli.arguments import Arguments
-from pixelis.cli.console import open_console
+from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
 
 if TYPE_CHECKING:
@@ -67,6 +67,10 @@ class Command:
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
                 console.print(f"model: {run.config.model}", soft_wrap=True)
+                if config.lr is None:
+                    console.print(
+                        f"learning rate: {run.config.lr:g}, by the model's size; --lr chooses another"
+                    )
                 try:
                     finished = self.complete(run, console, interrupts)
                 except KeyboardInterrupt:
@@ -92,7 +96,7 @@ class Command:
             trainer.elapsed_seconds,
             self.describe,
         )
-        with interrupts.deferred(), progress:
+        with interrupts.deferred(), warnings_on(console), progress:
             run.train(progress.update, lambda: interrupts.requested)
         if interrupts.requested:
             return False
