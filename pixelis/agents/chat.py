@@ -37,12 +37,15 @@ class ChatFormat:
         config: the model's config; names the image placeholder.
         generation_config: names further end-of-sequence tokens; None if the model has none.
 
+    Attributes:
+        system_prompt: the system message of every prompt that brings none of its own; empty for none.
+
     Raises:
         ModelLoadError: the model has no chat template.
     """
 
     def __init__(self, processor: Any, config: Any = None, generation_config: Any = None) -> None:
-        self.processor = processor
+        self.processor, self.system_prompt = processor, ""
         self.tokenizer = getattr(processor, "tokenizer", processor)
         self.sees_images = hasattr(processor, "image_processor")
         if not getattr(processor, "chat_template", None) and not self.tokenizer.chat_template:
@@ -130,8 +133,10 @@ class ChatFormat:
             image: uint8 [H, W, 3] or None; ignored by a model without vision.
             tools: schemas in OpenAI's function form; listed in a system message if the template has no place
                 for them.
-            system: a system message; put before the text if the template has no place for it.
+            system: a system message in the place of `system_prompt`; put before the text if the template has
+                no place for it.
         """
+        system = system or self.system_prompt
         image = image if self.sees_images else None
         if system:
             return self._segment(self._render_with_system(system, text, tools, image is not None), image)

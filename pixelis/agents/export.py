@@ -1,4 +1,4 @@
-"""A run's model as a folder for other programs: merged into its base, or the adapter alone.
+"""A run's model as a folder for other programs: the adapter merged into its base or alone, or all weights.
 
 The folder appears whole or not at all, and nothing is ever written over.
 """
@@ -10,21 +10,28 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
 
 from pixelis.agents.checkpoint import step_of
-from pixelis.agents.loading import DTYPES, find_folder, load_model, quiet_libraries
+from pixelis.agents.language_stepper import CARD
+from pixelis.agents.loading import (
+    DTYPES,
+    LoadedModel,
+    load_model,
+    portable_name,
+    quiet_libraries,
+    still_there,
+)
 from pixelis.agents.model_card import model_card, read_facts
+from pixelis.agents.model_note import ModelNote, write_note
 from pixelis.agents.processors import save_processor
 from pixelis.agents.run_folder import RunFolder
-from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
+from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.state_files import one_line
 from pixelis.errors import ConfigError, OutputError
 
-CARD = "README.md"
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 
 
@@ -36,14 +43,14 @@ class Exported:
         folder: where it is.
         step: the training step of the weights.
         size_bytes: size of all files.
-        rank: of the LoRA adapter.
+        rank: of the LoRA adapter; None where all weights were trained.
         base_model: what the base was loaded from.
     """
 
     folder: Path
     step: int
     size_bytes: int
-    rank: int
+    rank: int | None
     base_model: str
 
 
@@ -62,7 +69,7 @@ def export_model(
 
     Raises:
         CheckpointError: there is no run or checkpoint, or it is corrupt.
-        ConfigError: ``output`` exists, or an unknown ``dtype``.
+        ConfigError: ``output`` exists, an unknown ``dtype``, or there is no adapter to write alone.
         ModelLoadError: the base model cannot be had.
         OutputError: the folder cannot be written; nothing is left of it.
     """
@@ -73,38 +80,50 @@ def export_model(
         raise ConfigError(f"{str(output)!r} exists already and is not written over; choose another --output")
     checkpoint = checkpoint_of(run)
     folder, settings = RunFolder.open(run_path(run))
-    loaded = load_model(checkpoint / ADAPTER, device="cpu")
+    trained = trained_in(checkpoint)
+    if adapter_only and trained.name != ADAPTER:
+        raise ConfigError(
+            f"{str(run)!r} trained all weights, so there is no adapter to export; leave --adapter-only out"
+        )
+    if "agent" in settings:
+        raise ConfigError(f"{str(run)!r} is a run of an agent without language (SB3): nothing to export")
+    loaded = load_model(trained, device="cpu")
+    adapted = trained.name == ADAPTER
+    before = loaded.base_name if adapted else loaded.note.trained_from or loaded.base_name
     facts = read_facts(
         folder,
         settings,
         checkpoint / PROGRESS,
-        loaded.base_name,
+        before,
         sees_images=hasattr(loaded.processor, "image_processor"),
-        model_class=type(loaded.model.get_base_model()).__name__,
+        model_class=type(loaded.model.get_base_model() if adapted else loaded.model).__name__,
         adapter_only=adapter_only,
     )
-    rank = loaded.model.peft_config["default"].r
     kind = DTYPES[facts.config.dtype if dtype == "auto" else dtype]
 
     def write(place: Path) -> None:
         """Fill the folder."""
         if adapter_only:
             for name in _ADAPTER_FILES:
-                shutil.copyfile(checkpoint / ADAPTER / name, place / name)
+                shutil.copyfile(trained / name, place / name)
         else:
-            source = find_folder(loaded.base_name) or loaded.base_name
-            _write_merged(loaded.model, loaded.processor, source, kind, place)
+            _write_merged(loaded, kind, place)
+        if loaded.note.system_prompt:
+            write_note(place, ModelNote(loaded.note.system_prompt, portable_name(before)))
         (place / CARD).write_text(model_card(facts), encoding="utf-8")
 
+    rank = loaded.model.peft_config["default"].r if adapted else None
     size = _appear(target, write)
-    return Exported(target, step_of(checkpoint), size, rank, loaded.base_name)
+    return Exported(target, step_of(checkpoint), size, rank, before)
 
 
-def _write_merged(model: Any, processor: Any, source: str | Path, dtype: torch.dtype, folder: Path) -> None:
+def _write_merged(loaded: LoadedModel, dtype: torch.dtype, folder: Path) -> None:
+    source = still_there(loaded.base_name, loaded.note.trained_from or loaded.base_name)
     with quiet_libraries():
-        merged = model.merge_and_unload(safe_merge=True).to(dtype)
-        merged.save_pretrained(str(folder))
-        save_processor(processor, folder, source)
+        model = loaded.model
+        whole = model.merge_and_unload(safe_merge=True) if hasattr(model, "merge_and_unload") else model
+        whole.to(dtype).save_pretrained(str(folder))
+        save_processor(loaded.processor, folder, source)
 
 
 def _appear(target: Path, write: Callable[[Path], None]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -71,3 +71,24 @@ def _score_chunk(
     with torch.no_grad():
         entropy = -(everything.exp() * everything).sum(-1)
     return everything.gather(-1, targets[:, None])[:, 0], entropy
+
+
+@torch.no_grad()
+def takes_positions(policy: Any) -> bool:
+    """Return whether an architecture's ``logits_to_keep`` takes a mask; found by trying it on two tokens."""
+    if "logits_to_keep" not in policy.forward_keywords:
+        return False
+    ids = torch.full((1, 2), policy.chat.pad_id, device=policy.device)
+    keep = torch.tensor([[False, True]], device=policy.device)
+    positions = torch.arange(2, device=policy.device)[None, None]
+    training = policy.model.training
+    policy.model.eval()  # dropout would draw from the generators, and a resumed run try at another step
+    options = {"use_cache": False, "logits_to_keep": keep}
+    try:
+        logits = policy.forward(ids, torch.ones_like(ids), positions, {}, **options).logits
+    except (IndexError, RuntimeError, TypeError):
+        return False
+    finally:
+        policy.model.train(training)
+        policy.tokens_read -= ids.numel()  # a trial is no work
+    return tuple(logits.shape[:-1]) == (1,)

@@ -1,4 +1,4 @@
-"""Finding a model and loading it: a local folder, a hub id, a PEFT adapter folder, or a name of our own.
+"""Finding a model and loading it: a folder, a training run, a hub id, a PEFT adapter, or a name of our own.
 
 Everything goes through transformers' Auto classes; ``pixelis-tiny`` and ``smollm2`` are only names for
 folders. A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within
@@ -13,15 +13,17 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from pixelis.agents.model_note import ModelNote, read_note
 from pixelis.agents.named_models import NAMED_MODELS, TINY_NAME
 from pixelis.agents.processors import load_processor
 from pixelis.agents.quantisation import quantised_loading
+from pixelis.agents.saved_run import weights_of
 from pixelis.errors import ConfigError, ModelLoadError, PixelisError
 
 HUB_TIMEOUT_SECONDS = 10.0
@@ -37,11 +39,13 @@ class LoadedModel:
         model: a transformers model, or a `peft.PeftModel` around one; in eval mode, on its device.
         processor: its processor (models with vision) or its tokenizer (text models).
         base_name: what the base was loaded from: a folder's absolute path, a hub id or one of `NAMED_MODELS`.
+        note: what the run that trained it left with it.
     """
 
     model: Any
     processor: Any
     base_name: str
+    note: ModelNote = field(default_factory=ModelNote)
 
 
 def load_model(
@@ -67,7 +71,8 @@ def load_model(
     with quiet_libraries(), _one_line_errors(source):
         model, processor = _load_base(source, DTYPES[dtype], local=folder is not None, **quantised)
     base_name = str(name) if str(name) in NAMED_MODELS else source
-    return LoadedModel((model if quantised else model.to(place)).eval(), processor, base_name)
+    note = read_note(folder) if folder is not None else ModelNote()
+    return LoadedModel((model if quantised else model.to(place)).eval(), processor, base_name, note)
 
 
 def find_folder(name: str | Path) -> Path | None:
@@ -81,10 +86,11 @@ def find_folder(name: str | Path) -> Path | None:
         return NAMED_MODELS[str(name)]()
     path = Path(name).expanduser()
     if path.is_dir():
+        path = weights_of(path) or path
         if not (path / "config.json").is_file() and not (path / _ADAPTER_FILE).is_file():
             raise ModelLoadError(
                 f"expected a model folder with config.json or {_ADAPTER_FILE}, found neither in {str(path)!r}"
-                "; give the folder that save_pretrained wrote"
+                "; give a run folder, or one that save_pretrained wrote"
             )
         return path
     if (
@@ -128,6 +134,29 @@ def require_hub_model(model_id: str) -> None:
             f"{model_id!r} is not a folder and the hub at {constants.ENDPOINT} cannot be reached"
             f" ({type(error).__name__}); {advice}"
         ) from error
+
+
+def portable_name(base_name: str) -> str:
+    """Return how an adapter should name its base: so that other machines understand it, where that can be.
+
+    A model with a name of ours is named, one in the hub's cache by its id. Another folder of this machine has
+    no name but its path.
+    """
+    path = Path(base_name)
+    if base_name in NAMED_MODELS or not path.is_absolute():
+        return base_name
+    if path.name in NAMED_MODELS and path == NAMED_MODELS[path.name]().resolve():
+        return path.name
+    cached = [part for part in path.parts if part.startswith("models--")]
+    return cached[-1].removeprefix("models--").replace("--", "/") if cached else base_name
+
+
+def still_there(*names: str) -> str | Path:
+    """Return the first of some models that is here: its folder, or its hub id; else the last name."""
+    for name in names:
+        with contextlib.suppress(ModelLoadError):
+            return find_folder(name) or name
+    return names[-1]
 
 
 @contextlib.contextmanager
@@ -180,6 +209,11 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str, quantization: 
     # An adapter of a named model may have been trained in another installation: its folder is then elsewhere.
     name = Path(str(base_name)).name
     moved = name in NAMED_MODELS and not os.path.isdir(str(base_name))
+    if os.path.isabs(str(base_name)) and not moved and not os.path.isdir(str(base_name)):
+        raise ModelLoadError(
+            f"the base of the adapter in {str(folder)!r} is not here: its {_ADAPTER_FILE} names the folder"
+            f" {str(base_name)!r}; write there where that model is now, or its hub id"
+        )
     base = load_model(
         name if moved else base_name, device=str(device), dtype=dtype, quantization=quantization
     )
@@ -187,7 +221,7 @@ def _load_adapter(folder: Path, device: torch.device, dtype: str, quantization: 
         model = peft.PeftModel.from_pretrained(base.model, str(folder), is_trainable=True)
         _check_adapter(model, folder)
     placed = model if quantization != "none" else model.to(device)
-    return LoadedModel(placed.eval(), base.processor, base.base_name)
+    return LoadedModel(placed.eval(), base.processor, base.base_name, read_note(folder))
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,11 @@ from typing import Any
 import torch
 
 from pixelis.agents.loading import quiet_libraries
+from pixelis.agents.lora_targets import chosen_linears, language_linears
 from pixelis.errors import ConfigError
 
 REFERENCE = "reference"
 """Name of the frozen copy of a trained adapter, and of the subfolder it is saved in."""
-
-# Their fused kernels read this layer's weight and would pass its adapter by; PEFT refuses one there.
-_FUSED = {name: "out_proj" for name in ("falcon_h1", "falcon_mamba", "mamba", "mamba2", "nemotron_h")}
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,15 @@ class LoraSettings:
         alpha: the update is scaled by ``alpha / rank``.
         dropout: probability in [0, 1) applied to the adapter's input while the model is in train mode.
         include_vision: also adapt the vision tower and the projector, not only the language model.
-        target_modules: module names to adapt instead; None means every linear layer but the output head.
+        target_modules: which layers to adapt instead of every linear layer but the output head; names, or
+            text as `pixelis.agents.lora_targets.chosen_linears` takes it.
     """
 
     rank: int = 16
     alpha: int = 32
     dropout: float = 0.0
     include_vision: bool = False
-    target_modules: tuple[str, ...] | None = None
+    target_modules: tuple[str, ...] | str | None = None
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -49,11 +49,11 @@ def add_lora(model: Any, settings: LoraSettings) -> Any:
     """Return the model inside a `peft.PeftModel` with a fresh adapter that changes nothing yet.
 
     Raises:
-        ConfigError: there is no layer to adapt.
+        ConfigError: there is no layer to adapt, or ``target_modules`` names one that is not there.
     """
     import peft
 
-    targets = list(settings.target_modules or language_linears(model, include_vision=settings.include_vision))
+    targets = _targets(model, settings)
     if not targets:
         raise ConfigError(
             f"{type(model).__name__} has no torch.nn.Linear in its language part to put an adapter on;"
@@ -72,27 +72,33 @@ def add_lora(model: Any, settings: LoraSettings) -> Any:
         return peft.get_peft_model(model, config).eval()
 
 
+def _targets(model: Any, settings: LoraSettings) -> list[str]:
+    if isinstance(settings.target_modules, str):
+        return chosen_linears(model, settings.target_modules)
+    return list(settings.target_modules or language_linears(model, include_vision=settings.include_vision))
+
+
+def settings_of_adapter(model: Any) -> LoraSettings:
+    """Return the settings of the active adapter, its targets by name."""
+    config = model.peft_config[model.active_adapter]
+    targets = config.target_modules
+    named = targets if isinstance(targets, str) else tuple(sorted(targets or ()))
+    return LoraSettings(config.r, config.lora_alpha, config.lora_dropout, target_modules=named)
+
+
+def set_dropout(model: Any, probability: float) -> None:
+    """Let every adapter's input be dropped with this probability in train mode."""
+    for config in model.peft_config.values():
+        config.lora_dropout = probability
+    for layer in _adapted(model):
+        for name in layer.lora_dropout:
+            layer.lora_dropout[name] = torch.nn.Dropout(probability) if probability else torch.nn.Identity()
+
+
 def _sees(model: Any) -> bool:
     import transformers as hf
 
     return type(model.config) in hf.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-
-
-def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
-    """Return the names of the linear layers of a model's language part, the output head left out.
-
-    ``include_vision`` adds the rest of the model. Short names (``q_proj``) where they name no layer outside
-    the language part, else full ones.
-    """
-    named = {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear)}
-    head = model.get_output_embeddings()
-    inside = set(map(id, (model if include_vision else model.get_decoder()).modules()))
-    fused = _FUSED.get(model.config.model_type)
-    named = {name: module for name, module in named.items() if name.rsplit(".", 1)[-1] != fused}
-    wanted = [name for name, module in named.items() if id(module) in inside and module is not head]
-    leaves = {name.rsplit(".", 1)[-1] for name in wanted}
-    outside = {name.rsplit(".", 1)[-1] for name in named if name not in wanted}
-    return wanted if leaves & outside else sorted(leaves)
 
 
 def freeze_copy(model: Any) -> None:
@@ -118,6 +124,16 @@ def load_copy(model: Any, folder: Path) -> None:
         with quiet_libraries():
             model.load_adapter(str(folder / REFERENCE), REFERENCE, is_trainable=False)
         model.eval()
+
+
+def name_base(folder: Path, name: str) -> None:
+    """Let the adapters that peft wrote into a folder name their base so, and drop peft's empty card."""
+    for each in (folder, folder / REFERENCE):
+        config = each / "adapter_config.json"
+        if config.is_file():
+            values = {**json.loads(config.read_text(encoding="utf-8")), "base_model_name_or_path": name}
+            config.write_text(json.dumps(values, indent=2, sort_keys=True), encoding="utf-8")
+            (each / "README.md").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

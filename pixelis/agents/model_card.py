@@ -1,4 +1,4 @@
-"""The card of an exported model: every number in it is read from the run's files."""
+"""The card of a trained model: every number in it is read from the run's files."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import yaml
 
 from pixelis.agents.evaluate import Evaluation
 from pixelis.agents.evaluation_file import read_evaluations
-from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.loading import find_folder
 from pixelis.agents.metrics import read_metrics
 from pixelis.agents.options import default_of, rows
 from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.run_kinds import RunKind, kind_of
+from pixelis.agents.run_settings import RunSettings
 from pixelis.agents.state_files import read_json
 from pixelis.errors import ModelLoadError
 
 NOT_MEASURED = "not measured"
-_TRAIN = "python scripts/train_agent.py"
 _LEFT_OUT = ("output", "device")  # places of one machine
 
 
@@ -35,7 +35,8 @@ class CardFacts:
         name: title of the card.
         base_model: hub id of the base model, or the name of its folder.
         licence: of the base model as its own card says, or None.
-        config: the settings of the run.
+        kind: what kind of run it was.
+        config: its settings.
         step: the training step of the weights.
         seconds: training time up to it.
         episodes: how many were played in training up to it; None if the metrics are not complete.
@@ -49,7 +50,8 @@ class CardFacts:
     name: str
     base_model: str
     licence: str | None
-    config: TrainConfig
+    kind: RunKind
+    config: RunSettings
     step: int
     seconds: float | None
     episodes: int | None
@@ -75,7 +77,7 @@ def read_facts(
     Raises:
         CheckpointError, ConfigError: a file of the run is damaged.
     """
-    saved = read_json(progress)
+    saved, kind = read_json(progress), kind_of(settings)
     step, seconds = int(saved["step"]), saved.get("elapsed_seconds")
     rows = [row for row in read_metrics(run.metrics) if row["step"] <= step]
     whole = [row["step"] for row in rows] == list(range(1, step + 1))
@@ -83,7 +85,8 @@ def read_facts(
         name=run.path.resolve().name,
         base_model=shown_model(base),
         licence=licence_of(base),
-        config=TrainConfig.from_mapping(settings),
+        kind=kind,
+        config=kind.settings.from_mapping(settings),
         step=step,
         seconds=float(seconds) if seconds is not None else None,
         episodes=_total(rows, "episodes/count") if whole else None,
@@ -119,7 +122,7 @@ def licence_of(source: str) -> str | None:
     return licence if isinstance(licence, str) else None
 
 
-def training_command(config: TrainConfig) -> str:
+def training_command(config: RunSettings, script: str = "train_agent.py") -> str:
     """Return the command that starts the same training: the env, the model and what is not a default."""
     words: list[str] = []
     for item in rows(type(config)):
@@ -134,7 +137,7 @@ def training_command(config: TrainConfig) -> str:
             words.append(flag if value else f"--no-{item.name.replace('_', '-')}")
         else:
             words += [flag, shown_model(value) if item.name == "model" else str(value)]
-    return shlex.join([*shlex.split(_TRAIN), *words])
+    return shlex.join(["python", f"scripts/{script}", *words])
 
 
 def model_card(facts: CardFacts) -> str:
@@ -151,18 +154,29 @@ def _header(facts: CardFacts) -> str:
         "library_name": "peft" if facts.adapter_only else "transformers",
         "license": facts.licence or "unknown",
         "pipeline_tag": "image-text-to-text" if facts.sees_images else "text-generation",
-        "tags": ["reinforcement-learning", "grpo", "lora", "pixelis"],
+        "tags": [*facts.kind.tags, *(["lora"] if facts.config.train == "lora" else []), "pixelis"],
     }
     return f"---\n{yaml.safe_dump(values, sort_keys=False)}---\n"
 
 
 def _intro(facts: CardFacts) -> str:
     what = "A LoRA adapter for" if facts.adapter_only else "The weights of"
-    merged = "" if facts.adapter_only else ", a LoRA adapter merged into them"
-    return (
-        f"# {facts.name}\n\n{what} `{facts.base_model}`{merged}, trained with GRPO (arXiv:2402.03300) in the"
-        f" environment `{facts.config.env}` by Pixelis.\n"
+    merged = ", a LoRA adapter merged into them" if facts.config.train == "lora" else ""
+    config: Any = facts.config
+    data = getattr(config, "data", None)
+    place = f" in the environment `{config.env}`" if config.env else ""
+    place += f" (`{Path(data).name}`)" if data else ""
+    intro = (
+        f"# {facts.name}\n\n{what} `{facts.base_model}`{'' if facts.adapter_only else merged}, "
+        f"{facts.kind.method}{place} by Pixelis.\n"
     )
+    if not config.system_prompt:
+        return intro
+    return f"{intro}\nEvery conversation began with this system message:\n\n{_quoted(config.system_prompt)}\n"
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
 def _use(facts: CardFacts) -> str:
@@ -187,19 +201,35 @@ def _training(facts: CardFacts) -> str:
     kept = {name: value for name, value in settings.items() if name not in _LEFT_OUT}
     rows = {
         "model class": f"`{facts.model_class}`",
-        "environment": f"`{config.env}`",
+        "environment": f"`{config.env}`" if config.env else "none",
         "steps": f"{facts.step:,}",
         "episodes": f"{facts.episodes:,}" if facts.episodes is not None else NOT_MEASURED,
         "sampled tokens": f"{facts.tokens:,}" if facts.tokens is not None else NOT_MEASURED,
         "training time": minutes,
-        "adapter": f"LoRA, rank {config.lora_rank}, alpha {config.lora_alpha}",
+        "trained": _trained(config),
         "seed": str(config.seed),
     }
     table = [f"| {name} | {value} |" for name, value in rows.items()]
-    lines = ["## Training", "", "| | |", "|---|---|", *table, "", "```", training_command(config), "```", ""]
+    lines = [
+        "## Training",
+        "",
+        "| | |",
+        "|---|---|",
+        *table,
+        "",
+        "```",
+        training_command(config, facts.kind.script),
+    ]
+    lines += ["```", ""]
     return "\n".join(
         [*lines, "All settings:", "", "```yaml", yaml.safe_dump(kept, sort_keys=False) + "```", ""]
     )
+
+
+def _trained(config: RunSettings) -> str:
+    if config.train == "full":
+        return "all weights of the language part"
+    return f"LoRA adapter, rank {config.lora_rank}, alpha {config.lora_alpha}"
 
 
 def _evaluation(facts: CardFacts) -> str:

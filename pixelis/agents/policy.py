@@ -15,20 +15,25 @@ import torch
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.collation import collate
 from pixelis.agents.episode import Episode, join_images
-from pixelis.agents.head import TokenLogprobs
-from pixelis.agents.loading import LoadedModel, load_model, quiet_libraries
+from pixelis.agents.full_weights import FrozenWeights, whole
+from pixelis.agents.head import TokenLogprobs, takes_positions
+from pixelis.agents.loading import LoadedModel, load_model, portable_name, quiet_libraries, still_there
 from pixelis.agents.lora import (
     LoraSettings,
     add_lora,
     folded,
     freeze_copy,
     load_copy,
+    name_base,
     reference_active,
     streamline,
 )
+from pixelis.agents.model_note import ModelNote, write_note
 from pixelis.agents.prefix.packing import Packing
 from pixelis.agents.prefix.scoring import packed_logprobs
 from pixelis.agents.prefix.support import Layout, fits, switched
+from pixelis.agents.processors import save_processor
+from pixelis.agents.saved_run import ADAPTER, WEIGHTS
 from pixelis.agents.vision import ImageFeatures
 from pixelis.agents.vocabulary import check_vocabulary, vocabulary_size
 from pixelis.errors import ConfigError
@@ -40,7 +45,7 @@ FORBIDDEN_LOGIT = torch.finfo(torch.float32).min
 
 
 class Policy:
-    """A model that writes turns, with an optional LoRA adapter on top.
+    """A model that writes turns, with an optional LoRA adapter on top, or with all its weights trained.
 
     Build one with `Policy.load`. The model stays in eval mode (no dropout) unless a trainer switches it.
 
@@ -50,16 +55,22 @@ class Policy:
         base_name: what the base model was loaded from.
         chat: how conversations become tokens, see `pixelis.agents.chat.ChatFormat`.
         came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
+        trained_from: the model before any training that is known of: a hub id, a name or a folder.
         tokens_read: tokens the model has been given so far, padding included, trials left out.
     """
 
-    def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None) -> None:
+    def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None, *, full: bool = False) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
+        self.trained_from = loaded.note.trained_from or loaded.base_name
         self.tokens_read = 0
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
+        self.chat.system_prompt = loaded.note.system_prompt
         check_vocabulary(self.base, self.chat, self.base_name)
+        if full:
+            self.model = whole(self.model)
         self.came_with_adapter = self.has_adapter
+        self._copy: FrozenWeights | None = None  # the reference of a model without an adapter
         if lora is not None and not self.has_adapter:
             self.model = add_lora(self.model, lora)
         streamline(self.model)
@@ -73,24 +84,26 @@ class Policy:
         dtype: str = "float32",
         lora: LoraSettings | None = None,
         quantization: str = "none",
+        full: bool = False,
     ) -> Policy:
         """Load a model by one path for all.
 
         Args:
-            model: a folder that ``save_pretrained`` wrote, a PEFT adapter folder (its base is loaded first),
-                a hub id, or a name: ``pixelis-tiny`` for the model inside the package, ``smollm2`` for
-                SmolLM2-135M-Instruct (`pixelis.agents.smollm2`).
+            model: a folder that ``save_pretrained`` wrote, that of an adapter, of a training run or of one of
+                its checkpoints, a hub id, or ``pixelis-tiny`` or ``smollm2``.
             device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
             dtype: ``float32``, ``bfloat16`` or ``float16``.
             lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.
             quantization: ``none``, ``8bit`` or ``4bit``: the frozen weights by bitsandbytes, CUDA only.
+            full: train every weight of the language part and no adapter; one that was loaded is merged.
 
         Raises:
             ModelLoadError: the model cannot be had; the message says what was tried and what to do.
             ConfigError: unknown dtype, device or quantization, or quantised without CUDA.
             MissingDependencyError: a package is needed that is not installed; the message names it.
         """
-        return cls(load_model(model, device=device, dtype=dtype, quantization=quantization), lora)
+        loaded = load_model(model, device=device, dtype=dtype, quantization=quantization)
+        return cls(loaded, None if full else lora, full=full)
 
     # ------------------------------------------------------------------ what it is
 
@@ -280,7 +293,7 @@ class Policy:
 
     @property
     def head(self) -> Any:
-        """The module that makes logits of hidden states."""
+        """What makes logits of hidden states."""
         return self.base.get_output_embeddings()
 
     def logits_at(self, keep: torch.Tensor, *inputs: Any, **options: Any) -> torch.Tensor:
@@ -295,25 +308,7 @@ class Policy:
 
     @cached_property
     def _keeps_positions(self) -> bool:
-        """Whether the architecture's ``logits_to_keep`` takes a mask; found by trying it on two tokens."""
-        if "logits_to_keep" not in self.forward_keywords:
-            return False
-        ids = torch.full((1, 2), self.chat.pad_id, device=self.device)
-        keep = torch.tensor([[False, True]], device=self.device)
-        positions = torch.arange(2, device=self.device)[None, None]
-        training = self.model.training
-        self.model.eval()  # dropout would draw from the generators, and a resumed run try at another step
-        try:
-            with torch.no_grad():
-                logits = self.forward(
-                    ids, torch.ones_like(ids), positions, {}, use_cache=False, logits_to_keep=keep
-                ).logits
-        except (IndexError, RuntimeError, TypeError):
-            return False
-        finally:
-            self.model.train(training)
-            self.tokens_read -= ids.numel()  # a trial is no work
-        return tuple(logits.shape[:-1]) == (1,)
+        return takes_positions(self)
 
     def _placed(self, value: torch.Tensor) -> torch.Tensor:
         return value.to(self.device, self.base.dtype if value.is_floating_point() else None)
@@ -330,39 +325,54 @@ class Policy:
     def reference(self) -> Iterator[None]:
         """Make the model its own reference inside the block.
 
-        The adapter is disabled and nothing is copied, unless `freeze_reference` has kept a trained adapter.
+        The adapter is disabled and nothing is copied, unless `freeze_reference` has kept trained weights.
 
         Raises:
-            ConfigError: there is no adapter to disable.
+            ConfigError: there is no adapter to disable, and no copy.
         """
         if not self.has_adapter:
-            raise ConfigError(
-                "a reference policy needs a LoRA adapter to disable; load with lora=LoraSettings()"
-            )
-        with reference_active(self.model):
+            if self._copy is None:
+                raise ConfigError("a reference needs a LoRA adapter to disable, or freeze_reference() first")
+            block = self._copy.active(self.trainable_parameters())
+        else:
+            block = reference_active(self.model)
+        with block:
             yield
 
     def freeze_reference(self) -> None:
-        """Let the adapter as it is now be the `reference` from here on, as a frozen copy.
-
-        The copy is saved with the adapter, in its subfolder ``reference``.
-        """
-        freeze_copy(self.model)
+        """Let a frozen copy of what is trained be the `reference` from here on; it is saved with it."""
+        if self.has_adapter:
+            freeze_copy(self.model)
+        else:
+            self._copy = FrozenWeights.of(self.trainable_parameters())
 
     def load_reference(self, folder: str | Path) -> None:
-        """Take over the frozen copy of an adapter folder that `save_adapter` wrote, if it holds one."""
-        load_copy(self.model, Path(folder))
+        """Take over the frozen copy in a folder that `save_trained` wrote, if it holds one."""
+        if self.has_adapter:
+            load_copy(self.model, Path(folder))
+        else:
+            self._copy = FrozenWeights.read(Path(folder), self.trainable_parameters())
 
     def folded(self, seed: int = 0) -> contextlib.AbstractContextManager[None]:
-        """Inside the block the adapter is part of the weights, see `pixelis.agents.lora.folded`."""
+        """Inside the block the adapter is part of the weights, see `lora.folded`."""
         return folded(self.model, seed)
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
-        """The parameters an optimiser should see: the adapter's, or all of them without one."""
+        """The parameters an optimiser should see: the adapter's, or all without one."""
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
+    def save_trained(self, folder: Path) -> Path:
+        """Write what is trained into a subfolder, and return it: ``adapter``, or a whole ``model``."""
+        if self.has_adapter:
+            self.save_adapter(folder / ADAPTER)
+            return folder / ADAPTER
+        self.save(folder / WEIGHTS)
+        if self._copy is not None:
+            self._copy.write(folder / WEIGHTS)
+        return folder / WEIGHTS
+
     def save_adapter(self, folder: str | Path) -> None:
-        """Write the adapter as an ordinary PEFT folder (``adapter_config.json`` and safetensors).
+        """Write the adapter as an ordinary PEFT folder, its base by its `portable_name`.
 
         Raises:
             ConfigError: there is no adapter.
@@ -370,7 +380,9 @@ class Policy:
         if not self.has_adapter:
             raise ConfigError("there is no adapter to save; use save() for a fully fine-tuned model")
         with quiet_libraries():
-            self.model.save_pretrained(str(folder))
+            self.model.save_pretrained(str(folder), save_embedding_layers=False)
+        name_base(Path(folder), portable_name(self.base_name))
+        self._write_note(folder)
 
     def save(self, folder: str | Path) -> None:
         """Write model and processor as a Hugging Face folder, the adapter folded into the weights."""
@@ -379,4 +391,8 @@ class Policy:
         model = copy.deepcopy(self.model).merge_and_unload() if self.has_adapter else self.model
         with quiet_libraries():
             model.save_pretrained(str(folder))
-            self.processor.save_pretrained(str(folder))
+            save_processor(self.processor, folder, still_there(self.base_name, self.trained_from))
+        self._write_note(folder)
+
+    def _write_note(self, folder: str | Path) -> None:
+        write_note(Path(folder), ModelNote(self.chat.system_prompt, portable_name(self.trained_from)))

@@ -16,15 +16,15 @@ from rich.table import Table
 from pixelis.agents.episode import Episode
 from pixelis.agents.evaluate import Evaluation, Listener, play
 from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
-from pixelis.agents.gradient_checkpointing import checkpoint_layers
+from pixelis.agents.learning_rate import count_parameters
 from pixelis.agents.metrics import Row
 from pixelis.agents.named_models import CHOOSE, default_model
 from pixelis.agents.phases import play_phase, row_of
-from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.agents.run_folder import RunFolder, free_run_path, log_failure, write_atomically, writing
+from pixelis.agents.run_policy import as_chosen, load_policy, settled
 from pixelis.agents.run_settings import AnyRunSettings, RunSettings
 from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
+from pixelis.agents.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.state_files import read_json
 from pixelis.agents.stepper import Stepper
 from pixelis.agents.task_env import TaskEnv
@@ -109,6 +109,11 @@ class Run(ABC, Generic[C, T]):
         return load_policy(config, adapter)
 
     @classmethod
+    def settle(cls, config: Any, policy: Any) -> Any:
+        """Return the settings with what the loaded model decides written into them, see `settled`."""
+        return settled(config, policy) if isinstance(config, RunSettings) else config
+
+    @classmethod
     def prepare(cls, config: Any, env: TaskEnv | None, policy: Any) -> Any:
         """Return what training needs to have at hand, before any file is written; nothing by default.
 
@@ -138,6 +143,7 @@ class Run(ABC, Generic[C, T]):
         config = cls.choose_model(config, env)
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         policy = cls.load_policy(config, None)
+        config = cls.settle(config, policy)
         with cls._logging_failure(config):
             material = cls.prepare(config, env, policy)
         config = cls.with_output(config)
@@ -159,9 +165,11 @@ class Run(ABC, Generic[C, T]):
         """
         folder, _ = RunFolder.open(run_path(path))
         checkpoint = checkpoint_of(path)
-        config.check_same(read_json(checkpoint / PROGRESS).get("identity"))
+        saved = read_json(checkpoint / PROGRESS).get("identity")
+        config = as_chosen(config, saved)
+        config.check_same(saved)
         env = cls.opened_env(config)
-        policy = cls.load_policy(config, checkpoint / ADAPTER)
+        policy = cls.load_policy(config, trained_in(checkpoint))
         run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
         run.trainer.restore(checkpoint)
         with writing(folder.path):
@@ -203,7 +211,13 @@ class Run(ABC, Generic[C, T]):
     def policy_notes(self) -> list[str]:
         """Return what the log should say of the policy."""
         way = "shared-prefix" if self.policy.shares_prefixes else "generic"
-        return [f"model {self.policy.base_name}: {type(self.policy.base).__name__} takes the {way} path"]
+        trained, config = sum(each.numel() for each in self.policy.trainable_parameters()), self.config
+        what = config.train if isinstance(config, RunSettings) else ""
+        return [
+            f"model {self.policy.base_name}: {type(self.policy.base).__name__} takes the {way} path",
+            f"{trained:,} parameters are trained, on a model of {count_parameters(self.policy.model):,}"
+            f" (train {what}) at a learning rate of {config.lr:g}",
+        ]
 
     def notes(self) -> list[str]:
         """Return what else the log should say when training begins."""
@@ -314,27 +328,3 @@ class Run(ABC, Generic[C, T]):
         finally:
             if isinstance(error, Exception):
                 log_failure(self.folder.log, error)
-
-
-def load_policy(
-    config: RunSettings, adapter: Path | None = None, *, dropout: float = 0.0, quantization: str = "none"
-) -> Policy:
-    """Return a run's model with a new LoRA adapter, or with one that was saved.
-
-    Args:
-        config: which model, where, and the adapter's size.
-        adapter: folder of the one that was saved.
-        dropout: of a new adapter.
-        quantization: see `Policy.load`.
-
-    Raises:
-        ModelLoadError: it cannot be loaded.
-    """
-    lora = None if adapter else LoraSettings(config.lora_rank, config.lora_alpha, dropout)
-    model = adapter or config.model
-    policy = Policy.load(
-        model, device=config.device, dtype=config.dtype, lora=lora, quantization=quantization
-    )
-    if config.gradient_checkpointing:
-        checkpoint_layers(policy.base)
-    return policy

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from pixelis.agents.named_models import CHOOSE
 from pixelis.agents.options import option
 from pixelis.agents.settings import Settings
+from pixelis.errors import ConfigError
+
+Learning = Literal["reinforcement", "demonstrations"]
 
 TASK, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN = (
     "Task",
@@ -36,7 +40,9 @@ class AnyRunSettings(Settings):
     minutes: float | None = option(
         UPDATE, None, "stop after this much training time", "(0, inf)", identity=False
     )
-    lr: float = option(UPDATE, 1e-3, "AdamW learning rate at its peak", "(0, inf)")
+    lr: float | None = option(
+        UPDATE, None, "AdamW learning rate at its peak; none: by the model's size, see docs", "(0, inf)"
+    )
     max_grad_norm: float = option(UPDATE, 1.0, "gradients are scaled down to this norm", "(0, inf)")
 
     eval_episodes: int = option(
@@ -60,16 +66,44 @@ class AnyRunSettings(Settings):
 
 @dataclass(frozen=True)
 class RunSettings(AnyRunSettings):
-    """What every training run of a language model has."""
+    """What every training run of a language model has.
+
+    Attributes:
+        learning: from what it learns, which decides the learning rate where none is given.
+    """
+
+    learning: ClassVar[Learning] = "reinforcement"
+
+    def __post_init__(self) -> None:
+        """Check every field and what is trained; let a file of a system prompt be its text."""
+        super().__post_init__()
+        if self.system_prompt is not None:
+            object.__setattr__(self, "system_prompt", prompt_text(self.system_prompt))
+        if self.train == "full":
+            check_full(self)
 
     model: str = option(
         MODEL,
         CHOOSE,
-        "pixelis-tiny, smollm2, a folder or a hub id; auto: what suits the env",
+        "pixelis-tiny, smollm2, a run, a folder or a hub id; auto: what suits the env",
     )
     dtype: Literal["float32", "bfloat16", "float16"] = option(MODEL, "float32", "type of the frozen weights")
+    train: Literal["lora", "full"] = option(
+        MODEL, "lora", "train an adapter, or all weights of the language part (float32)"
+    )
     lora_rank: int = option(MODEL, 16, "rank of the LoRA adapter that is trained", "[1, inf)")
     lora_alpha: int = option(MODEL, 32, "the adapter is scaled by alpha / rank", "[1, inf)")
+    lora_targets: str | None = option(
+        MODEL,
+        None,
+        "layers: names, all-linear or a regular expression; none: the language part",
+    )
+    lora_dropout: float = option(MODEL, 0.0, "dropout on the adapter's input in gradient passes", "[0, 1)")
+    system_prompt: str | None = option(
+        MODEL,
+        None,
+        "system message of every episode, or a .txt or .md file with it; none: as the model's run had it",
+    )
 
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature", "(0, 10]")
     top_p: float = option(ROLLOUT, 1.0, "nucleus sampling", "(0, 1]")
@@ -98,3 +132,42 @@ class RolloutRunSettings(RunSettings):
         UPDATE, 100, "training steps; one is a rollout and its update", "[0, inf)", identity=False
     )
     warmup_steps: int = option(UPDATE, 5, "optimiser steps over which lr rises linearly", "[0, inf)")
+
+
+# Settings that mean an adapter, or fewer bits, with the value that goes with training all weights.
+_LORA_ONLY = {"dtype": "float32", "quantization": "none", "lora_targets": None, "lora_dropout": 0.0}
+
+
+def check_full(config: RunSettings) -> None:
+    """Check that no setting asks for what training all weights does not have.
+
+    Raises:
+        ConfigError: naming the first.
+    """
+    for name, wanted in _LORA_ONLY.items():
+        found = getattr(config, name, wanted)
+        if found != wanted:
+            raise ConfigError(
+                f"{name} must be {wanted!r} with train full, got {found!r}: the weights themselves take "
+                "every step, without an adapter and in float32. Leave it out, or set train: lora"
+            )
+
+
+def prompt_text(value: str) -> str:
+    """Return a system prompt, read from its file where the value is the name of a .txt or .md file.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    if "\n" in value or not value.strip().endswith((".txt", ".md")):
+        return value
+    path = Path(value.strip()).expanduser()
+    if not path.is_file() and " " in value.strip():
+        return value  # a sentence that happens to end so
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"system_prompt names the file {str(path)!r}, which cannot be read ({type(error).__name__}); "
+            "give a text file in UTF-8, or the prompt itself"
+        ) from error

@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.checkpoint import latest_checkpoint, step_of, verify_checkpoint
+from pixelis.agents.checkpoint import (
+    MANIFEST,
+    latest_checkpoint,
+    list_checkpoints,
+    step_of,
+    verify_checkpoint,
+)
 from pixelis.agents.run_folder import RunFolder
+from pixelis.errors import ModelLoadError
 
-ADAPTER, PROGRESS = "adapter", "progress.json"
-"""What a checkpoint calls the folder of the adapter and the file that says how far the run was."""
+ADAPTER, WEIGHTS, PROGRESS = "adapter", "model", "progress.json"
+"""What a checkpoint calls the folder of the adapter, that of all weights, and the file of how far it was."""
 
 
 def run_path(path: str | Path) -> Path:
@@ -28,14 +35,50 @@ def settings_of(path: str | Path) -> dict[str, Any]:
     return {**values, "output": str(run_path(path))}
 
 
+def is_run(path: str | Path) -> bool:
+    """Return whether a folder is a training run's: it has the settings, and is no model's own folder."""
+    path = Path(path)
+    return (path / "config.yaml").is_file() and not (path / "config.json").is_file()
+
+
+def trained_in(folder: Path) -> Path:
+    """Return what a checkpoint or a run folder holds of the trained model: all weights, or the adapter."""
+    return folder / WEIGHTS if (folder / WEIGHTS).is_dir() else folder / ADAPTER
+
+
+def weights_of(path: str | Path) -> Path | None:
+    """Return the folder of the trained weights of a run or of one of its checkpoints; None for other folders.
+
+    Of a run it is that of the newest checkpoint. Where all weights were trained it is ``model`` in the run
+    folder, a name that stays while checkpoints come and go, and where no checkpoint is left what the run
+    folder itself holds.
+
+    Raises:
+        CheckpointError: the checkpoint is corrupt, or there is none.
+        ModelLoadError: the run trained no language model.
+    """
+    path = Path(path)
+    if not is_run(run_path(path)) or not (path == run_path(path) or (path / MANIFEST).is_file()):
+        return None
+    if "agent" in settings_of(path):
+        raise ModelLoadError(
+            f"{str(path)!r} is a run of an agent without language (SB3), which is no --model; "
+            "evaluate_agent.py --agent plays it"
+        )
+    left = path == run_path(path) and trained_in(path).is_dir()
+    if left and (trained_in(path).name == WEIGHTS or not list_checkpoints(path / "checkpoints")):
+        return trained_in(path)
+    return trained_in(checkpoint_of(path))
+
+
 def newest_adapter(path: str | Path) -> tuple[Path, int]:
-    """Return the adapter folder of a run's newest checkpoint and its step.
+    """Return the folder of the trained weights in a run's newest checkpoint (`trained_in`), and its step.
 
     Raises:
         CheckpointError: there is none, or it is corrupt.
     """
     checkpoint = checkpoint_of(path)
-    return checkpoint / ADAPTER, step_of(checkpoint)
+    return trained_in(checkpoint), step_of(checkpoint)
 
 
 def checkpoint_of(path: str | Path) -> Path:

@@ -14,7 +14,7 @@ from pixelis.agents.metrics import MetricsLog, Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.run_settings import AnyRunSettings
-from pixelis.agents.saved_run import ADAPTER, PROGRESS
+from pixelis.agents.saved_run import PROGRESS
 from pixelis.agents.state_files import (
     random_state,
     read_json,
@@ -35,7 +35,7 @@ class Stepper(ABC, Generic[C]):
 
     Args:
         config: the run's settings.
-        policy: with a LoRA adapter; before `restore` it must have been loaded from the same checkpoint.
+        policy: what is trained; before `restore` it must have been loaded from the same checkpoint.
         run: where files go.
 
     Attributes:
@@ -88,6 +88,12 @@ class Stepper(ABC, Generic[C]):
 
     def after_last_step(self) -> None:
         """Do what is done once training stops, at its end or before, if there was a step."""
+
+    def describe(self, trained: Path, progress: Path) -> None:
+        """Write for people, beside the weights of a checkpoint, what they are; nothing by default."""
+
+    def after_save(self, checkpoint: Path) -> None:
+        """Do what is done once a checkpoint is whole."""
 
     def after_step(self) -> None:
         """Do what is done once a step's metrics are written."""
@@ -144,9 +150,11 @@ class Stepper(ABC, Generic[C]):
         Raises:
             OutputError: it could not be written; earlier checkpoints are intact.
         """
-        return save_checkpoint(
+        saved = save_checkpoint(
             self.run.checkpoints, self.finished_steps, self._write, keep=self.config.keep_checkpoints
         )
+        self.after_save(saved)
+        return saved
 
     def save_named(self, name: str) -> Path:
         """Write a checkpoint of the finished steps that is kept under a name; raises like `save`."""
@@ -179,7 +187,7 @@ class Stepper(ABC, Generic[C]):
     # ------------------------------------------------------------------ private
 
     def _write(self, folder: Path) -> None:
-        self.policy.save_adapter(folder / ADAPTER)
+        trained = self.policy.save_trained(folder)
         write_tensors(folder / _OPTIMISER, self.tensors())
         self.write_more(folder)
         write_tensors(folder / _RANDOM, random_state())
@@ -191,6 +199,7 @@ class Stepper(ABC, Generic[C]):
             "digest": self.config.digest,
         }
         write_json(folder / PROGRESS, saved)
+        self.describe(trained, folder / PROGRESS)
 
     def _is_over(self) -> bool:
         minutes = self.config.minutes

@@ -174,15 +174,16 @@ def _adapter(place: str) -> Path:
     Raises:
         ConfigError: there is none.
     """
-    from pixelis.agents.saved_run import newest_adapter
+    from pixelis.agents.saved_run import weights_of
 
-    path = Path(place)
-    if (path / "adapter_config.json").is_file():
-        return path
-    if (path / "adapter" / "adapter_config.json").is_file() and not (path / "checkpoints").is_dir():
-        return path / "adapter"
-    if (path / "config.yaml").is_file():
-        return newest_adapter(path)[0]
+    path = weights_of(place) or Path(place)
+    found = next(
+        (each for each in (path, path / "adapter") if (each / "adapter_config.json").is_file()), None
+    )
+    if found is not None:
+        return found
+    if (path / "config.json").is_file():
+        raise ConfigError(f"{place!r} holds whole weights and no adapter: there is no update to analyse")
     raise ConfigError(
         f"{place!r} is neither a run nor an adapter folder (no config.yaml, no adapter_config.json)"
     )

@@ -40,7 +40,7 @@ MODELS = "Models"
 class CompareSettings:
     """The flags of ``compare_models.py``."""
 
-    a: str | None = option(MODELS, None, "the first; none: the model that the second is an adapter of")
+    a: str | None = option(MODELS, None, "the first; none: the model that the second was made from")
     b: str | None = option(MODELS, None, "the second, usually a run folder")
     mode: Literal["both", "greedy", "sampled"] = option(MODELS, "both", "how a model chooses tokens")
     temperature: float | None = option(
@@ -137,6 +137,8 @@ def _compare(words: Sequence[str]) -> int:
 def _base_of(name: str, player: Policy | Sb3Agent | str) -> str:
     from pixelis.agents.policy import Policy
 
-    if not isinstance(player, Policy) or not player.has_adapter:
-        raise ConfigError(f"{name!r} is no adapter of another model, so --a must say what to compare it with")
-    return player.base_name
+    if isinstance(player, Policy) and player.has_adapter:
+        return player.base_name
+    if isinstance(player, Policy) and player.trained_from != player.base_name:
+        return player.trained_from
+    raise ConfigError(f"{name!r} is no adapter of another model, so --a must say what to compare it with")

@@ -21,25 +21,26 @@ def open_console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
 
 
-class _ToConsole(logging.Handler):
-    """Prints warnings, so that they do not break a live bar."""
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(logging.WARNING)
-        self._console = console
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print one."""
-        text = f"{record.levelname.lower()}: {record.getMessage()}"
-        self._console.print(text, soft_wrap=True, markup=False)
-
-
 @contextlib.contextmanager
 def warnings_on(console: Console) -> Iterator[None]:
-    """Inside the block, what Pixelis warns of is printed too; a log file alone is read too late."""
-    logger, handler = logging.getLogger("pixelis"), _ToConsole(console)
+    """Inside the block, what Pixelis warns of is also shown on the console; each kind of warning once."""
+    logger, handler = logging.getLogger("pixelis"), _Teller(console)
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+class _Teller(logging.Handler):
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.WARNING)
+        self._console = console
+        self._told: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a warning whose words have not been told yet, whatever the numbers in them."""
+        if str(record.msg) not in self._told:
+            self._told.add(str(record.msg))
+            text = f"{record.levelname.lower()}: {record.getMessage()}"
+            self._console.print(text, soft_wrap=True, markup=False)

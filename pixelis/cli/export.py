@@ -13,8 +13,9 @@ from pixelis.errors import ConfigError
 
 PROGRAM = "export_model.py"
 DESCRIPTION = """\
-Write the model of a training run, for transformers, vLLM and others: the adapter merged into its base, with
-the processor and a model card, or the PEFT adapter alone. Nothing is written over."""
+Write the model of a training run, for transformers, vLLM and others: the adapter merged into its base (or
+all weights, where these were trained), with the processor and a model card, or the PEFT adapter alone.
+Nothing is written over."""
 EXAMPLES = """\
 examples:
   export_model.py --run runs/zoomread-pixelis-tiny-seed0 --output exported
@@ -55,6 +56,8 @@ def _export(words: Sequence[str]) -> int:
     done = export_model(
         settings.run, settings.output, adapter_only=settings.adapter_only, dtype=settings.dtype
     )
-    what = f"adapter of rank {done.rank} for {done.base_model}" if settings.adapter_only else "merged model"
+    what = "merged model" if done.rank is not None else "whole model"
+    if settings.adapter_only:
+        what = f"adapter of rank {done.rank} for {done.base_model}"
     print(f"{done.folder}: {what}, step {done.step}, {done.size_bytes / 1e6:.1f} MB")
     return 0

@@ -35,18 +35,16 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
     if name in env.policies:
         return name
     from pixelis.agents.policy import Policy
-    from pixelis.agents.saved_run import newest_adapter, settings_of
+    from pixelis.agents.saved_run import settings_of
 
-    source: str | Path = name
     if is_run(name):
         if "agent" in settings_of(name):
             from pixelis.agents.sb3.run import load_agent
 
             return load_agent(name, env)
-        source, _ = newest_adapter(name)
     elif name not in NAMED_MODELS and not Path(name).exists():
         _check_possible(name, env)
-    return Policy.load(source, device=loading.device, dtype=loading.dtype, quantization=loading.quantization)
+    return Policy.load(name, device=loading.device, dtype=loading.dtype, quantization=loading.quantization)
 
 
 def _check_possible(name: str, env: TaskEnv) -> None:

@@ -68,6 +68,10 @@ class Command:
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
                 console.print(f"model: {run.config.model}", soft_wrap=True)
+                if config.lr is None:
+                    console.print(
+                        f"learning rate: {run.config.lr:g}, by the model's size; --lr chooses another"
+                    )
                 try:
                     finished = self.complete(run, console, interrupts)
                 except KeyboardInterrupt:
@@ -93,7 +97,7 @@ class Command:
             trainer.elapsed_seconds,
             self.describe,
         )
-        with interrupts.deferred(), progress:
+        with interrupts.deferred(), warnings_on(console), progress:
             run.train(progress.update, lambda: interrupts.requested)
         if interrupts.requested:
             return False

@@ -51,7 +51,7 @@ def read_settings(words: Sequence[str]) -> tuple[TrainConfig | Sb3Config, str | 
         ConfigError, CheckpointError: see `Arguments.parse` and `Run.resume`.
     """
     settings, words = _kind_of_settings(words)
-    values, extra = _arguments(settings).parse(words)
+    values, extra = _arguments(settings).parse(words, base=_of_recipe(settings, words))
     if extra["resume"] is not None:
         from pixelis.agents.saved_run import settings_of
 
@@ -59,6 +59,34 @@ def read_settings(words: Sequence[str]) -> tuple[TrainConfig | Sb3Config, str | 
         settings.from_mapping(saved)
         values, _ = _arguments(settings).parse(words, base=saved)
     return settings.from_mapping(values), extra["resume"]
+
+
+def _of_recipe(settings: type[Any], words: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of the recipe that is named, which stand in the place of defaults.
+
+    Raises:
+        ConfigError: there is no such recipe, or a setting is wrong that it depends on.
+    """
+    if settings is not TrainConfig:
+        return {}
+    from pixelis.agents.grpo.recipes import expanded
+
+    name = _said(words, "recipe")
+    if name is None:
+        return {}
+    given = _arguments(settings).parse(words)[0]
+    needed = {key: given[key] for key in ("groups", "group_size", "max_new_tokens")}
+    return expanded(settings, {"recipe": name, **needed})
+
+
+def _said(words: Sequence[str], setting: str) -> Any:
+    """Return what the flag, else the YAML file, says of a setting; None for nothing."""
+    flag = "--" + setting.replace("_", "-")
+    found = None
+    for word, source in (("--config", lambda path: _from_yaml(path, setting)), (flag, str)):
+        values = [source(value) for value in _values(words, word)]
+        found = next((value for value in reversed(values) if value is not None), found)
+    return found
 
 
 def _kind_of_settings(words: Sequence[str]) -> tuple[type[TrainConfig] | type[Sb3Config], list[str]]:
@@ -91,13 +119,13 @@ def _values(words: Sequence[str], flag: str) -> list[str]:
     return after + [word.partition("=")[2] for word in words if word.startswith(f"{flag}=")]
 
 
-def _from_yaml(path: str) -> Any:
+def _from_yaml(path: str, setting: str = "agent") -> Any:
     try:
         with open(path, encoding="utf-8") as file:
             values = yaml.safe_load(file)
     except (OSError, ValueError, yaml.YAMLError):
         return None  # the arguments' parser says what is wrong with it
-    return values.get("agent") if isinstance(values, dict) else None
+    return values.get(setting) if isinstance(values, dict) else None
 
 
 def _from_run(path: str) -> Any:
@@ -147,6 +175,8 @@ def _train(words: Sequence[str]) -> int:
         with run:
             console.print(f"run folder: {run.folder.path}", soft_wrap=True)
             console.print(f"model: {run.config.model}", soft_wrap=True)
+            if config.lr is None:
+                console.print(f"learning rate: {run.config.lr:g}, by the model's size; --lr chooses another")
             try:
                 return _whole(run, console, interrupts)
             except KeyboardInterrupt:
@@ -183,7 +213,7 @@ def _whole(run: Run[Any, Any], console: Console, interrupts: Interrupts) -> int:
     progress = TrainingProgress(
         console, config.steps, config.minutes, trainer.finished_steps, trainer.elapsed_seconds, tell
     )
-    with interrupts.deferred(), progress:
+    with interrupts.deferred(), warnings_on(console), progress:
         run.train(progress.update, lambda: interrupts.requested)
     if interrupts.requested:
         return _interrupted(run, console)

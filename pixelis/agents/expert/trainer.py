@@ -107,14 +107,14 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
             for first in range(0, len(order), config.batch_size):
                 batch = [kept[index] for index in order[first : first + config.batch_size]]
                 share = min(1.0, (self.learner.steps + 1) / (config.warmup_steps + 1))
-                steps.append(self.learner.step(batch, config.lr * share))
+                steps.append(self.learner.step(batch, self.rate * share))
         return steps
 
     def _go_back_to_start(self) -> None:
         with torch.no_grad():
             for parameter, start in zip(self.policy.trainable_parameters(), self._start, strict=True):
                 parameter.copy_(start)
-        self.learner = Learner(self.policy, learner_settings(self.config))
+        self.learner = Learner(self.policy, learner_settings(self.config, self.rate))
 
 
 def _summary(steps: Sequence[SftStep]) -> Row:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pixelis.agents.grpo.algorithm_checks import check_algorithm, check_comparison
-from pixelis.agents.grpo.loss_checks import check_loss_options
+from pixelis.agents.grpo.loss_checks import check_dropout, check_loss_options
+from pixelis.agents.grpo.recipes import check_recipe, takes_recipes
 from pixelis.agents.levels.settings import LEVELS, LevelRunSettings, check_levels
 from pixelis.agents.options import option
 from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
@@ -16,6 +17,7 @@ from pixelis.errors import ConfigError
 REWARDS, BATCH, LOSS, PPO = "Rewards", "Batch", "Loss", "PPO"
 
 
+@takes_recipes
 @dataclass(frozen=True)
 class TrainConfig(LevelRunSettings):
     """Everything that decides a GRPO training run.
@@ -54,6 +56,9 @@ class TrainConfig(LevelRunSettings):
         REWARDS, dict, "reward terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'"
     )
 
+    recipe: Literal["dr_grpo", "dapo", "gspo", "rloo", "cispo"] | None = option(
+        BATCH, None, "a published algorithm as settings, see docs/recipes.md; explicit settings win"
+    )
     algorithm: Literal["grpo", "ppo"] = option(
         BATCH, "grpo", "advantages from the group, or from a value head"
     )
@@ -180,7 +185,9 @@ class TrainConfig(LevelRunSettings):
         super().__post_init__()
         if self.eval_every and not self.eval_episodes:
             raise ConfigError("eval_every needs tasks to play; give --eval-episodes of at least 1")
+        check_recipe(self)
         check_loss_options(self)
+        check_dropout(self)
         check_algorithm(self)
         check_comparison(self)
         check_levels(self)

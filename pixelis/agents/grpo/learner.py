@@ -25,6 +25,7 @@ from pixelis.agents.grpo.reward_kl import reward_kl
 from pixelis.agents.grpo.seeds import replay_generator
 from pixelis.agents.grpo.shaping import ShapingSettings, bonus_of
 from pixelis.agents.grpo.update import Updater, UpdateSettings
+from pixelis.agents.learning_rate import rate_of
 from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
 from pixelis.agents.state_files import read_tensors, write_tensors
@@ -205,7 +206,7 @@ def policy_optimiser(config: TrainConfig, policy: Policy) -> Optimiser:
     """Return the optimiser of a policy's trainable parameters."""
     return Optimiser(
         policy.trainable_parameters(),
-        lr=config.lr,
+        lr=rate_of(config, policy),
         warmup_steps=config.warmup_steps,
         decay_steps=config.decay_steps,
         weight_decay=config.weight_decay,

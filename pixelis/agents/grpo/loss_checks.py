@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
 from pixelis.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -41,4 +42,31 @@ def _check_penalty(config: TrainConfig) -> None:
         raise ConfigError(
             "kl 'k1' in the loss has a gradient of mean zero: it adds noise and no penalty. "
             "Set kl: k2 or k3, or kl_ratio: true, or kl_in: reward"
+        )
+
+
+def check_dropout(config: TrainConfig) -> None:
+    """Check that an update with dropout is one whose probability ratios can be exact.
+
+    A gradient pass with dropout is of another function than the one that sampled. On the only optimiser step
+    of a rollout the ratio is 1 by definition, and is set so; it cannot be known where there are more, or
+    where the samples are of another policy.
+
+    Raises:
+        ConfigError: dropout is on and the ratio would not be known.
+    """
+    if not config.lora_dropout:
+        return
+    if config.epochs > 1:
+        raise ConfigError(
+            f"lora_dropout must be 0 with epochs above 1, got {config.lora_dropout:g} and {config.epochs}: "
+            "from the second step on the probability ratio would compare passes with different units "
+            "dropped. Set epochs: 1, or lora_dropout: 0"
+        )
+    if chosen_correction(config) != "none" or config.replay_ratio:
+        gaps = ", ".join(sampler_gaps(config)) or f"correction {config.correction}"
+        raise ConfigError(
+            f"lora_dropout must be 0 where samples are weighed as those of another policy ({gaps}), got "
+            f"{config.lora_dropout:g}: the weights would hold the noise of dropout. Set lora_dropout: 0, or "
+            "dtype: float32 and correction: none without replay"
         )

@@ -17,8 +17,9 @@ from pixelis.agents.grpo.trainer import Trainer, update_settings, watch_settings
 from pixelis.agents.grpo.warm_start import open_warm_start, started_from
 from pixelis.agents.levels.selection import LevelSelection
 from pixelis.agents.policy import Policy
-from pixelis.agents.run import Run, load_policy
+from pixelis.agents.run import Run
 from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.run_policy import load_policy
 from pixelis.agents.task_env import TaskEnv
 from pixelis.agents.watch.watch import Watch
 
@@ -73,7 +74,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         policy = load_policy(config, adapter, quantization=config.quantization)
         if adapter is not None:
             policy.load_reference(adapter)
-        elif config.beta and policy.came_with_adapter:
+        elif config.beta and (policy.came_with_adapter or not policy.has_adapter):
             policy.freeze_reference()
         return policy
 
@@ -89,7 +90,14 @@ class TrainingRun(Run[TrainConfig, Trainer]):
     def notes(self) -> list[str]:
         """Say which off-policy correction there is, and why."""
         gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
-        return [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
+        notes = [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
+        if self.config.train == "full" and self.config.beta:
+            size = sum(each.numel() * each.element_size() for each in self.policy.trainable_parameters())
+            notes.append(
+                f"beta {self.config.beta:g} keeps a frozen copy of the weights in memory and in each "
+                f"checkpoint: {size / 2**20:,.0f} MiB; beta 0 saves it"
+            )
+        return notes
 
 
 def train(config: TrainConfig) -> TrainingRun:

@@ -17,6 +17,7 @@ from pixelis.agents.grpo.advantages import ADVANTAGES
 from pixelis.agents.grpo.batch import StepBatch, batch_metrics
 from pixelis.agents.grpo.config import TrainConfig
 from pixelis.agents.grpo.correction import chosen_correction
+from pixelis.agents.grpo.entropy_range import EntropyRange
 from pixelis.agents.grpo.evaluating import Evaluating
 from pixelis.agents.grpo.learner import GrpoLearner, Learner
 from pixelis.agents.grpo.loss import LossSettings
@@ -27,6 +28,7 @@ from pixelis.agents.grpo.samples import sample_rows
 from pixelis.agents.grpo.seeds import sampling_seed
 from pixelis.agents.grpo.term_rewards import TermRewards
 from pixelis.agents.grpo.update import UpdateSettings
+from pixelis.agents.language_stepper import LanguageStepper
 from pixelis.agents.levels.sampler import Draw
 from pixelis.agents.levels.selection import LevelSelection
 from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
@@ -35,7 +37,6 @@ from pixelis.agents.ppo.learner import PpoLearner
 from pixelis.agents.rollout import Collector, EpisodeRequest
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sampling import RolloutStats, SamplingSettings
-from pixelis.agents.stepper import Stepper
 from pixelis.agents.task_env import TaskEnv
 from pixelis.agents.watch.watch import Watch, WatchSettings
 from pixelis.errors import CheckpointError
@@ -46,7 +47,7 @@ LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Lea
 }
 
 
-class Trainer(Stepper[TrainConfig]):
+class Trainer(LanguageStepper[TrainConfig]):
     """Trains a policy's adapter, by GRPO or PPO, and keeps the run's files.
 
     Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes
@@ -67,6 +68,7 @@ class Trainer(Stepper[TrainConfig]):
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
+        self._entropy = EntropyRange()
         self.rewards, self.watch = TermRewards(config.rewards), Watch(watch_settings(config))
         self.levels = LevelSelection(config, env)
         self.evaluating = Evaluating(config, policy, env, run)
@@ -111,6 +113,7 @@ class Trainer(Stepper[TrainConfig]):
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row["success/slope100"] = self._success.slope(100)
+        row["policy/entropy_alarm"] = self._entropy.note(row["policy/entropy"], row["success/ma10"])
         row |= self.rewards.observe(number, row) | self.watch.note(played.episodes, row)
         self._last = played.episodes, batch
         return row
@@ -153,6 +156,7 @@ class Trainer(Stepper[TrainConfig]):
             "micro_batch_size": self._learner.micro_batch.value,
             "watch": self.watch.state(),
             "evaluating": self.evaluating.state(),
+            "entropy": self._entropy.state(),
         }
 
     def go_back_to(self, progress: Mapping[str, Any]) -> None:
@@ -171,6 +175,8 @@ class Trainer(Stepper[TrainConfig]):
             self.watch.restore(progress["watch"])
         if "evaluating" in progress:
             self.evaluating.restore(progress["evaluating"])
+        if "entropy" in progress:
+            self._entropy.restore(progress["entropy"])
         # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
         self._learner.micro_batch.value = int(progress["micro_batch_size"])
 
@@ -272,4 +278,6 @@ def update_settings(config: TrainConfig) -> UpdateSettings:
         correction_level=config.correction_level,
         correction_cap=config.correction_cap,
     )
-    return UpdateSettings(loss, config.temperature, config.epochs, config.micro_batch_size)
+    return UpdateSettings(
+        loss, config.temperature, config.epochs, config.micro_batch_size, config.lora_dropout > 0
+    )

@@ -30,12 +30,16 @@ class UpdateSettings:
         temperature: the one the episodes were sampled at.
         epochs: optimiser steps on each batch.
         micro_batch_size: episodes per forward pass, to begin with; the gradient does not depend on it.
+        dropout: whether gradient passes are in train mode. Then the old log-probabilities are those of the
+            pass itself, so that every ratio is 1 and the gradient is that of REINFORCE with units dropped;
+            what sampled and the reference are without dropout.
     """
 
     loss: LossSettings
     temperature: float = 1.0
     epochs: int = 1
     micro_batch_size: int = 8
+    dropout: bool = False
 
 
 @dataclass(frozen=True)
@@ -163,18 +167,24 @@ class Updater:
         totals = _Totals()
         for micro_batch in micro_batches:
             before = self.policy.tokens_read
-            outputs, entropy = self._forward(micro_batch, counts)
+            outputs, entropy = self._forward(micro_batch, counts, self.settings.dropout)
             totals.read += self.policy.tokens_read - before
             totals.unshared += sum(map(len, micro_batch.episodes))
             outputs.loss.backward()
             totals.add(outputs, entropy)
         return totals
 
-    def _forward(self, micro_batch: _MicroBatch, counts: StepCounts) -> tuple[LossOutputs, float]:
-        scored = self.policy.logprobs(micro_batch.episodes, self.settings.temperature)
+    def _forward(
+        self, micro_batch: _MicroBatch, counts: StepCounts, dropout: bool = False
+    ) -> tuple[LossOutputs, float]:
+        self.policy.model.train(dropout)
+        try:
+            scored = self.policy.logprobs(micro_batch.episodes, self.settings.temperature)
+        finally:
+            self.policy.model.eval()
         inputs = LossInputs(
             scored.logprobs,
-            micro_batch.old_logprobs,
+            scored.logprobs.detach() if dropout else micro_batch.old_logprobs,
             micro_batch.advantages,
             scored.mask,
             micro_batch.reference,
@@ -215,7 +225,9 @@ class Updater:
             kl: per_token(last.kl, last.tokens),
             "policy/loss": first.loss if updated else None,
             "policy/entropy": per_token(first.entropy, first.tokens),
-            "policy/mismatch": per_token(first.mismatch, first.tokens),
+            "policy/mismatch": None
+            if self.settings.dropout and updated
+            else per_token(first.mismatch, first.tokens),
             "policy/effective_tokens": first.importance.effective_tokens,
             "policy/effective_sequences": first.importance.effective_sequences,
             "policy/chi_squared": first.importance.chi_squared,

@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 
 from pixelis.agents.episode import Episode
+from pixelis.agents.saved_run import ADAPTER
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.grpo import GroupLearner
@@ -103,6 +104,11 @@ class Sb3Agent:
         count = sum(parameter.numel() for parameter in self.model.policy.parameters())
         about = {"agent": self.config.agent, "parameters": count, "identity": self.config.identity}
         (folder / DESCRIPTION).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+    def save_trained(self, folder: Path) -> Path:
+        """Write the network into a checkpoint's subfolder, and return that."""
+        self.save_adapter(folder / ADAPTER)
+        return folder / ADAPTER
 
     def load_adapter(self, folder: Path) -> None:
         """Take over weights that `save_adapter` wrote.

@@ -32,7 +32,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
     """
 
     def __init__(self, config: Sb3Config, agent: Sb3Agent, run: RunFolder) -> None:
-        trained: Any = agent  # Stepper asks nothing of it but save_adapter
+        trained: Any = agent  # Stepper asks nothing of it but save_trained
         super().__init__(config, trained, run)
         self.agent, self.learner = agent, agent.model
         self._success, self._failures, self._episodes = MovingMeans(), FailureWatch(), 0

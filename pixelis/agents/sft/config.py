@@ -22,6 +22,7 @@ class SftConfig(SupervisedConfig):
         ConfigError: a value has the wrong type or lies outside its bounds, or there is nothing to learn from.
     """
 
+    learning = "demonstrations"
     headings = (TASK, DATA, CURRICULUM, DIVERSITY, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN)
 
     data: str | None = option(
@@ -51,8 +52,6 @@ class SftConfig(SupervisedConfig):
     diversity_samples: int = option(DIVERSITY, 4, "samples of a set", "[2, inf)")
     diversity_prompts: int = option(DIVERSITY, 4, "sets a step that draws any", "[1, inf)")
     diversity_every: int = option(DIVERSITY, 1, "steps from one such step to the next", "[1, inf)")
-
-    lora_dropout: float = option(MODEL, 0.0, "dropout on the adapter's input while training", "[0, 1)")
 
     epochs: int = option(UPDATE, 3, "passes over the demonstrations; not used with a curriculum", "[1, inf)")
     steps: int | None = option(

@@ -1,22 +1,18 @@
-"""Whole supervised runs: as every run, and in the end the adapter lies in the run folder."""
+"""Whole supervised runs: where the demonstrations come from, and the adapter that is left."""
 
 from __future__ import annotations
 
 import logging
-import os
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pixelis.agents.answers import measure_named
 from pixelis.agents.chat import ChatFormat
 from pixelis.agents.episode import Episode
-from pixelis.agents.metrics import Row
 from pixelis.agents.policy import Policy
-from pixelis.agents.run import Run, load_policy
-from pixelis.agents.run_folder import writing
-from pixelis.agents.saved_run import ADAPTER
+from pixelis.agents.run import Run
+from pixelis.agents.saved_run import trained_in
 from pixelis.agents.sft.chats import load_chats
 from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.demonstrate import demonstrations
@@ -39,26 +35,10 @@ T = TypeVar("T", bound=SupervisedStepper[Any])
 class SupervisedRun(Run[C, T]):
     """A run of supervised training; see `Run`."""
 
-    def train(
-        self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
-    ) -> None:
-        """Train until the configured end, then leave the adapter in the run folder; see `Stepper.train`."""
-        super().train(on_step, should_stop)
-        self._leave_adapter()
-
     @property
     def adapter(self) -> Path:
-        """The adapter as training left it, a plain PEFT folder: GRPO's ``--model``."""
-        return self.folder.path / ADAPTER
-
-    def _leave_adapter(self) -> None:
-        """Write the adapter under its short name, whole or not at all."""
-        fresh = self.folder.path / f".{ADAPTER}.unfinished"
-        with writing(self.folder.path):
-            shutil.rmtree(fresh, ignore_errors=True)
-            self.policy.save_adapter(fresh)
-            shutil.rmtree(self.adapter, ignore_errors=True)
-            os.replace(fresh, self.adapter)
+        """What training left in the run folder: the adapter, or the whole model with ``train: full``."""
+        return trained_in(self.folder.path)
 
 
 class SftRun(SupervisedRun[SftConfig, SftTrainer]):
@@ -73,11 +53,6 @@ class SftRun(SupervisedRun[SftConfig, SftTrainer]):
         """Return the environment, if there is one; a wrong measure of diversity is told with it."""
         measure_named(config.diversity)
         return super().open_env(config)
-
-    @classmethod
-    def load_policy(cls, config: SftConfig, adapter: Path | None) -> Policy:
-        """Return the policy, its adapter with dropout."""
-        return load_policy(config, adapter, dropout=config.lora_dropout)
 
     @classmethod
     def prepare(cls, config: SftConfig, env: TaskEnv | None, policy: Policy) -> Pool:

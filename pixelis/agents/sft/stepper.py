@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from pixelis.agents.language_stepper import LanguageStepper
+from pixelis.agents.learning_rate import rate_of
 from pixelis.agents.policy import Policy
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.sft.learner import Learner, SftSettings
 from pixelis.agents.sft.settings import SupervisedConfig
-from pixelis.agents.stepper import Stepper
 
 C = TypeVar("C", bound=SupervisedConfig)
 
 
-class SupervisedStepper(Stepper[C]):
+class SupervisedStepper(LanguageStepper[C]):
     """A trainer whose steps are those of a `Learner`; see `Stepper`.
 
     Attributes:
         learner: applies the optimiser.
+        rate: the learning rate at its peak.
     """
 
     def __init__(self, config: C, policy: Policy, run: RunFolder) -> None:
         super().__init__(config, policy, run)
-        self.learner = Learner(policy, learner_settings(config))
+        self.rate = rate_of(config, policy)
+        self.learner = Learner(policy, learner_settings(config, self.rate))
 
     def tensors(self) -> dict[str, Any]:
         """Return the learner's state."""
@@ -34,11 +37,11 @@ class SupervisedStepper(Stepper[C]):
         self.learner.restore(tensors)
 
 
-def learner_settings(config: SupervisedConfig) -> SftSettings:
-    """Return how the learner of a run works."""
+def learner_settings(config: SupervisedConfig, rate: float) -> SftSettings:
+    """Return how the learner of a run works at a learning rate."""
     return SftSettings(
         batch_size=config.batch_size,
-        learning_rate=config.lr,
+        learning_rate=rate,
         weight_decay=config.weight_decay,
         max_grad_norm=config.max_grad_norm,
         seed=config.seed,

@@ -58,7 +58,7 @@ class SftTrainer(SupervisedStepper[SftConfig]):
             batch = self._draws.batch(self.config.batch_size)
         else:
             batch = self._draws.mixed(self.config.batch_size, self.curriculum.stage.mix, number)
-        rate = self.config.lr * rate_factor(number - 1, self.total_steps, self.config.warmup)
+        rate = self.rate * rate_factor(number - 1, self.total_steps, self.config.warmup)
         sets, also = self._sets(batch, number), None
         if sets is not None and self._diversity is not None:
             also = partial(self._diversity.backward, sets)
