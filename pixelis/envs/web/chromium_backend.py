@@ -43,7 +43,6 @@ EPISODES_A_PAGE = 200
 """How many episodes share a page. Playwright keeps every request of a page until the page is closed."""
 _STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
 _RECOVERY_LOADS = 3  # a page that went wrong is loaded anew: its address, then the first one
-_MISSED = "The mouse pressed {}{} instead, as the page moved under it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +173,8 @@ class ChromiumBackend:
         how = self._act_on_site if self._base else self._act_on_page
         raw = self._guarded(partial(how, action))
         page = self._snapshot(raw)
-        if raw.get("missed"):
-            kind, name = raw["missed"]
-            raise PageActionError("missed", _MISSED.format(kind, f' "{name[:40]}"' if name else ""), page)
+        if (missed := raw.get("missed")) is not None:
+            raise PageActionError("missed", _missed(*missed), page)
         return page
 
     def screenshot(self) -> np.ndarray | None:
@@ -385,6 +383,13 @@ class ChromiumBackend:
     def _snapshot(self, raw: Raw) -> Snapshot:
         url = _path(raw["url"], self._base) if self._base else raw["url"].removeprefix(self.settings.base)
         return snapshot_of(raw, url, self._current.generation, raw["notice"])
+
+
+def _missed(kind: str = "", name: str = "") -> str:
+    if not kind:
+        return "The element moved away while it was pressed, so that it was not clicked."
+    what = f'{kind} "{name[:40]}"' if name else kind
+    return f"The mouse pressed {what} instead, as the page moved under it."
 
 
 def _path(url: str, base: str) -> str:

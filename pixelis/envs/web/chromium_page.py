@@ -179,7 +179,7 @@ class ChromiumPage(LoadedPage):
                 if self._gone.is_set() or not is_unloading(error):
                     raise
                 done = {"leaving": True}
-            missed = missed or done.get("missed")
+            missed = done.get("missed") if missed is None else missed
             if not done["leaving"] and not self._navigating:
                 break
             if await self._loaded():
@@ -279,9 +279,8 @@ class ChromiumPage(LoadedPage):
 
         Menus that follow the mouse take no notice of its first movement, and press what was chosen before.
         """
-        if abs(self.mouse[0] - x) + abs(self.mouse[1] - y) > _NEAR * _STEPS:
-            for part in range(_STEPS, 0, -1):
-                await self._move(x - _NEAR * part, y)
+        for part in range(_STEPS, 0, -1):
+            await self._move(x - _NEAR * part, y)
 
     async def _move(self, x: float, y: float) -> None:
         await self._page.mouse.move(x, y)

@@ -264,13 +264,14 @@
   };
   // Some pages put an element anew into the document whenever the mouse is over it; then a press of the mouse
   // reaches only what lies behind. The element is told of it in the way scripts do.
-  const told = { element: null, down: null, click: null, hit: true };
-  page.watchPress = element => { Object.assign(told, { element, down: null, click: null, hit: true }); };
+  const told = { element: null, down: null, click: null, hit: true, released: null };
+  page.watchPress = element => { Object.assign(told, { element, down: null, click: null, hit: true, released: null }); };
   window.addEventListener("mousedown", event => {
     if (!event.isTrusted) return;
     told.down = event.composedPath()[0];
     told.hit = !told.element || within(told.down, drawn(told.element) || told.element);  // now: the press may move things
   }, true);
+  window.addEventListener("mouseup", event => { if (event.isTrusted) told.released = [event.clientX, event.clientY]; }, true);
   window.addEventListener("click", event => { if (event.isTrusted) told.click = event.composedPath()[0]; }, true);
   page.pressed = () => told;
   const homeOf = element => (element.ownerDocument.defaultView || window).__pixelis || page;  // a frame hears for itself
@@ -278,10 +279,18 @@
     page.watchPress(element);
     if (element && homeOf(element) !== page) homeOf(element).watchPress(element);
   };
+  const ranAway = (element, { click, released: [x, y] }) => {  // between the press and the release
+    const target = drawn(element) || element;
+    if (within(click, target) || !click.contains(target)) return false;
+    const places = boxes(target);
+    return places.length > 0 && !places.some(box => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom);
+  };
   const tell = (element, at) => {  // returns what was pressed instead, if the element was not
     if (!told.element) return null;
     const seen = homeOf(told.element).pressed(), { down, click } = seen.down ? seen : told;
-    if (!down || down.nodeType !== 1 || (seen.down && seen.hit) || (at && within(told.element, down))) return null;
+    if (!down || down.nodeType !== 1) return null;
+    if (seen.down && seen.hit) return seen.click && element && ranAway(element, seen) ? [] : null;
+    if (at && within(told.element, down)) return null;
     const behind = element && down.contains(element);
     if (!behind) return page.nameOf(down);
     if (at || (click && within(click, element))) return null;
