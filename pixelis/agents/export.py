@@ -22,6 +22,7 @@ from pixelis.agents.processors import save_processor
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path
 from pixelis.agents.state_files import one_line
+from pixelis.agents.trained_settings import EXPORTED, played_settings
 from pixelis.errors import ConfigError, OutputError
 
 CARD = "README.md"
@@ -95,6 +96,7 @@ def export_model(
             source = find_folder(loaded.base_name) or loaded.base_name
             _write_merged(loaded.model, loaded.processor, source, kind, place)
         (place / CARD).write_text(model_card(facts), encoding="utf-8")
+        (place / EXPORTED).write_text(played_settings(settings), encoding="utf-8")
 
     size = _appear(target, write)
     return Exported(target, step_of(checkpoint), size, rank, loaded.base_name)
