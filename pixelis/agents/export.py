@@ -30,6 +30,7 @@ from pixelis.agents.processors import save_processor
 from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.state_files import one_line
+from pixelis.agents.trained_settings import EXPORTED, played_settings
 from pixelis.errors import ConfigError, OutputError
 
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
@@ -111,6 +112,7 @@ def export_model(
         if loaded.note.system_prompt:
             write_note(place, ModelNote(loaded.note.system_prompt, portable_name(before)))
         (place / CARD).write_text(model_card(facts), encoding="utf-8")
+        (place / EXPORTED).write_text(played_settings(settings), encoding="utf-8")
 
     rank = loaded.model.peft_config["default"].r if adapted else None
     size = _appear(target, write)

@@ -16,7 +16,7 @@ import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pixelis.errors import EpisodesFailedError, PixelisError, UserCodeError
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pixelis.agents.episode import Episode
 
 _LOG = logging.getLogger(__name__)
-F = TypeVar("F", bound=Callable[..., Any])
 
 PATIENCE = 10
 """Steps in a row in which every episode failed, after others that went well, before that ends a run."""
@@ -95,9 +94,10 @@ def failed_code(what: str, error: Exception) -> UserCodeError:
     return UserCodeError(f"{what} raised {_with_place(described(error), place_of(error))}", trace_of(error))
 
 
-def guarded(what: str, function: F) -> F:
+def guarded(what: str, function: Any) -> Any:
     """Return a function under `user_code`; our own functions as they are."""
-    if not inspect.isfunction(function) or function.__module__.partition(".")[0] == "pixelis":
+    module = getattr(function, "__module__", None) or ""
+    if not inspect.isfunction(function) or module.partition(".")[0] == "pixelis":
         return function
 
     @functools.wraps(function)
@@ -106,7 +106,7 @@ def guarded(what: str, function: F) -> F:
         with user_code(what):
             return function(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call
 
 
 def reason_of(episode: Episode) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from pixelis.agents.evaluate import Evaluation
+from pixelis.agents.evaluate import Evaluation, success_text
 from pixelis.agents.evaluation_file import read_evaluations
 from pixelis.agents.loading import find_folder
 from pixelis.agents.metrics import read_metrics
@@ -21,6 +21,7 @@ from pixelis.agents.run_folder import RunFolder
 from pixelis.agents.run_kinds import RunKind, kind_of
 from pixelis.agents.run_settings import RunSettings
 from pixelis.agents.state_files import read_json
+from pixelis.agents.task_env import NO_SPLIT
 from pixelis.errors import ModelLoadError
 
 NOT_MEASURED = "not measured"
@@ -243,11 +244,20 @@ def _evaluation(facts: CardFacts) -> str:
     if not any(who == "this model" for who, _ in shown):
         lines += [f"This model, step {facts.step:,}: {NOT_MEASURED}.", ""]
     if shown:
-        lines += ["Held-out tasks; in brackets Wilson's 95 % interval.", ""]
+        lines += [f"{_tasks_of([row for _, row in shown])}; in brackets Wilson's 95 % interval.", ""]
         lines += ["| who | mode | episodes | success | reward | turns |", "|---|---|---|---|---|---|"]
         lines += [_cells(who, row) for who, row in shown]
         lines.append("")
     return "\n".join(lines)
+
+
+def _tasks_of(rows: Sequence[Evaluation]) -> str:
+    """Return what the tasks of an evaluation are called; runs of earlier versions did not write it down."""
+    named = sorted({row.tasks for row in rows if row.tasks is not None})
+    text = " and ".join(named) or "tasks of the evaluation"
+    if NO_SPLIT in named:
+        text += ": the environment holds no tasks out, these are of training's distribution with other seeds"
+    return text[0].upper() + text[1:]
 
 
 def _who(phase: str, row: Evaluation, step: int) -> str | None:
@@ -262,10 +272,10 @@ def _who(phase: str, row: Evaluation, step: int) -> str | None:
 
 
 def _cells(who: str, row: Evaluation) -> str:
-    low, high = row.interval
-    counted = f"{row.episodes}" + (f" (and {row.failed} failed)" if row.failed else "")
-    success = f"{_number(row.success_rate)} ({low:.3f}–{high:.3f})"
-    cells = [who, row.mode, counted, success, _number(row.mean_reward), _number(row.mean_turns, 2)]
+    planned = f" of {row.planned}" if row.is_partial else ""
+    counted = f"{row.episodes}{planned}" + (f" (and {row.failed} failed)" if row.failed else "")
+    numbers = [_number(row.mean_reward), _number(row.mean_turns, 2)]
+    cells = [who, row.mode, counted, success_text(row), *numbers]
     return f"| {' | '.join(cells)} |"
 
 

@@ -29,7 +29,9 @@ def play_phase(run: Run[Any, Any], phase: str, agents: Sequence[tuple[str, str]]
     """
     rows: list[Evaluation] = []
     transcripts: list[dict[str, Any]] = []
-    with run.folder.logging():
+    with run.folder.logging() as log:
+        tasks = run.task_env.tasks_named("test")
+        log.info("evaluation %s: %d tasks (%s)", phase, run.config.eval_episodes, tasks)
         for name, mode in agents:
             kept = _Kept()
             label = f"{phase if mode != 'scripted' else name} {mode}"

@@ -117,7 +117,7 @@ def plan_for(names: Sequence[str], asked: Asked, default_env: str | None = None)
     options = [{} if each is None else {"difficulty": each} for each in difficulties]
     timeout = values.get("env_timeout_seconds")
     envs = [TaskEnv.open(env_id, values.get("env_kwargs") or {}, each, timeout) for each in options]
-    rest = {name: values.get(name) if values.get(name) is not None else DEFAULTS[name] for name in DEFAULTS}
+    rest: dict[str, Any] = {name: values.get(name, default) for name, default in DEFAULTS.items()}
     return Plan(envs[0], difficulties, origins=origins, **rest)  # all were tried before a model is loaded
 
 
@@ -149,7 +149,7 @@ def _chosen(runs: Mapping[str, Mapping[str, Any]], asked: Asked) -> tuple[dict[s
     env = asked.env
     at_home = {name: run for name, run in runs.items() if env is None or run.get("env") == env}
     for name in (*_SAME, "dtype", "quantization", "env_timeout_seconds"):
-        of_env = name in ("env", "env_kwargs", "difficulty", "env_timeout_seconds")
+        of_env = name in ("env_kwargs", "difficulty", "env_timeout_seconds")
         heard = at_home if of_env else runs
         known = {run: found[name] for run, found in heard.items() if _says(found, name)}
         given = getattr(asked, name, None)
@@ -161,7 +161,7 @@ def _chosen(runs: Mapping[str, Mapping[str, Any]], asked: Asked) -> tuple[dict[s
             run = list(known)[-1]
             values[name], origins[name] = known[run], run
         if given is not None:
-            was = f" ({run} has {values[name]})" if known and values[name] != given else ""
+            was = f" ({origins[name]} has {values[name]})" if known and values[name] != given else ""
             merged = {**(values.get(name) or {}), **given} if name == "env_kwargs" else given
             values[name], origins[name] = merged, f"--{name.replace('_', '-')}{was}"
     return values, origins

@@ -1,4 +1,4 @@
-"""User's code that fails, through the commands: one line with its place, exit code 1, the traceback in a log."""
+"""User's code that fails, by way of the commands: one line with its place, exit code 1, and a log."""
 
 from __future__ import annotations
 
@@ -93,7 +93,18 @@ def test_evaluate_and_compare(run, letter_model, tmp_path):
 def test_some_failing_episodes_are_told_and_counted(run, letter_model, tmp_path):
     words = ("--model", letter_model, "--eval-episodes", 6, "--env-kwargs.fault", "step")
     code, out, err = run(
-        "train_agent", *BROKEN, *SMALL, *words, "--env-kwargs.every", 3, "--groups", 8, "--steps", 1, "--seed", 1
+        "train_agent",
+        *BROKEN,
+        *SMALL,
+        *words,
+        "--env-kwargs.every",
+        3,
+        "--groups",
+        8,
+        "--steps",
+        1,
+        "--seed",
+        1,
     )
     assert code == 0, err
     warned = [line for line in out.splitlines() if line.startswith("warning: ")]
@@ -117,7 +128,9 @@ def test_a_reward_term_that_always_raises_ends_the_run(run, letter_model, tmp_pa
 @pytest.mark.parametrize("gives", ["nan", "none", "text"])
 def test_a_reward_term_without_numbers_is_named(run, letter_model, tmp_path, gives):
     words = ("--model", letter_model, "--eval-episodes", 0, *TERM)
-    code, _, err = run("train_agent", *BROKEN, *SMALL, *words, "--rewards.broken_env:Shout", f"{{gives: {gives}}}")
+    code, _, err = run(
+        "train_agent", *BROKEN, *SMALL, *words, "--rewards.broken_env:Shout", f"{{gives: {gives}}}"
+    )
     assert code == 1 and "shout: expected a finite number" in err and "broken_env.py:" in err
 
 

@@ -21,7 +21,7 @@ from pixelis.agents.grpo.trainer import Trainer
 from pixelis.agents.grpo.update import Updater
 from pixelis.agents.metrics import MetricsLog, comparable_metrics, read_metrics
 from pixelis.agents.run_folder import RunFolder
-from pixelis.errors import CheckpointError, ConfigError
+from pixelis.errors import CheckpointError, ConfigError, EpisodesFailedError
 
 HERE = Path(__file__).parent
 FAULTS = "fault_env:Toy/Fault-v0"
@@ -149,12 +149,22 @@ def test_training_goes_on_past_envs_that_hang(toy_config, call):
     assert stuck and all(thread.daemon for thread in stuck)  # they cannot keep the process
 
 
-def test_a_step_in_which_every_env_hangs_changes_nothing(toy_config):
+def test_a_later_step_in_which_every_env_hangs_changes_nothing(toy_config):
+    (struck,) = task_seeds(3, 2, 1)
     config = toy_config(
-        env=FAULTS, env_kwargs={"hang": "reset", "every": 1}, env_timeout_seconds=1.0, steps=1
+        env=FAULTS, env_kwargs={"hang": "reset", "every": struck}, env_timeout_seconds=1.0, steps=3, seed=3
     )
     rows = read_metrics(train(config.with_values(groups=1, group_size=2, env_threads=2)).folder.metrics)
-    assert rows[0]["rollout/timeouts"] == 2 and rows[0]["policy/grad_norm"] is None
+    assert rows[1]["rollout/timeouts"] == 2 and rows[1]["policy/grad_norm"] is None
+    assert [row["episodes/failed_share"] for row in rows] == [0.0, 1.0, 0.0]
+
+
+def test_a_first_step_in_which_every_env_hangs_ends_the_run(toy_config):
+    config = toy_config(
+        env=FAULTS, env_kwargs={"hang": "step", "every": 1}, env_timeout_seconds=1.0, steps=2, eval_episodes=0
+    )
+    with pytest.raises(EpisodesFailedError, match=r"all 2 episodes of step 1 failed: step did not return"):
+        train(config.with_values(groups=1, group_size=2, env_threads=2))
 
 
 def test_an_env_that_hangs_at_once_is_one_clear_error(toy_config):
@@ -169,12 +179,16 @@ HANGING = """
     from pixelis.agents.grpo.config import TrainConfig
     from pixelis.agents.grpo.run import train
 
-    run = train(TrainConfig.from_mapping(dict(
-        env="fault_env:Toy/Fault-v0", env_kwargs={"hang": "step", "every": 1}, model=sys.argv[2],
-        output=sys.argv[3], groups=2, group_size=2, max_new_tokens=2, steps=1, eval_episodes=0,
-        env_threads=4, env_timeout_seconds=0.5,
-    )))
-    print("trained", run.trainer.finished_steps, flush=True)
+    from pixelis.errors import EpisodesFailedError
+
+    try:
+        train(TrainConfig.from_mapping(dict(
+            env="fault_env:Toy/Fault-v0", env_kwargs={"hang": "step", "every": 1}, model=sys.argv[2],
+            output=sys.argv[3], groups=2, group_size=2, max_new_tokens=2, steps=1, eval_episodes=0,
+            env_threads=4, env_timeout_seconds=0.5,
+        )))
+    except EpisodesFailedError as error:
+        print(str(error)[:32], flush=True)
 """
 
 
@@ -186,7 +200,7 @@ def test_threads_that_hang_for_ever_do_not_keep_the_process(letter_model, tmp_pa
         text=True,
         timeout=200,
     )
-    assert (result.returncode, result.stdout) == (0, "trained 1\n"), result.stderr
+    assert (result.returncode, result.stdout) == (0, "all 4 episodes of step 1 failed:\n"), result.stderr
 
 
 # ---------------------------------------------------------------------- models and numbers
