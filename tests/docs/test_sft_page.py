@@ -38,7 +38,7 @@ def test_the_settings_of_the_page_are_accepted():
             assert isinstance(EXPERT.read(words)[0], ExpertConfig)
         elif name == "train_agent.py":
             config, _ = read_settings(words)
-            assert config.model == "runs/sft/adapter" or sft_settings(config).model == "smollm2"
+            assert config.model == "runs/sft" or sft_settings(config).model == "smollm2"
 
 
 def test_the_curriculum_of_the_page_is_accepted(tmp_path: Path):

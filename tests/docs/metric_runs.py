@@ -1,0 +1,86 @@
+"""Short real runs that, together, log every metric there is; see `test_metrics_page`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pixelis.agents.expert.config import ExpertConfig
+from pixelis.agents.expert.run import ExpertRun
+from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.metrics import read_metrics
+from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.sb3.run import Sb3Run
+from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.sft.run import SftRun
+
+_REWARDS = {
+    "coherence": {"encoder": "hashed"},
+    "curiosity": {},
+    "penalty": {},
+    "curriculum": {"stages": {"one": {"weights": {"curiosity": 0.3}, "steps": 1}, "two": {"weights": {}}}},
+}
+_DIALS = {"env": "dial_env:Toy/Dial-v0", "max_new_tokens": 3, "temperature": 3.0}
+_ZOOM = {
+    "env": "Pixelis/ZoomRead-v0",
+    "env_kwargs": {"max_turns": 2, "reader": "truth"},
+    "model": "pixelis-tiny",
+    "max_new_tokens": 24,
+}
+GRPO: dict[str, dict[str, Any]] = {
+    "plain": {"diversity": "ngrams", "replay_ratio": 0.5},
+    "no penalty": {"beta": 0.0},
+    "penalty in the reward": {"kl_in": "reward", "kl": "k1"},
+    "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},
+    "ppo": {"algorithm": "ppo"},
+    "learnability": {**_DIALS, "levels": "learnability"},
+    "accel": {**_DIALS, "levels": "accel", "level_buffer": 2},
+    "sfl": {**_DIALS, "levels": "sfl", "level_candidates": 2, "level_keep": 1},
+    "watch": {"watch": {"watch_scorers:Variety": {}}},
+    "pictures": {**_ZOOM, "groups": 2},
+}
+_SMALL = {
+    "env": "Pixelis/SizeCompare-v0",
+    "env_kwargs": {"reader": "truth", "max_turns": 3},
+    **{
+        "difficulty": 0,
+        "action_kwargs": {"grid": 2},
+        "channels": 2,
+        "features": 8,
+        "hidden": 16,
+        "n_envs": 2,
+    },
+    **{"n_steps": 6, "batch_size": 6, "epochs": 1, "groups": 1, "group_size": 4, "learning_starts": 6},
+    **{"buffer_size": 40, "target_every": 10, "exploration_steps": 30, "steps": 2, "eval_episodes": 0},
+}
+
+
+def every_run(model: Path, folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the name and the rows of each run.
+
+    Args:
+        model: a tiny model's folder.
+        folder: where runs go.
+    """
+    base = {"eval_episodes": 0, "steps": 2, "model": str(model), "max_new_tokens": 2, "lr": 0.003}
+    played = {**base, "env": "toy_env:Toy/Echo-v0", "groups": 4, "group_size": 4}
+    for name, more in GRPO.items():
+        config = TrainConfig(**{**played, "beta": 0.01, **more, "output": str(folder / name)})
+        yield name, read_metrics(TrainingRun.whole(config).folder.metrics)
+    expert = ExpertConfig(**played, min_reward=-1.0, output=str(folder / "expert"))
+    yield "expert iteration", read_metrics(ExpertRun.whole(expert).folder.metrics)
+    sft = SftConfig(
+        **{**base, **_ZOOM, "demonstrations": 4, "held_out": 0.5, "eval_every": 1, "batch_size": 2},
+        curriculum={"all": {"mix": {0: 1, 1: 1}}},
+        diversity="ngrams",
+        diversity_weight=0.1,
+        diversity_samples=2,
+        diversity_prompts=1,
+        output=str(folder / "sft"),
+    )
+    yield "sft", read_metrics(SftRun.whole(sft).folder.metrics)
+    for agent in ("sb3-ppo", "sb3-dqn", "sb3-grpo"):
+        small = Sb3Config(**_SMALL, agent=agent, output=str(folder / agent))
+        yield agent, read_metrics(Sb3Run.whole(small).folder.metrics)
