@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from pixelis.errors import suggest
+from pixelis.rewards.traits import ToolTraits
 
 W = TypeVar("W")
 
@@ -94,12 +95,14 @@ class Tool(Generic[W]):
         description: one or two sentences for the model.
         parameters: JSON schema (draft 2020-12) of the arguments object.
         run: ``(workspace, arguments) -> ToolOutput``; raises ``CallRefused`` for a call it cannot carry out.
+        traits: what reward terms go by: how many calls are fine, what must come before, what follows.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     run: Callable[[W, Mapping[str, Any]], ToolOutput]
+    traits: ToolTraits = field(default_factory=ToolTraits)
 
     @cached_property
     def validator(self) -> Draft202012Validator:

@@ -65,7 +65,7 @@ class Trainer(Stepper[TrainConfig]):
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._no_signal = MovingMeans(), NoSignal()
-        self.rewards, self.watch = TermRewards(config.rewards), Watch(watch_settings(config))
+        self.rewards, self.watch = TermRewards(config.rewards, env.traits), Watch(watch_settings(config))
         self.levels = LevelSelection(config, env)
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(

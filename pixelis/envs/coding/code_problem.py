@@ -179,6 +179,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         if problems is not None and family is not None:
             raise ConfigError("give problems (a file) or family, not both: a file's rows are of no family")
         self.mode, self.partial_credit = mode, float(partial_credit)
+        self.task_gap = 1.0 - self.partial_credit
         self.lease = SandboxLease(_settings(sandbox))
         if problems is None:
             source: FamilyTasks | FileTasks = FamilyTasks(family_names(family))

@@ -200,6 +200,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
             )
         self.backend, self.page_tokens = backend, page_tokens
         self.rewards = _reward_config(rewards)
+        self.task_gap = self.rewards.task_gap
         self._browser: Backend | None = None
         self._tasks = WebTasks(self.families, self.dials)
         super().__init__(

@@ -187,6 +187,8 @@ class MiniWoBEnv(PageEnv):
     Foundation, MIT), unchanged.
     """
 
+    task_gap = 1.0
+
     def __init__(
         self,
         *,

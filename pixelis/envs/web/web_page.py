@@ -146,6 +146,8 @@ class WebPageEnv(PageEnv):
     Names and roles follow HTML-AAM 1.0 and accname 1.2; the browser is driven by Playwright.
     """
 
+    task_gap = 1.0
+
     def __init__(
         self,
         *,
