@@ -163,8 +163,10 @@ def measured(folder: Path) -> dict[str, float]:
     shares = [row["visual/calls"] for row in last if row["visual/calls"] is not None]  # none without calls
     if shares:
         found["rapr_calls"] = statistics.fmean(shares)
-    hits = [row["rewards/curiosity/hit_rate"] for row in rows if "rewards/curiosity/hit_rate" in row]
-    return found | ({"hit_rate": hits[-1]} if hits else {})
+    for name in ("duplicate_rate", "cache_hit_rate"):
+        rates = [row[f"rewards/curiosity/{name}"] for row in rows if f"rewards/curiosity/{name}" in row]
+        found |= {name: rates[-1]} if rates else {}
+    return found
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:
@@ -182,7 +184,8 @@ def markdown(result: Mapping[str, Any]) -> str:
         "RaPR, episodes": "rapr_episodes",
         "RaPR, calls": "rapr_calls",
         "calls an episode": "calls",
-        "cache hits": "hit_rate",
+        "duplicates": "duplicate_rate",
+        "cache hits": "cache_hit_rate",
     }
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for arm, runs in result["arms"].items():
@@ -200,7 +203,7 @@ def _cell(values: Sequence[float], key: str) -> str:
         return "–"
     if any(map(math.isnan, values)):
         return "never" if all(map(math.isnan, values)) else "not always"
-    digits = 0 if key == "reached" else 2 if key in ("calls", "hit_rate") else 3
+    digits = 0 if key == "reached" else 2 if key in ("calls", "duplicate_rate", "cache_hit_rate") else 3
     mean, low, high = statistics.fmean(values), min(values), max(values)
     return f"{mean:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 

@@ -155,6 +155,10 @@ class PluginWarning(UserWarning):
     """An environment plugin failed to load; ``import pixelis`` goes on without it."""
 
 
+class RewardWarning(UserWarning):
+    """Rewards are paid otherwise than their reader may think; said once, training goes on."""
+
+
 class RecordingWarning(UserWarning):
     """A recording ends in half a line, which its writer was killed in; the rest was read."""
 

@@ -16,6 +16,8 @@ from pixelis.agents.scripted import scripted_names
 from pixelis.agents.timed_env import EnvTimeoutError, TimedEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import ConfigError, PixelisError, suggest
+from pixelis.rewards.traits import RewardTraits
+from pixelis.wrappers.traits import traits_of
 
 _PROBES = 8  # seeds that are tried before an env counts as one that cannot be reset
 
@@ -37,6 +39,7 @@ class TaskEnv:
         draws: whether the env can render to an array.
         shows_images: whether its observations hold pictures.
         policies: names of the scripted policies the env ships.
+        traits: what it declares to reward terms: its task's gap, and its tools.
         timeout_seconds: longest time that making, resetting, stepping or closing an env may take; None for no
             limit.
     """
@@ -50,6 +53,7 @@ class TaskEnv:
     draws: bool = False
     shows_images: bool = False
     policies: tuple[str, ...] = ()
+    traits: RewardTraits = field(default_factory=RewardTraits)
     timeout_seconds: float | None = None
 
     @classmethod
@@ -134,6 +138,7 @@ class TaskEnv:
                 draws="rgb_array" in env.metadata.get("render_modes", ()),
                 shows_images="image" in cast(gym.spaces.Dict, env.observation_space).spaces,
                 policies=scripted_names(env),
+                traits=traits_of(env),
             )
         finally:
             env.close()

@@ -39,6 +39,7 @@ CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
     contract.frames,
     scores.oracle_succeeds,
     scores.floors_hold,
+    scores.gap_holds,
     scores.threads_equal_sync,
     scores.processes_equal_sync,
 )

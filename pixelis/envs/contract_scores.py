@@ -11,7 +11,8 @@ from typing import Any
 import gymnasium as gym
 
 from pixelis.envs.contract import Finding, MakeEnv, Subject
-from pixelis.envs.playing import Turn, mixed_actions, play, play_turns, same
+from pixelis.envs.playing import Recorder, Turn, mixed_actions, play, play_turns, same
+from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tool_env import ToolEnv
 
 FLOORS = ("nothing", "random")
@@ -22,6 +23,8 @@ task."""
 
 MOST_UNEARNED = 2 / 3
 """Share of the oracle's mean reward that a policy which must fail may earn."""
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,60 @@ def floors_hold(subject: Subject) -> Finding:
     if paid:
         measured = f"mean rewards {', '.join(paid)}, more than {most:.2f}"
     return Finding("floors_hold", not paid, measured, "pay less for what is not the task")
+
+
+def gap_holds(subject: Subject) -> Finding:
+    """No recorded failure is nearer to a success than the declared ``task_gap``, nor above ``success_line``.
+
+    Played are all shipped policies, and the oracle with its last turn taken for a wrong answer (which earns
+    what partial credit there is), at every difficulty. An environment that declares no gap passes: reward
+    terms then refuse it, unless whoever sets them up says the gap.
+    """
+    env = subject.tool_env()
+    won, lost = _returns(env, list(subject.seeds))
+    seen = f"{len(won)} successes, least {min(won, default=math.nan):.4g}; "
+    seen += f"{len(lost)} failures, greatest {max(lost, default=math.nan):.4g}"
+    if not won or not lost:
+        return Finding("gap_holds", False, seen, "ship an oracle that succeeds and floors that fail")
+    if env.task_gap is None:
+        return Finding("gap_holds", True, f"not declared; {seen}: set task_gap to use reward terms")
+    gap, line = min(won) - max(lost), env.success_line
+    wrong = [] if gap >= env.task_gap - _ROUNDING else [f"the gap is {gap:.4g}, declared {env.task_gap:.4g}"]
+    if line is not None and not max(lost) < line <= min(won):
+        wrong.append(f"the success line {line:.4g} is not between them")
+    if env.task_gap <= 0 and line is None:
+        wrong.append("a task_gap of 0 needs a success_line")
+    measured = "; ".join([*wrong, seen]) if wrong else f"declared {env.task_gap:.4g}; {seen}"
+    return Finding("gap_holds", not wrong, measured, "declare the smallest gap, or pay failures less")
+
+
+def _returns(env: ToolEnv[Any], seeds: Sequence[int]) -> tuple[list[float], list[float]]:
+    """Return the rewards of successes and of failures, of episodes that are valid for training."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for place, seed in enumerate(seeds):
+        difficulty = env.source.difficulties[place % len(env.source.difficulties)]
+        options = {"difficulty": difficulty, "split": SPLITS[place % 2]}
+        oracle = Recorder(env.policies()["oracle"](env))
+        episodes = [play(env, oracle, seed, options)]
+        episodes += [
+            play(env, make(env), seed, options) for name, make in env.policies().items() if name != "oracle"
+        ]
+        episodes.append(play(env, Almost(oracle.actions), seed, options))
+        for last in (episode[-1] for episode in episodes):
+            if last[4].get("valid_for_training", True):
+                found[bool(last[4]["success"])].append(last[1])
+    return found[True], found[False]
+
+
+class Almost:
+    """Plays given turns, but a wrong answer for the last; then answers on to the end."""
+
+    def __init__(self, turns: Sequence[str]) -> None:
+        self._turns = iter(turns[:-1])
+
+    def act(self, observation: Any, info: Any) -> str:
+        """Return the next turn."""
+        return next(self._turns, "<answer>?</answer>")
 
 
 def greatest_floor(chance: float, episodes: int, floor: float) -> float:

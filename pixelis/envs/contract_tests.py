@@ -99,6 +99,10 @@ class EnvContractTests:
         """What must fail, fails."""
         self.require(scores.floors_hold)
 
+    def test_gap_holds(self) -> None:
+        """Failures stay as far below successes as is declared."""
+        self.require(scores.gap_holds)
+
     def test_threads_equal_sync(self) -> None:
         """Threads give what one after the other gives."""
         self.require(scores.threads_equal_sync)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium as gym
@@ -25,6 +26,7 @@ from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
+from pixelis.rewards.traits import RewardTraits
 
 W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)
@@ -68,8 +70,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     observations; each turn, good or bad, counts towards ``max_turns``.
 
     Subclasses pass the three parts to ``__init__``, declare their keywords in its annotations (see
-    ``keywords``), and may override ``observe_image`` (environments with
-    pictures), ``render`` and ``policies``.
+    ``keywords``), and may override ``observe_image`` (environments with pictures), ``render`` and
+    ``policies``. They declare ``task_gap``, on the class or in ``__init__``;
+    ``pixelis.wrappers.RewardOrchestrator`` refuses an environment that does not.
 
     Args:
         source: where tasks come from.
@@ -81,11 +84,21 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         image_size: side of the square image in the observation in pixels, or ``None`` for text alone.
         render_mode: ``rgb_array``, ``human`` or ``None``, if the subclass renders.
 
+    Attributes:
+        task_gap: the smallest reward of a success less the largest of a failure, at least 0; 1.0 where a
+            success pays 1 and a failure 0. None: not declared.
+        success_line: for rewards with degrees, in which the gap is 0: the reward that every success reaches
+            and no failure does. None: there is no such line.
+        tool_limits: tool → calls in an episode that are fine here, where that is not the tool's own limit.
+
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "render_fps": 2}  # noqa: RUF012  # as gym.Env declares it
     option_names: ClassVar[tuple[str, ...]] = ("difficulty", "split", "task")
+    task_gap: float | None = None
+    success_line: float | None = None
+    tool_limits: Mapping[str, int] = MappingProxyType({})
 
     @checked_keywords
     def __init__(
@@ -216,6 +229,15 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def parse(self, action: str) -> ParsedAction:
         """Return the calls and the answer in a turn."""
         return parse_action(action)
+
+    @property
+    def reward_traits(self) -> RewardTraits:
+        """What reward terms and the orchestrator go by: gap, line, and the tools with their limits."""
+        tools = {
+            name: replace(tool.traits, limit=self.tool_limits.get(name, tool.traits.limit))
+            for name, tool in self.toolset.tools.items()
+        }
+        return RewardTraits(self.task_gap, self.success_line, tools)
 
     def source_for(self, options: Mapping[str, Any]) -> TaskSource:
         """Return where a task with these reset options comes from."""

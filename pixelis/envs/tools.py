@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from pixelis.errors import ConfigError, shown, suggest
+from pixelis.rewards.traits import ToolTraits
 
 if TYPE_CHECKING:
     from pixelis.envs.typed_tools import TypedFunction
@@ -105,12 +106,14 @@ class Tool(Generic[W]):
         parameters: JSON schema (draft 2020-12) of the arguments object.
         run: ``(workspace, arguments) ->`` what it has to say (see ``Returned``); raises ``CallRefused`` for a
             call it cannot carry out.
+        traits: what reward terms go by: how many calls are fine, what must come before, what follows.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     run: Callable[[W, Mapping[str, Any]], Returned]
+    traits: ToolTraits = field(default_factory=ToolTraits)
 
     @classmethod
     def of(cls, function: Callable[..., Any], name: str | None = None) -> Tool[Any]:

@@ -6,14 +6,16 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pixelis.errors import ConfigError, RewardError
+from pixelis.rewards.penalties import PREREQUISITES
 from pixelis.rewards.registry import load, make_settings
 from pixelis.rewards.term import Transition
+from pixelis.rewards.traits import RewardTraits
 
 Encoder = Callable[[Mapping[str, Any]], np.ndarray]
 """From an observation to its embedding, float32 [d]."""
@@ -21,32 +23,37 @@ ENCODERS = ("hashed", "sentence-transformer", "clip")
 """Those that ``pixelis.rewards.features`` makes by name."""
 
 
+# What belongs together where an environment does not say what its tools are; those of this package do.
+PAIRS = frozenset({("SEGMENT", "GET_PROPERTIES"), ("ZOOM", "READ_TEXT"), ("SEGMENT", "TRACK")})
+
+
 @dataclass(frozen=True)
 class CoherenceSettings:
     """What is rewarded and by how much.
+
+    Where an environment declares its tools, pairs, prerequisites and repeatable tools that are not given here
+    are its own (see `CoherenceTerm.adapt`).
 
     Attributes:
         good_pairs: (tool, next tool) that belong together, when both calls were carried out.
         good: value of such a pair.
         repetition: value of a call that repeats the one before, or of two calls that repeat an earlier two;
             the arguments must be equal.
-        contradiction: value of a call that needs a segment before any call made one.
-        needs_segment: the tools that do.
-        segment: the tool that makes one.
+        contradiction: value of a call that needs another tool's result before any call made one.
+        prerequisites: tool → tool that must have been carried out before.
+        repeatable: tools of which the same call twice in a row is no repetition.
         ignored: tools without effect; calls of them neither join nor part two others.
         near: bounds of the mean cosine similarity that is right, and its value.
         same: the similarity above which states hardly change, and its value.
         unrelated: the similarity below which states have nothing to do with each other, and its value.
     """
 
-    good_pairs: frozenset[tuple[str, str]] = frozenset(
-        {("SEGMENT", "GET_PROPERTIES"), ("ZOOM", "READ_TEXT"), ("SEGMENT", "TRACK")}
-    )
+    good_pairs: frozenset[tuple[str, str]] = PAIRS
     good: float = 0.2
     repetition: float = -0.5
     contradiction: float = -0.3
-    needs_segment: frozenset[str] = frozenset({"GET_PROPERTIES", "TRACK"})
-    segment: str = "SEGMENT"
+    prerequisites: Mapping[str, str] = field(default_factory=lambda: dict(PREREQUISITES))
+    repeatable: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset({"THINK"})
     near: tuple[float, float, float] = (0.3, 0.7, 0.3)
     same: tuple[float, float] = (0.9, -0.2)
@@ -65,7 +72,11 @@ class CoherenceSettings:
             raise ConfigError(
                 f"coherence: near takes 3 finite numbers (low, high, value), same and unrelated 2, got {self}"
             )
-        sets = {name: frozenset(getattr(self, name)) for name in ("needs_segment", "ignored")}
+        sets = {name: frozenset(getattr(self, name)) for name in ("repeatable", "ignored")}
+        if not isinstance(self.prerequisites, Mapping):
+            raise ConfigError(
+                f"coherence: prerequisites is a mapping of tool to tool, got {self.prerequisites!r:.80}"
+            )
         for name, value in {"good_pairs": pairs, **numbers, **sets}.items():
             object.__setattr__(self, name, value)
 
@@ -117,6 +128,8 @@ def _pair_terms(calls: Sequence[Call], settings: CoherenceSettings) -> list[floa
     seen: set[tuple[str, str, str, str]] = set()
     for a, b in itertools.pairwise(calls):
         pair = (a.tool, a.arguments, b.tool, b.arguments)
+        if {a.tool, b.tool} <= settings.repeatable:
+            continue
         if pair[:2] == pair[2:] or pair in seen:
             terms.append(settings.repetition)
         elif a.ok and b.ok and (a.tool, b.tool) in settings.good_pairs:
@@ -127,11 +140,13 @@ def _pair_terms(calls: Sequence[Call], settings: CoherenceSettings) -> list[floa
 
 def _contradictions(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
     terms: list[float] = []
+    done: set[str] = set()
     for call in calls:
-        if call.ok and call.tool == settings.segment:
-            break
-        if call.tool in settings.needs_segment:
+        needed = settings.prerequisites.get(call.tool)
+        if needed is not None and needed not in done:
             terms.append(settings.contradiction)
+        if call.ok:
+            done.add(call.tool)
     return terms
 
 
@@ -182,8 +197,28 @@ class CoherenceTerm:
         self, *, encoder: Encoder | str | None = None, name: str = "coherence", **settings: Any
     ) -> None:
         self.name, self.settings = name, make_settings(CoherenceSettings, name, settings)
+        self._given = frozenset(settings)
         self._encoder = _make_encoder(encoder, name)
         self._size: int | None = None
+
+    def adapt(self, traits: RewardTraits) -> None:
+        """Take pairs, prerequisites and repeatable tools from an environment that declares its tools."""
+        if traits.tools is None:
+            return
+        own = {
+            "good_pairs": traits.pairs,
+            "prerequisites": traits.prerequisites,
+            "repeatable": traits.repeatable,
+        }
+        own = {name: value for name, value in own.items() if name not in self._given}
+        self.settings = replace(self.settings, **own)
+
+    @staticmethod
+    def off(traits: RewardTraits, settings: Mapping[str, Any]) -> str:
+        """Return why such a term has nothing to measure in an environment; empty where it has something."""
+        if traits.tools is None or traits.tools or settings.get("encoder") is not None:
+            return ""
+        return "the environment has no tools, so there are no calls that could follow from one another"
 
     def begin(self) -> CoherenceMemory:
         """Return the memory of an episode that begins."""

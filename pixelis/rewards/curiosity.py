@@ -65,15 +65,23 @@ class CuriosityMemory:
 class CuriosityTerm:
     """Pays for transitions that the dynamics model predicts badly; see ``CuriosityModel`` for the formula.
 
-    Rewards are cached by (state, action, next state) for as long as the model has not moved far; the cache
-    tells how often it helped. Not potential-based: it changes which policy is best, the less the longer it
-    learns.
+    Rewards are cached by (state, action, next state) for as long as the model has not moved far, and equal
+    transitions of one batch are scored once. Two metrics tell how often either helped: the cache does where
+    the same steps come again within some ``cache_max_age`` updates (a small world, few levels), and not where
+    every episode has a task of its own (``benchmarks/curiosity_cache.py``).
+
+    Not potential-based: it changes which policy is best, the less the longer it learns.
 
     Args:
         encoder: ``hashed``, ``sentence-transformer``, ``clip``, a function from an observation to 768
             numbers, or a ``StateEncoder``.
         name: what the term is called.
         settings: fields of ``CuriositySettings``, by keyword.
+
+    Attributes:
+        steps: transitions scored so far.
+        duplicates: those among them that were equal to another one of their batch, and so not looked up.
+        cache: rewards by transition, with the counts of its look-ups.
 
     Raises:
         ConfigError: a setting is unknown or out of range.
@@ -89,6 +97,7 @@ class CuriosityTerm:
         self.cache = AgedCache(self.settings.cache_size, self.settings.cache_max_age)
         # Of two states for each cached reward: a hit must not have to be encoded to be learnt from.
         self._features: LRUCache[np.ndarray] = LRUCache(2 * self.settings.cache_size)
+        self.steps = self.duplicates = 0
         self._scored: list[Seen] = []
         self._restored = torch.zeros(0, ROW_DIMS, dtype=torch.float16)  # scored before the state was saved
 
@@ -107,10 +116,12 @@ class CuriosityTerm:
         keys = [_key(*transition) for transition in seen]
         known: dict[bytes, float] = {}
         missing: dict[bytes, Seen] = {}
-        for key, transition in zip(keys, seen, strict=True):
-            if key in missing:
-                self.cache.hits += 1  # the same transition in another episode of this batch: scored once
-            elif (value := self.cache.get(key, self.model.updates)) is None:
+        different = dict(zip(keys, seen, strict=True))
+        self.steps += len(keys)
+        self.duplicates += len(keys) - len(different)
+        for key, transition in different.items():
+            value = self.cache.get(key, self.model.updates)
+            if value is None:
                 missing[key] = transition
             else:
                 known[key] = value
@@ -132,15 +143,18 @@ class CuriosityTerm:
     def learn(self) -> dict[str, float]:
         """Train on what was scored since the last call, in bounded time; return metrics.
 
-        Transitions wait until there are ``fresh_size`` of them. Metrics: ``updates``, ``hit_rate`` and
-        ``stale`` (of all look-ups so far), and after a step ``forward_loss``, ``inverse_loss`` and
-        ``gates_mean``.
+        Transitions wait until there are ``fresh_size`` of them. Metrics: ``updates``; of all transitions so
+        far ``duplicate_rate``, the share that was equal to another one of the same batch; of all look-ups in
+        the cache, one for each different transition of a batch, ``cache_hit_rate``, the share that it
+        answered, and ``stale``, the number that it would have answered with too old a value; and after a step
+        ``forward_loss``, ``inverse_loss`` and ``gates_mean``.
         """
         packed, self._scored = self._packed(), []
         self._restored = self._restored[:0]
         return {
             **self.model.learn(packed),
-            "hit_rate": self.cache.hit_rate,
+            "duplicate_rate": self.duplicates / max(1, self.steps),
+            "cache_hit_rate": self.cache.hit_rate,
             "stale": float(self.cache.stale),
         }
 
@@ -151,6 +165,7 @@ class CuriosityTerm:
             "settings": self._identity(),
             "model": self.model.state(),
             "cache": self.cache.state(),
+            "steps": [self.steps, self.duplicates],
             "scored": self._packed(),
         }
 
@@ -168,15 +183,17 @@ class CuriosityTerm:
                     f"{self.name}: the state was saved with {key} = {saved.get(key)!r}, this term has "
                     f"{own.get(key)!r}; make the term with the same settings, or start afresh"
                 )
-        parts = [state_item(state, self.name, key) for key in ("model", "cache", "scored")]
+        parts = [state_item(state, self.name, key) for key in ("model", "cache", "scored", "steps")]
         model, cache = CuriosityModel(self.settings), AgedCache(self.settings.cache_size, self.cache.max_age)
         try:
             model.restore(parts[0])
             cache.restore(parts[1])
             scored = check_packed(parts[2])
+            steps, duplicates = map(int, parts[3])
         except (KeyError, ValueError, TypeError, RuntimeError, AttributeError) as error:
             raise StateError(f"{self.name}: the state is incomplete or damaged: {error}") from error
         self.model, self.cache, self._restored, self._scored = model, cache, scored, []
+        self.steps, self.duplicates = steps, duplicates
 
     # ------------------------------------------------------------------ private
 

@@ -79,7 +79,7 @@ class AgedCache:
 
     @property
     def hit_rate(self) -> float:
-        """Share of look-ups that found a value; 0 before the first."""
+        """Share of look-ups that found a value that was not stale; 0 before the first."""
         return self.hits / max(1, self.hits + self.misses)
 
     def get(self, key: bytes, version: int) -> float | None:

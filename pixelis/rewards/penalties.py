@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pixelis.errors import ConfigError
 from pixelis.rewards.registry import make_settings
 from pixelis.rewards.term import Transition
+from pixelis.rewards.traits import RewardTraits
+from pixelis.rewards.weights import PENALTY
 
+# What is charged where an environment does not say what its tools are; those of this package do.
 LIMITS: Mapping[str, int] = {"ZOOM": 3, "TRACK": 5, "SEGMENT": 10, "GET_PROPERTIES": 10, "READ_TEXT": 15}
 PREREQUISITES: Mapping[str, str] = {"GET_PROPERTIES": "SEGMENT", "TRACK": "SEGMENT"}
 
@@ -25,8 +28,9 @@ class PenaltySettings:
         still_image: for TRACK where there is one picture only.
         over_limit: for each call of a tool beyond its limit.
         no_answer: for an episode that ends without an answer.
-        limits: tool → calls in an episode that are free; a tool not named has no limit.
-        prerequisites: tool → tool that must have been carried out before.
+        limits: tool → calls in an episode that are free; a tool not named has no limit. Where an environment
+            declares its tools, those not given here are its own (see `PenaltyTerm.adapt`).
+        prerequisites: tool → tool that must have been carried out before; likewise.
         coordinates: names of the arguments that hold coordinates in 0-1.
         bounds_codes: error codes that say a coordinate was out of bounds.
         track: the tool that needs several frames.
@@ -143,7 +147,8 @@ def _on_still_image(call: Mapping[str, Any], settings: PenaltySettings) -> bool:
 class PenaltyTerm:
     """Charges each step its calls, and the last one a missing answer. Never positive; not potential-based.
 
-    An episode has no answer when it was truncated: a limit ended it, and no answer did.
+    An episode has no answer when it was truncated: a limit ended it, and no answer did. An orchestrator pays
+    the amounts as they are (``paid_raw``).
 
     Args:
         name: what the term is called.
@@ -151,9 +156,22 @@ class PenaltyTerm:
     """
 
     needs_calls = True
+    paid_raw = True
 
-    def __init__(self, *, name: str = "penalty", **settings: Any) -> None:
+    def __init__(self, *, name: str = PENALTY, **settings: Any) -> None:
         self.name, self.settings = name, make_settings(PenaltySettings, name, settings)
+        self._given = {key: dict(settings[key]) for key in ("limits", "prerequisites") if key in settings}
+
+    def adapt(self, traits: RewardTraits) -> None:
+        """Take limits and prerequisites from an environment that declares its tools.
+
+        Limits that were given go before the environment's, tool by tool; prerequisites as a whole.
+        """
+        if traits.tools is None:
+            return
+        limits = {**traits.limits, **self._given.get("limits", {})}
+        prerequisites = self._given.get("prerequisites", traits.prerequisites)
+        self.settings = replace(self.settings, limits=limits, prerequisites=prerequisites)
 
     def begin(self) -> CallTally:
         """Return the memory of an episode that begins."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pixelis.errors import ConfigError, MissingDependencyError, suggest
 from pixelis.rewards.term import RewardTerm
+from pixelis.rewards.traits import RewardTraits
 
 TERMS: Mapping[str, str] = {
     "curiosity": "pixelis.rewards.curiosity:CuriosityTerm",
@@ -83,6 +84,23 @@ def make_term(name: str, settings: Mapping[str, Any] | None = None) -> RewardTer
     except TypeError as error:
         raise ConfigError(f"reward term {name!r}: {error}") from error
     return check_term(term)
+
+
+def why_off(name: str, settings: Mapping[str, Any], traits: RewardTraits) -> str:
+    """Return why a term has nothing to measure in an environment; empty where it has something.
+
+    Its class says so by a function ``off(traits, settings)``; one that has none always measures.
+
+    Args:
+        name: as for `make_term`.
+        settings: keywords of its constructor.
+        traits: of the environment.
+
+    Raises:
+        ConfigError: there is no such term.
+    """
+    off = getattr(load(check_term_name(name)), "off", None)
+    return str(off(traits, settings)) if callable(off) else ""
 
 
 def check_term(term: Any) -> RewardTerm[Any]:

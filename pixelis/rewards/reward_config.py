@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pixelis.errors import ConfigError, suggest
 from pixelis.rewards.normalisation import NormaliserSettings
 from pixelis.rewards.orchestrator import OrchestratorSettings
-from pixelis.rewards.registry import TERMS, check_term_name
+from pixelis.rewards.registry import TERMS, check_term_name, why_off
+from pixelis.rewards.traits import RewardTraits
 from pixelis.rewards.weights import (
     ALONE_WEIGHTS,
     DEFAULT_ALONE_WEIGHT,
@@ -20,16 +22,21 @@ from pixelis.rewards.weights import (
 
 _ORCHESTRATOR = tuple(item.name for item in fields(OrchestratorSettings) if item.name != "normaliser")
 _NORMALISER = tuple(item.name for item in fields(NormaliserSettings))
+_LOG = logging.getLogger(__name__)
 _OWN = (TASK, "orchestrate", "curriculum", *_ORCHESTRATOR, *_NORMALISER)
 
 
 @dataclass(frozen=True)
 class TermEntry:
-    """A term: its name or ``module:Class``, its weight, and the keywords of its constructor."""
+    """A term: its name or ``module:Class``, its weight, and the keywords of its constructor.
+
+    ``shipped`` tells that nobody gave a weight, and that it is the shipped one.
+    """
 
     name: str
     weight: float
     settings: Mapping[str, Any]
+    shipped: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,34 @@ def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
     )
 
 
+def fitting(config: RewardConfig, traits: RewardTraits) -> RewardConfig:
+    """Return what is left of rewards in an environment: terms with nothing to measure there are off.
+
+    Each is named in the log, with the reason.
+
+    Raises:
+        ConfigError: a curriculum goes by such a term; or a term without an orchestrator has its shipped
+            weight, which is 0 in this environment.
+    """
+    for entry in config.terms:
+        if config.orchestrator is None and entry.shipped and traits.task_gap == 0:
+            raise ConfigError(
+                f"rewards: the environment's task_gap is 0, so that without an orchestrator {entry.name} has "
+                "the weight 0; leave orchestrate: false out, or give the term a weight (that no failure is "
+                "then paid more than a success is yours to see to)"
+            )
+    reasons = {entry.name: why_off(entry.name, entry.settings, traits) for entry in config.terms}
+    off = {name: reason for name, reason in reasons.items() if reason}
+    for name, reason in off.items():
+        if config.curriculum is not None:
+            raise ConfigError(
+                f"rewards: {name} is off, because {reason}; a curriculum needs all of its terms: leave both "
+                "out, or the curriculum"
+            )
+        _LOG.warning("rewards: %s is off: %s", name, reason)
+    return replace(config, terms=tuple(entry for entry in config.terms if entry.name not in off))
+
+
 def orchestrator_settings(values: Mapping[str, Any]) -> OrchestratorSettings:
     """Return the orchestrator's settings among ``values``, its normaliser's included."""
     inner = {name: values[name] for name in _NORMALISER if name in values}
@@ -112,8 +147,9 @@ def _read_term(key: str, entry: Any, orchestrated: bool) -> TermEntry:
         raise ConfigError(f"rewards: unknown name {key!r}.{suggest(key, (*TERMS, *_OWN))}")
     check_term_name(key)
     given = _read_entry(key, entry, None)
+    shipped = "weight" not in given
     weight = check_weight(given.pop("weight", default_weight(key, orchestrated)), key)
-    return TermEntry(key, weight, given)
+    return TermEntry(key, weight, given, shipped)
 
 
 def _read_entry(key: str, entry: Any, known: set[str] | None) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from pixelis.errors import ConfigError, RewardError, StateError, suggest
 from pixelis.rewards.curriculum import Curriculum, StageChange, read_curriculum
-from pixelis.rewards.orchestrator import Orchestrator, Part, Total
+from pixelis.rewards.orchestrator import Orchestrator, Part, Total, with_raw
 from pixelis.rewards.registry import check_term, make_term
-from pixelis.rewards.reward_config import read_rewards
+from pixelis.rewards.reward_config import fitting, read_rewards
 from pixelis.rewards.state import check_version, state_item
 from pixelis.rewards.term import RewardTerm, Transition
-from pixelis.rewards.weights import TASK, check_number, check_weight
+from pixelis.rewards.traits import RewardTraits
+from pixelis.rewards.weights import TASK, alone_factor, check_number, check_weight
 
 VERSION = 1
 
@@ -70,6 +71,8 @@ class RewardStack:
         orchestrator: with exactly the terms and the task as components, or None.
         weights: term → weight, without an orchestrator; a term not named has weight 0 and is measured.
         curriculum: changes the orchestrator's weights; see ``observe``.
+        shipped: without an orchestrator, the terms whose weight is the shipped one and so follows the task's
+            gap; see ``adapt``.
 
     Raises:
         ConfigError: names clash, or weights do not fit the terms.
@@ -81,6 +84,7 @@ class RewardStack:
         orchestrator: Orchestrator | None = None,
         weights: Mapping[str, float] | None = None,
         curriculum: Curriculum | None = None,
+        shipped: Collection[str] = (),
     ) -> None:
         self.terms = {check_term(term).name: term for term in terms}
         if len(self.terms) != len(terms) or TASK in self.terms:
@@ -93,6 +97,25 @@ class RewardStack:
         self.set_weights(weights or {})
         self._base = self.weights  # what a component has that a stage does not name
         self._check_curriculum()
+        self._shipped = frozenset(shipped)
+
+    def adapt(self, traits: RewardTraits) -> None:
+        """Fit to an environment: the orchestrator to its task's gap, terms to its tools.
+
+        Without an orchestrator, shipped weights shrink with a gap below 0.5. A term takes part by a method
+        ``adapt(traits)``; what its own settings say goes before what the environment says.
+
+        Raises:
+            ConfigError: there is an orchestrator, and nobody says the task's gap; or a term does not fit.
+        """
+        if self.orchestrator is not None:
+            self.orchestrator.adapt(traits)
+        for name in self._shipped:
+            self._weights[name] = self._base[name] * alone_factor(traits.task_gap)
+        for term in self.terms.values():
+            adapt = getattr(term, "adapt", None)
+            if adapt is not None:
+                adapt(traits)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -278,22 +301,35 @@ def _other_parts(name: str, extra: bool) -> StateError:
     return StateError(f"reward stack: the state {has} {name}; restore it into a stack of the same settings")
 
 
-def build_stack(values: Mapping[str, Any], available_metrics: Collection[str] = ()) -> RewardStack:
+def build_stack(
+    values: Mapping[str, Any], available_metrics: Collection[str] = (), traits: RewardTraits | None = None
+) -> RewardStack:
     """Return the stack that plain data such as YAML's describe; see ``reward_config.read_rewards``.
 
     Args:
         values: for example ``{"curiosity": {"weight": 0.3}, "penalty": {}, "curriculum": "steps"}``.
         available_metrics: names the trainer gives to ``observe``, for the curriculum's conditions. The
             orchestrator's own (``<component>/raw``, ``/mean``, ``/std``) and ``held`` are known already.
+        traits: of the environment, see ``RewardStack.adapt``. None: the stack sees no environment; a
+            ``task_gap`` that is not among the values is then 1, which holds where a success pays 1 and a
+            failure 0.
 
     Raises:
-        ConfigError: a name or a setting is unknown or out of range; the message names it.
+        ConfigError: a name or a setting is unknown or out of range, or the environment declares no
+            ``task_gap``; the message names it.
     """
-    config = read_rewards(values)
+    config = read_rewards(values) if traits is None else fitting(read_rewards(values), traits)
     terms = [make_term(entry.name, entry.settings) for entry in config.terms]
     weights = {term.name: entry.weight for term, entry in zip(terms, config.terms, strict=True)}
     if config.orchestrator is None:
-        return RewardStack(terms, None, weights)
-    orchestrator = Orchestrator({TASK: config.task_weight, **weights}, config.orchestrator)
-    known = {*available_metrics, *orchestrator.metric_names}
-    return RewardStack(terms, orchestrator, curriculum=read_curriculum(config.curriculum, known))
+        shipped = [term.name for term, entry in zip(terms, config.terms, strict=True) if entry.shipped]
+        stack = RewardStack(terms, None, weights, shipped=shipped)
+    else:
+        orchestrator = Orchestrator(
+            {TASK: config.task_weight, **weights}, with_raw(config.orchestrator, terms)
+        )
+        known = {*available_metrics, *orchestrator.metric_names}
+        stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(config.curriculum, known))
+    if traits is not None:
+        stack.adapt(traits)
+    return stack

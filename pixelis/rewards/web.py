@@ -57,6 +57,15 @@ class WebRewardConfig:
                 "succeeding one; raise it or lower the caps"
             )
 
+    @property
+    def task_gap(self) -> float:
+        """The least success less the greatest failure.
+
+        A success has all of ``progress`` and may have every deduction but ``safety``; a failure may have all
+        of ``progress`` too, where the goal holds and something else was changed besides.
+        """
+        return self.success - (self.efficiency + self.invalid_cap + self.format_cap)
+
 
 @dataclass(frozen=True)
 class WebEpisode:

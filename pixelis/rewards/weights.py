@@ -12,14 +12,19 @@ from pixelis.errors import ConfigError, RewardError
 
 TASK = "task"
 """Name of the component that the environment itself pays."""
+PENALTY = "penalty"
+"""Name of the component that fines misused tools."""
 
 ORCHESTRATED_WEIGHTS: Mapping[str, float] = {TASK: 1.0, "curiosity": 0.3, "coherence": 0.2, "penalty": 1.0}
 """Weights under an orchestrator, which bounds the sum of all but the task whatever they are."""
 
 ALONE_WEIGHTS: Mapping[str, float] = {"curiosity": 0.1, "coherence": 0.05, "penalty": 0.08}
-"""Weights of terms without an orchestrator. A term's episode sum is held in ±1, so that all of them together
-move an episode by at most ±0.23: less than half of the gap between success and failure, even where a
-failure may earn a partial credit of 0.5."""
+"""Weights of terms without an orchestrator, where the task's gap is at least ``ALONE_GAP``; below, they
+shrink with it (see `alone_factor`). A term's episode sum is held in ±1, so that all of them together move an
+episode by at most ±0.23: less than half of the gap between success and failure."""
+
+ALONE_GAP = 0.5
+"""The gap for which ``ALONE_WEIGHTS`` are made: that of a task in which a failure may earn 0.5."""
 
 LARGEST = 1e100
 """Rewards above overflow when they are squared."""
@@ -35,6 +40,11 @@ def as_number(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError, RuntimeError):  # the last: a tensor of several numbers
         return None
     return number if math.isfinite(number) else None
+
+
+def alone_factor(task_gap: float | None) -> float:
+    """Return the factor, in [0, 1], of shipped weights without an orchestrator: 1 for an unknown gap."""
+    return 1.0 if task_gap is None else min(1.0, task_gap / ALONE_GAP)
 
 
 def check_number(value: Any, component: str) -> float:

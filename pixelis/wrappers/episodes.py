@@ -9,8 +9,8 @@ import gymnasium as gym
 
 from pixelis.rewards.stack import EpisodeMemory, RewardStack
 from pixelis.rewards.weights import TASK, check_number
-from pixelis.wrappers.order import is_orchestrator, is_term, layers
-from pixelis.wrappers.scoring import TASK_KEY, TERMS_KEY, Lessons, Scored, Step, as_text
+from pixelis.wrappers.order import check_calling_wrappers, is_orchestrator, is_term, layers
+from pixelis.wrappers.scoring import TASK_KEY, TERMS_KEY, CutEpisodes, Lessons, Scored, Step, as_text
 
 
 class Scorer(Protocol):
@@ -26,7 +26,8 @@ class Scorer(Protocol):
 class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
     """Follows the episodes of an environment and lets a scorer change their rewards.
 
-    An episode ends where the wrapped environment says so: a limit must be set inside (``gym.make`` does).
+    An episode ends where the wrapped environment says so: a limit must be set inside (``gym.make`` does). One
+    outside is refused at the first ``reset``.
 
     Args:
         env: the environment.
@@ -40,6 +41,7 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         self._observation: Any = None
         self._innermost = not any(is_term(layer) or is_orchestrator(layer) for layer in layers(env))
         self._lessons = Lessons(scorer.stack)
+        self._cut = CutEpisodes(type(self).__name__)
 
     @property
     def stack(self) -> RewardStack:
@@ -49,7 +51,13 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; one that was going on is dropped."""
+        """Begin an episode; one that was going on is dropped.
+
+        Raises:
+            WrapperOrderError: a wrapper outside ends episodes.
+        """
+        if self._cut.begin():
+            check_calling_wrappers(self)
         observation, info = self.env.reset(seed=seed, options=options)
         self._memory, self._observation = self.stack.begin(), observation
         return observation, info
@@ -72,6 +80,7 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         (scored,) = self._scorer.score([step])
         self._observation = observation
         self._lessons.count(1, step.ended)
+        self._cut.count(step.ended)
         if step.ended:
             self._memory = None
         return observation, scored.reward, terminated, truncated, _merged(info, scored.info)

@@ -10,13 +10,14 @@ from gymnasium.utils import RecordConstructorArgs
 
 from pixelis.errors import ConfigError, shown
 from pixelis.rewards.curriculum import StageChange, read_curriculum
-from pixelis.rewards.orchestrator import Orchestrator
+from pixelis.rewards.orchestrator import Orchestrator, with_raw
 from pixelis.rewards.reward_config import check_orchestrator_keys, default_weight, orchestrator_settings
 from pixelis.rewards.stack import RewardStack
 from pixelis.rewards.weights import TASK
 from pixelis.wrappers.episodes import EpisodeReward
 from pixelis.wrappers.order import check_orchestrator_order, is_term, layers
 from pixelis.wrappers.scoring import OrchestratorScorer, ReportedTerm
+from pixelis.wrappers.traits import traits_of
 
 
 def orchestrator_scorer(
@@ -29,7 +30,7 @@ def orchestrator_scorer(
     """Return the scorer over the terms that the wrappers of ``env`` report and those that ``weights`` names.
 
     Raises:
-        ConfigError: a weight, a setting or the curriculum is wrong.
+        ConfigError: a weight, a setting or the curriculum is wrong, or nobody says the task's gap.
     """
     check_orchestrator_keys(settings)
     if weights is not None and not isinstance(weights, Mapping):
@@ -41,10 +42,14 @@ def orchestrator_scorer(
         for layer in reversed(list(layers(env)))
         if is_term(layer)
     }
-    orchestrator = Orchestrator({**inner, **(weights or {})}, orchestrator_settings(settings))
+    wrapped = [term for layer in layers(env) if is_term(layer) for term in layer.stack.terms.values()]
+    chosen = with_raw(orchestrator_settings(settings), wrapped)
+    orchestrator = Orchestrator({**inner, **(weights or {})}, chosen)
     terms = [ReportedTerm(name) for name in orchestrator.names if name != TASK]
     known = {*available_metrics, *orchestrator.metric_names}
-    return OrchestratorScorer(RewardStack(terms, orchestrator, curriculum=read_curriculum(curriculum, known)))
+    stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(curriculum, known))
+    stack.adapt(traits_of(env))
+    return OrchestratorScorer(stack)
 
 
 class RewardOrchestrator(EpisodeReward, RecordConstructorArgs):
@@ -61,10 +66,11 @@ class RewardOrchestrator(EpisodeReward, RecordConstructorArgs):
             itself reports in ``info["reward_terms"]`` may be named too.
         curriculum: as for ``read_curriculum``; ``observe`` drives it.
         available_metrics: what ``observe`` will be given.
-        settings: fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
+        settings: fields of ``OrchestratorSettings`` and ``NormaliserSettings``. ``task_gap`` is the
+            environment's own where it declares one; of any other environment, give it here.
 
     Raises:
-        ConfigError: a weight, a setting or the curriculum is wrong.
+        ConfigError: a weight, a setting or the curriculum is wrong, or nobody says the task's gap.
         WrapperOrderError: the order of wrappers makes no sense; the message gives the right one.
     """
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import gymnasium as gym
 from gymnasium.vector import VectorWrapper
+from gymnasium.wrappers import Autoreset, TimeLimit
 
 from pixelis.errors import WrapperOrderError, shown
 
@@ -35,6 +37,35 @@ def is_recorder(layer: Any) -> bool:
     return getattr(layer, "reward_role", None) == "recorder"
 
 
+def check_calling_wrappers(inner: Any) -> None:
+    """Check the wrappers outside ``inner``: none of them may end episodes, which ``inner`` would not see.
+
+    A wrapper does not know what is put around it. But every call from outside passes through all of it, so
+    this looks at the callers; call it where ``inner`` is being called (in ``reset``, once is enough).
+
+    Raises:
+        WrapperOrderError: a ``TimeLimit`` is outside.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if _ends_episodes(owner) and any(layer is inner for layer in layers(owner)):
+            name = type(inner).__name__
+            _refuse(
+                f"{type(owner).__name__} is outside {name}, which does not see the episodes end that it cuts "
+                "off and would pay nothing for them; put the limit inside: "
+                "wrap(TimeLimit(env, …), …) or gym.make(…, max_episode_steps=…)"
+            )
+        frame = frame.f_back
+
+
+def _ends_episodes(layer: Any) -> bool:
+    """Return whether a wrapper ends episodes by itself: Gymnasium's, or a vector's of the same name."""
+    return isinstance(layer, TimeLimit) or (
+        isinstance(layer, VectorWrapper) and "TimeLimit" in type(layer).__name__
+    )
+
+
 def check_term_order(env: Any, wrapper: str, name: str) -> None:
     """Check that a term may be added on top of ``env``.
 
@@ -42,6 +73,7 @@ def check_term_order(env: Any, wrapper: str, name: str) -> None:
         WrapperOrderError: an orchestrator is below, the term is there already, or a recorder is in between.
     """
     below = list(layers(env))
+    _check_resets(below, wrapper)
     if any(map(is_orchestrator, below)):
         _refuse(f"{wrapper} is outside the RewardOrchestrator, which could neither weigh nor bound it")
     if any(is_term(layer) and layer.term_name == name for layer in below):
@@ -56,9 +88,16 @@ def check_orchestrator_order(env: Any, wrapper: str) -> None:
         WrapperOrderError: there is one already, or a recorder is between it and its terms.
     """
     below = list(layers(env))
+    _check_resets(below, wrapper)
     if any(map(is_orchestrator, below)):
         _refuse(f"there are two {wrapper}s; leave one of them out")
     _check_recorders(below, wrapper)
+
+
+def _check_resets(below: list[Any], wrapper: str) -> None:
+    """Refuse what begins episodes below without a word: their first observation would never come up."""
+    if any(isinstance(layer, Autoreset) for layer in below):
+        _refuse(f"Autoreset is inside {wrapper}, which then does not see episodes begin; put it outside")
 
 
 def _check_recorders(below: list[Any], wrapper: str) -> None:

@@ -12,6 +12,7 @@ from pixelis.wrappers.recording.environments import describe_spec
 from pixelis.wrappers.recording.rows import rng_state
 from pixelis.wrappers.recording.tape import Draft, Tape, start_of
 from pixelis.wrappers.recording.values import encode
+from pixelis.wrappers.traits import traits_of
 
 
 class RecordTrajectory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
@@ -60,7 +61,7 @@ class RecordTrajectory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             self, folder=str(folder), images=images, every=every, max_bytes=max_bytes
         )
         gym.Wrapper.__init__(self, env)
-        self._env_description = describe_spec(env.spec)
+        self._env_description = {**describe_spec(env.spec), "traits": traits_of(env).to_json()}
         name = str(self._env_description["id"] or type(env.unwrapped).__name__)
         self._tape = Tape(folder, name.rpartition("/")[2], images, every, max_bytes)
         self._draft: Draft | None = None

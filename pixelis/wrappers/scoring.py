@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pixelis.errors import RewardError, WrapperOrderError
+from pixelis.errors import RewardError, RewardWarning, WrapperOrderError
 from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
 from pixelis.rewards.term import Transition
 from pixelis.rewards.weights import TASK
@@ -18,6 +19,8 @@ TASK_KEY = "reward_task"
 TERMS_KEY, PARTS_KEY, CALLS_KEY = "reward_terms", "reward_parts", "tool_calls"
 READ_KEYS = (TASK_KEY, TERMS_KEY, CALLS_KEY)
 
+CUT_IN_A_ROW = 10
+"""Episodes in a row that are reset before their end; then a warning asks for the reason."""
 LEARN_EVERY = 256
 """Steps after which terms learn though no episode has ended, so that endless ones pile nothing up."""
 
@@ -38,6 +41,39 @@ class Lessons:
         if ended or self._steps >= LEARN_EVERY:
             self._stack.learn()
             self._steps = 0
+
+
+class CutEpisodes:
+    """Notices when no episode ever ends before it is reset, as where a wrapper outside cuts them off.
+
+    Args:
+        wrapper: whose warning this is.
+    """
+
+    def __init__(self, wrapper: str) -> None:
+        self._wrapper, self._steps, self._cut, self._begun = wrapper, 0, 0, False
+
+    def begin(self) -> bool:
+        """Take note of a reset; return whether to look at the callers: at the first one, or after a cut."""
+        cut, first = self._steps > 0, not self._begun
+        self._begun = True
+        self._cut += cut
+        self._steps = 0
+        if cut and self._cut == CUT_IN_A_ROW:
+            warnings.warn(
+                f"{self._wrapper}: {CUT_IN_A_ROW} episodes in a row were reset before they ended, and so "
+                "were paid nothing for their end. Where a wrapper outside ends episodes, put it inside. This "
+                "is said once",
+                RewardWarning,
+                stacklevel=3,
+            )
+        return cut or first
+
+    def count(self, ended: bool) -> None:
+        """Take note of a step; ``ended`` tells whether an episode ended with it."""
+        self._steps = 0 if ended else self._steps + 1
+        if ended:
+            self._cut = 0
 
 
 def term_that_needs_calls(stack: RewardStack) -> str | None:

@@ -8,9 +8,10 @@ from typing import Any
 from gymnasium.vector import VectorEnv
 
 from pixelis.errors import ConfigError, suggest
-from pixelis.rewards.reward_config import RewardConfig, TermEntry, read_rewards
+from pixelis.rewards.reward_config import RewardConfig, TermEntry, fitting, read_rewards
 from pixelis.rewards.weights import TASK
 from pixelis.wrappers import orchestrator, record, term_reward
+from pixelis.wrappers.traits import traits_of
 from pixelis.wrappers.vector import orchestrator as vector_orchestrator
 from pixelis.wrappers.vector import record as vector_record
 from pixelis.wrappers.vector import term_reward as vector_term_reward
@@ -25,7 +26,10 @@ def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str]
 
     The same mapping makes a trainer's stack (``pixelis.rewards.stack.build_stack``), for example::
 
-        {"curiosity": {"weight": 0.3}, "coherence": {}, "penalty": {}, "task_gap": 1.0}
+        {"curiosity": {"weight": 0.3}, "coherence": {}, "penalty": {}}
+
+    The task's gap is the one that the environment declares; give ``task_gap`` for one that declares none. Of
+    a term that has nothing to measure there (coherence, without tools) no wrapper is made; the log says so.
 
     Args:
         env: a Gymnasium environment, or a vector environment, which gets the vector twins.
@@ -34,12 +38,14 @@ def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str]
         available_metrics: what ``observe`` will be given, where there is a curriculum.
 
     Raises:
-        ConfigError: a name or a setting is unknown or out of range; the message names it.
+        ConfigError: a name or a setting is unknown or out of range, or nobody says the task's gap; the
+            message names it.
     """
     recording = _recording(values)
     config = read_rewards(
         {key: values[key] for key in values if key != RECORD} if isinstance(values, Mapping) else values
     )
+    config = fitting(config, traits_of(env))
     terms, top, recorder = term_reward, orchestrator, record
     if isinstance(env, VectorEnv):
         terms, top, recorder = vector_term_reward, vector_orchestrator, vector_record
@@ -51,9 +57,10 @@ def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str]
 
 
 def _add(module: Any, env: Any, entry: TermEntry) -> Any:
+    weight = None if entry.shipped else entry.weight  # the shipped one follows the task's gap
     if entry.name in _CLASSES:
-        return getattr(module, _CLASSES[entry.name])(env, weight=entry.weight, **entry.settings)
-    return module.TermReward(env, entry.name, weight=entry.weight, **entry.settings)
+        return getattr(module, _CLASSES[entry.name])(env, weight=weight, **entry.settings)
+    return module.TermReward(env, entry.name, weight=weight, **entry.settings)
 
 
 def _recording(values: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,7 +8,8 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from pixelis.rewards.registry import check_term, make_term
+from pixelis.errors import ConfigError
+from pixelis.rewards.registry import check_term, make_term, why_off
 from pixelis.rewards.reward_config import default_weight
 from pixelis.rewards.stack import RewardStack
 from pixelis.rewards.term import RewardTerm
@@ -16,20 +17,29 @@ from pixelis.rewards.weights import check_weight
 from pixelis.wrappers.episodes import EpisodeReward
 from pixelis.wrappers.order import check_term_order
 from pixelis.wrappers.scoring import TermScorer
+from pixelis.wrappers.traits import traits_of
 
 
 def term_scorer(
-    term: str | RewardTerm[Any], weight: float | None, settings: Mapping[str, Any]
+    env: Any, term: str | RewardTerm[Any], weight: float | None, settings: Mapping[str, Any]
 ) -> tuple[str, TermScorer]:
-    """Return a term's key (which its default weights are found by) and its scorer.
+    """Return a term's key (which its default weights are found by) and its scorer, fitted to an environment.
 
     Raises:
-        ConfigError: an unknown term or setting, or a weight that is negative or no number.
+        ConfigError: an unknown term or setting, a weight that is negative or no number, or an environment in
+            which the term has nothing to measure.
     """
+    traits = traits_of(env)
+    if isinstance(term, str):
+        reason = why_off(term, settings, traits)
+        if reason:
+            raise ConfigError(f"{term}: {reason}; leave this term out")
     made = make_term(term, settings) if isinstance(term, str) else check_term(term)
     key = term if isinstance(term, str) else made.name
     own = default_weight(key, orchestrated=False) if weight is None else check_weight(weight, made.name)
-    return key, TermScorer(RewardStack([made], None, {made.name: own}))
+    stack = RewardStack([made], None, {made.name: own}, shipped=[made.name] if weight is None else [])
+    stack.adapt(traits)
+    return key, TermScorer(stack)
 
 
 class TermReward(EpisodeReward, RecordConstructorArgs):
@@ -43,7 +53,8 @@ class TermReward(EpisodeReward, RecordConstructorArgs):
         env: the environment; for coherence and penalties its ``info`` must carry ``tool_calls``.
         term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, or a term.
         weight: at least 0. None: the shipped one, small enough that all shipped terms together cannot make
-            a failure worth more than a success; an orchestrator then takes its own default.
+            a failure worth more than a success (so less where the environment declares a ``task_gap`` below
+            0.5, and 0 where it declares 0); an orchestrator then takes its own default.
         settings: keywords of the term's constructor.
 
     Raises:
@@ -63,7 +74,7 @@ class TermReward(EpisodeReward, RecordConstructorArgs):
     ) -> None:
         RecordConstructorArgs.__init__(self, term=term, weight=weight, **settings)
         self.given_weight = weight
-        self.term_key, scorer = term_scorer(term, weight, settings)
+        self.term_key, scorer = term_scorer(env, term, weight, settings)
         self.term_name = scorer.name
         check_term_order(env, type(self).__name__, self.term_name)
         EpisodeReward.__init__(self, env, scorer)

@@ -18,7 +18,7 @@ from pixelis.wrappers import wrap
 
 SETTINGS = SamplingSettings(max_new_tokens=8)
 ALONE = {"orchestrate": False, "coherence": {"weight": 0.5, "encoder": "hashed"}, "penalty": {}}
-TOGETHER = {"coherence": {"encoder": "hashed"}, "curiosity": {}, "penalty": {}, "warmup": 2}
+TOGETHER = {"coherence": {"encoder": "hashed"}, "curiosity": {}, "penalty": {}, "warmup": 2, "task_gap": 1.0}
 
 
 def requests(turns: int = 3) -> list[EpisodeRequest]:

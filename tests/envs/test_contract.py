@@ -207,6 +207,18 @@ class PaysForAnswers(SecretEnv):
         return Verdict(success, {"task": 1.0 if success else 0.9 * (answer is not None)})
 
 
+class OverstatesItsGap(PaysForAnswers):
+    task_gap = 1.0
+
+
+class FailsAboveItsLine(PaysForAnswers):
+    task_gap, success_line = 0.0, 0.5
+
+
+class HasNoLine(PaysForAnswers):
+    task_gap = 0.0
+
+
 class Unending(SecretEnv):
     """Says something back to every answer."""
 
@@ -241,6 +253,10 @@ BROKEN = [
     (NoToolFree, contract_scores.floors_hold),
     (NoTools, contract_scores.floors_hold),
     (PaysForAnswers, contract_scores.floors_hold),
+    (OverstatesItsGap, contract_scores.gap_holds),
+    (FailsAboveItsLine, contract_scores.gap_holds),
+    (HasNoLine, contract_scores.gap_holds),
+    (Unsolvable, contract_scores.gap_holds),
     (Unending, contract.the_end),
     (SharedState, contract_scores.threads_equal_sync),
 ]
@@ -253,6 +269,23 @@ def test_a_broken_environment_is_found_out(make, clause):
     assert finding.clause == clause.__name__
     assert finding.measured
     assert finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("declared", "line", "ok", "measured"),
+    [
+        (None, None, True, "not declared; 6 successes, least 1; "),
+        (0.1, None, True, "declared 0.1; 6 successes, least 1; "),
+        (0.0, 0.95, True, "declared 0; "),
+        (0.2, None, False, "the gap is 0.1, declared 0.2; "),
+    ],
+)
+def test_the_declared_gap_is_compared_with_recorded_episodes(declared, line, ok, measured):
+    class Declares(PaysForAnswers):
+        task_gap, success_line = declared, line
+
+    finding = run_clause(contract_scores.gap_holds, Subject(Declares, range(6), processes=False))
+    assert finding.ok is ok and finding.measured.startswith(measured)
 
 
 def test_every_clause_has_an_environment_that_breaks_it():

@@ -107,7 +107,37 @@ def test_equal_steps_of_a_batch_are_scored_once():
     one, other = text_step("a", "x", "b"), text_step("a", "x", "c")
     values = score(term, one, other, text_step("a", "x", "b"))
     assert values[0] == values[2] != values[1]
-    assert (term.cache.hits, term.cache.misses, len(term.cache)) == (1, 2, 2)
+    assert (term.cache.hits, term.cache.misses, len(term.cache)) == (0, 2, 2)
+    assert (term.steps, term.duplicates) == (3, 1)
+
+
+def test_duplicates_in_a_batch_are_no_hits_of_the_cache():
+    """A group that does the same eight times over: no look-up finds what an earlier batch has left there."""
+    term = CuriosityTerm()
+    for step in range(4):
+        score(term, *[text_step(f"{step}", "go", f"{step + 1}")] * 8)
+    row = term.learn()
+    assert (row["duplicate_rate"], row["cache_hit_rate"]) == (28 / 32, 0.0)
+    score(term, text_step("0", "go", "1"), text_step("0", "go", "1"))  # now an earlier batch has left it
+    row = term.learn()
+    assert (row["duplicate_rate"], row["cache_hit_rate"]) == (29 / 34, 1 / 5)
+    other = CuriosityTerm()
+    other.restore(term.state())
+    assert other.learn() == {name: row[name] for name in other.learn()} | {"updates": 0.0}
+
+
+def test_the_cache_helps_where_steps_come_again_and_only_there():
+    def hits(cells):
+        term, rng, place = CuriosityTerm(), np.random.default_rng(0), 0
+        for _ in range(40):
+            for _ in range(8):
+                after = int(rng.integers(cells))
+                score(term, text_step(f"cell {place}", "go", f"cell {after}"))
+                place = after
+            row = term.learn()
+        return row["cache_hit_rate"]
+
+    assert hits(3) > 0.5 and hits(10**6) < 0.01
 
 
 def test_no_step_no_value():
@@ -186,10 +216,13 @@ def test_repeated_transition_bores_because_the_model_learns():
 
 def test_metrics():
     term = CuriosityTerm()
-    assert term.learn() == {"updates": 0.0, "hit_rate": 0.0, "stale": 0.0}
+    assert term.learn() == {"updates": 0.0, "duplicate_rate": 0.0, "cache_hit_rate": 0.0, "stale": 0.0}
     score(term, *random_steps(20))
     row = term.learn()
-    assert set(row) == {"updates", "hit_rate", "stale", "forward_loss", "inverse_loss", "gates_mean"}
+    assert set(row) == {
+        *("updates", "duplicate_rate", "cache_hit_rate", "stale"),
+        *("forward_loss", "inverse_loss", "gates_mean"),
+    }
     assert 0 < row["gates_mean"] <= 1 and row["forward_loss"] > 0 and row["inverse_loss"] > 0
 
 

@@ -38,11 +38,11 @@ def test_by_performance_as_shipped():
     rate = 0.0
     for step in range(2_000):
         rate = success.get(step, rate)
-        change = curriculum.observe(step, {"success/rate": rate, "coherence/raw": min(1.0, step / 1500)})
+        change = curriculum.observe(step, {"success/rate": rate, "coherence/raw": min(0.2, step / 15_000)})
         if change:
             changes[change.stage] = (step, change.reason)
     assert changes["learn_coherence"] == (600, "success/rate_ma100 > 0.7 (0.9)")
-    # Coherence grows by 1/1500 < 0.001 a step: five checks, 100 steps apart, see that slope.
+    # Coherence grows by 1/15,000 < 0.001 a step: five checks, 100 steps apart, see that slope.
     assert changes["full"][0] == 1100
     assert changes["full"][1].startswith("slope of coherence/raw_ma100 < 0.001")
 

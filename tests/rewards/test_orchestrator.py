@@ -90,6 +90,7 @@ def test_soft_limit_grows_and_stays_inside(value, more):
 NUMBERS = st.floats(-1e3, 1e3)
 
 
+@pytest.mark.filterwarnings("ignore::pixelis.errors.RewardWarning")  # weights of the task up to 1000
 @given(
     weights=st.fixed_dictionaries(
         {"task": st.floats(1e-2, 1e3), "a": st.floats(0, 1e3), "b": st.floats(0, 1e3)}

@@ -28,6 +28,7 @@ class CallingEnv(gym.Env):
     def __init__(self, max_turns=4, extra=None, paid=0.0, silent=False):
         self.observation_space = gym.spaces.Dict({"text": Utf8Text(100)})
         self.action_space = Utf8Text(200)
+        self.task_gap = 1.0
         self.max_turns, self.extra, self.paid, self.silent = max_turns, extra or {}, paid, silent
 
     def reset(self, *, seed=None, options=None):

@@ -149,7 +149,7 @@ def test_the_order_that_errors_name_is_right():
 
 def test_other_wrappers_may_be_in_between():
     env = gym.wrappers.TransformReward(put("ToolPenalty", make_calling()), lambda reward: 10 * reward)
-    env = put("CoherenceReward", gym.wrappers.TimeLimit(env, 50))
+    env = put("CoherenceReward", gym.wrappers.OrderEnforcing(env))
     assert play(env) == pytest.approx([0.0, -0.08, 10 - 0.05 * 0.05])
 
 

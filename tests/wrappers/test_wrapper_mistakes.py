@@ -13,9 +13,17 @@ from calling_env import CallingEnv
 from gymnasium.vector import SyncVectorEnv
 
 from pixelis import wrappers
-from pixelis.errors import ConfigError, MissingDependencyError, RecordingError, RewardError, StateError
+from pixelis.errors import (
+    ConfigError,
+    MissingDependencyError,
+    RecordingError,
+    RewardError,
+    RewardWarning,
+    StateError,
+    WrapperOrderError,
+)
 from pixelis.rewards.stack import build_stack
-from pixelis.wrappers import Replayer, read_trajectories, rescore, vector, wrap
+from pixelis.wrappers import Replayer, RewardOrchestrator, read_trajectories, rescore, vector, wrap
 
 TERMS = {"CuriosityReward": "curiosity", "CoherenceReward": "coherence", "ToolPenalty": "penalty"}
 HOMES = [wrappers, vector]
@@ -227,3 +235,111 @@ def test_a_part_of_another_version_is_named():
     state["orchestrator"]["statistics"]["penalty"]["version"] = 7
     with pytest.raises(StateError, match=r"^reward component penalty: .*got version 7"):
         env.stack.restore(state)
+
+
+# ---------------------------------------------------------------------- limits outside
+
+
+def end_by_limit(env):
+    """Play past a limit of two steps."""
+    env.reset(seed=0)
+    env.step("ZOOM:a")
+    return env.step("ZOOM:b")
+
+
+@pytest.mark.parametrize("name", [*TERMS, "RewardOrchestrator"])
+def test_a_time_limit_outside_is_refused(name):
+    """It would end episodes that the wrapper never sees end: they were paid 0."""
+    inside = put(name, wrappers, gym.wrappers.TimeLimit(CallingEnv(), 2))
+    *_, truncated, info = end_by_limit(inside)
+    assert truncated and (name != "RewardOrchestrator" or "reward_parts" in info)
+    outside = gym.wrappers.TimeLimit(put(name, wrappers), 2)
+    with pytest.raises(WrapperOrderError, match=rf"^TimeLimit is outside {name}, .* put the limit inside"):
+        end_by_limit(outside)
+
+
+def test_so_is_one_behind_other_wrappers_or_that_gym_make_puts_on():
+    shaped = gym.wrappers.RecordEpisodeStatistics(wrap(CallingEnv(), {"penalty": {}}))
+    with pytest.raises(WrapperOrderError, match="TimeLimit is outside RewardOrchestrator"):
+        end_by_limit(gym.wrappers.OrderEnforcing(gym.wrappers.TimeLimit(shaped, 2)))
+    gym.register("Shaped-v0", entry_point=lambda: wrap(CallingEnv(), {"penalty": {}}), max_episode_steps=2)
+    try:
+        with pytest.raises(WrapperOrderError, match="TimeLimit is outside RewardOrchestrator"):
+            end_by_limit(gym.make("Shaped-v0"))
+        lanes = SyncVectorEnv([lambda: gym.make("Shaped-v0")] * 2)
+        with pytest.raises(WrapperOrderError, match="TimeLimit is outside RewardOrchestrator"):
+            lanes.reset(seed=0)
+    finally:
+        del gym.registry["Shaped-v0"]
+
+
+def test_a_time_limit_of_another_environment_is_none_of_its_business():
+    """Nor is the limit of an environment that plays in another one's step."""
+
+    class Nested(gym.Env):
+        observation_space, action_space = CallingEnv().observation_space, CallingEnv().action_space
+
+        def __init__(self):
+            self.inner = wrap(CallingEnv(), {"penalty": {}})
+
+        def reset(self, *, seed=None, options=None):
+            return self.inner.reset(seed=seed)
+
+        def step(self, action):
+            return self.inner.step(action)
+
+    assert end_by_limit(gym.wrappers.TimeLimit(Nested(), 2))[3]
+
+
+class CutOff(gym.Wrapper):
+    """A limit of one's own."""
+
+    def step(self, action):
+        observation, reward, terminated, _, info = self.env.step(action)
+        return observation, reward, terminated, True, info
+
+
+def test_a_limit_that_nobody_knows_is_told_of_after_some_episodes():
+    env = CutOff(wrap(CallingEnv(), {"penalty": {}}))
+    for _ in range(10):
+        env.reset()
+        env.step("ZOOM")
+    with pytest.warns(RewardWarning, match="10 episodes in a row were reset before they ended"):
+        env.reset()
+    for _ in range(30):  # once
+        env.reset()
+        env.step("ZOOM")
+    mixed = wrap(CallingEnv(), {"penalty": {}})  # who ends some episodes knows what is dropped
+    for place in range(40):
+        mixed.reset()
+        mixed.step("right" if place % 9 == 0 else "ZOOM")
+
+
+@pytest.mark.parametrize("name", [*TERMS, "RewardOrchestrator"])
+def test_a_wrapper_that_begins_episodes_by_itself_belongs_outside(name):
+    with pytest.raises(WrapperOrderError, match=f"Autoreset is inside {name}"):
+        put(name, wrappers, gym.wrappers.Autoreset(CallingEnv()))
+    env = gym.wrappers.Autoreset(put(name, wrappers))
+    env.reset(seed=0)
+    for action in ("right", "", "right", ""):
+        _, reward, terminated, *_ = env.step(action)
+        assert terminated is (action == "right") and (reward >= 1.0) is terminated
+
+
+def test_the_limit_on_a_total_is_told_once():
+    """A long return is paid almost as a shorter one is; CartPole's 39 as 9.97."""
+    env = RewardOrchestrator(gym.make("CartPole-v1"), task_gap=1.0)
+    paid = []
+    with pytest.warns(RewardWarning, match=r"is paid as 9\.\d+: .*Set limit: above the largest") as told:
+        for seed in range(4):
+            env.reset(seed=seed)
+            total, ended, step = 0.0, False, 0
+            while not ended:
+                _, reward, terminated, truncated, _ = env.step(step % 2)
+                total, ended, step = total + reward, terminated or truncated, step + 1
+            paid.append((step, total))
+    assert len(told) == 1 and all(total < 10 < step for step, total in paid)
+    high = RewardOrchestrator(gym.make("CartPole-v1"), task_gap=1.0, limit=1000.0)
+    high.reset(seed=0)
+    total = sum(high.step(step % 2)[1] for step in range(paid[0][0]))
+    assert total == paid[0][0]

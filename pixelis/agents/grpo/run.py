@@ -64,6 +64,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         build_rewards(config.rewards)
         Watch(watch_settings(config))
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
+        build_rewards(config.rewards, env.traits)
         batch_settings(config, env)
         LevelSelection(config, env)
         return env

@@ -15,18 +15,24 @@ from pixelis.agents.state_files import read_tensors, write_tensors
 from pixelis.errors import CheckpointError, StateError
 from pixelis.rewards.curriculum import StageChange
 from pixelis.rewards.stack import RewardStack, build_stack
+from pixelis.rewards.traits import RewardTraits
 
 _FILE = "rewards.pt"
 _LOG = logging.getLogger(__name__)
 
 
-def build_rewards(values: Mapping[str, Any]) -> RewardStack | None:
+def build_rewards(values: Mapping[str, Any], traits: RewardTraits | None = None) -> RewardStack | None:
     """Return the stack that a run's ``rewards`` describe, None for none.
 
+    Args:
+        values: as ``pixelis.rewards.reward_config.read_rewards`` takes them; empty: none.
+        traits: of the environment that is played; None where only the values are to be checked.
+
     Raises:
-        ConfigError: a name or a setting is wrong, or nobody computes a metric of the curriculum.
+        ConfigError: a name or a setting is wrong, nobody computes a metric of the curriculum, or nobody says
+            the task's gap.
     """
-    return build_stack(values, EVERY_STEP) if values else None
+    return build_stack(values, EVERY_STEP, traits) if values else None
 
 
 class TermRewards:
@@ -34,6 +40,7 @@ class TermRewards:
 
     Args:
         values: as ``pixelis.rewards.reward_config.read_rewards`` takes them; empty: the env's reward alone.
+        traits: of the environment that is played.
 
     Attributes:
         stack: the terms, None without any.
@@ -41,8 +48,8 @@ class TermRewards:
         change: the change of stage that the last step brought, None for none.
     """
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.stack = build_rewards(values)
+    def __init__(self, values: Mapping[str, Any], traits: RewardTraits | None = None) -> None:
+        self.stack = build_rewards(values, traits)
         self.rewarder = None if self.stack is None else Rewarder(self.stack)
         self.change: StageChange | None = None
 

@@ -14,6 +14,7 @@ from pixelis.envs.coding.sandbox_lease import SandboxLease
 from pixelis.envs.coding.verification import CaseResult, Verification, explain, run_cases, verify_by
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 from pixelis.errors import SandboxUnavailableError
+from pixelis.rewards.traits import ToolTraits
 
 STDOUT_CHARACTERS = 500
 VALUE_CHARACTERS = 300
@@ -178,6 +179,7 @@ TOOLS: tuple[Tool[Attempt], ...] = (
         "example fails first, what was printed, and where an error came from.",
         _CODE,
         _run,
+        ToolTraits(limit=4, leads_to=("SUBMIT",), repeatable=True),  # the code may stand before the call
     ),
     Tool(
         "SUBMIT",

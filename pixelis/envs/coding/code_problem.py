@@ -180,7 +180,8 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     ) -> None:
         if problems is not None and family is not None:
             raise ConfigError("give problems (a file) or family, not both: a file's rows are of no family")
-        self.mode, self.partial_credit = mode, partial_credit
+        self.mode, self.partial_credit = mode, float(partial_credit)
+        self.task_gap = 1.0 - self.partial_credit
         self.lease = SandboxLease(sandbox_settings(sandbox or {}))
         if problems is None:
             source: FamilyTasks | FileTasks = FamilyTasks(tuple(FAMILIES) if family is None else family)

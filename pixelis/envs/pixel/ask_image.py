@@ -169,6 +169,8 @@ class AskImageEnv(PixelEnv):
     (Su et al. 2025, arXiv:2505.15966); the file format and the comparison of answers are our own.
     """
 
+    task_gap = 1.0
+
     @checked_keywords
     def __init__(
         self,
@@ -193,6 +195,10 @@ class AskImageEnv(PixelEnv):
             view_size=view_size,
             render_mode=render_mode,
         )
+        self.tool_limits = {  # a question may be about several places, and each may need a look of its own
+            name: max(self.toolset.tools[name].traits.limit or 0, self.max_turns)
+            for name in ("ZOOM", "READ_TEXT")
+        }
 
     def task_source(self) -> ImageQuestions:
         """Return the rows of the file."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,8 @@ class ChartReadEnv(PixelEnv):
     """
 
     turns = 12
+    task_gap = 1.0
+    tool_limits = MappingProxyType({"ZOOM": 8})  # the title, the axis, its labels and the mark
     box_decimals = 4  # of 1,536 pixels: a sixth of one
 
     def task_source(self) -> Charts:

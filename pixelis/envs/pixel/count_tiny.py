@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,8 @@ class CountTinyEnv(PixelEnv):
     """
 
     turns = 24
+    task_gap = 1.0
+    tool_limits = MappingProxyType({"ZOOM": 81, "SEGMENT": 81})  # the hardest table needs 9 by 9 looks
 
     def task_source(self) -> PieceTables:
         """Return the generator of tasks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,8 @@ class ReceiptSumEnv(PixelEnv):
     """
 
     turns = 16
+    task_gap = 1.0
+    tool_limits = MappingProxyType({"ZOOM": 16, "READ_TEXT": 150})  # a long receipt is read row by row
 
     def task_source(self) -> ReceiptPages:
         """Return the generator of tasks."""

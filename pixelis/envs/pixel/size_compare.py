@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,8 @@ class SizeCompareEnv(PixelEnv):
     """
 
     turns = 16
+    task_gap = 1.0
+    tool_limits = MappingProxyType({"ZOOM": 10})  # one look at each of up to eight shapes
 
     def task_source(self) -> ShapeTables:
         """Return the generator of tasks."""

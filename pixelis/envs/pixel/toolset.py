@@ -14,6 +14,7 @@ from pixelis.envs.pixel.view import Box, square_around, square_box
 from pixelis.envs.pixel.workspace import PixelWorkspace, format_box
 from pixelis.envs.tasks import Task
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput, Toolset
+from pixelis.rewards.traits import ToolTraits
 
 MIN_BOX_SIDE = 0.02
 MAX_FACTOR = 50
@@ -85,6 +86,7 @@ ZOOM: Tool[PixelWorkspace] = Tool(
     "Look closer (or back): the next view is the square around a box, a region, or a center at a factor.",
     {"properties": {"box": BOX_SCHEMA, "region": REGION_SCHEMA, "center": _POINT, "factor": _FACTOR}},
     _zoom,
+    ToolTraits(limit=3, leads_to=("READ_TEXT",)),
 )
 
 
@@ -131,6 +133,7 @@ READ_TEXT: Tool[PixelWorkspace] = Tool(
     "Read the text in the current view, or in a box or region of it. Small text must be zoomed in on first.",
     {"properties": {"box": BOX_SCHEMA, "region": REGION_SCHEMA}},
     _read_text,
+    ToolTraits(limit=15),
 )
 
 
@@ -169,6 +172,7 @@ SEGMENT: Tool[PixelWorkspace] = Tool(
     "that stand out.",
     {"properties": {"point": _POINT, "box": BOX_SCHEMA}},
     _segment,
+    ToolTraits(limit=10, leads_to=("GET_PROPERTIES", "TRACK")),
 )
 
 
@@ -202,6 +206,7 @@ GET_PROPERTIES: Tool[PixelWorkspace] = Tool(
     "Measure a region: colour, area (share of the view), shape and position in the view.",
     {"properties": {"region": REGION_SCHEMA}, "required": ["region"]},
     _get_properties,
+    ToolTraits(limit=10, requires="SEGMENT"),
 )
 
 

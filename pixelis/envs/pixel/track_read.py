@@ -122,6 +122,7 @@ class TrackReadEnv(VideoEnv):
     """
 
     turns = 12
+    task_gap = 1.0
 
     def task_source(self) -> StreetVideos:
         """Return the generator of tasks."""

@@ -21,6 +21,7 @@ from pixelis.envs.pixel.video import VideoWorkspace
 from pixelis.envs.pixel.view import Box
 from pixelis.envs.pixel.workspace import format_box
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
+from pixelis.rewards.traits import ToolTraits
 
 MAX_FRAMES = 64
 """Frames of the longest video."""
@@ -132,6 +133,7 @@ TRACK: Tool[VideoWorkspace] = Tool(
         "minProperties": 1,  # a box or a region; box_to_track says so
     },
     _track,
+    ToolTraits(limit=5, requires="SEGMENT"),
 )
 
 VIDEO_TOOLS: tuple[Tool[Any], ...] = (*PIXEL_TOOLS, TRACK, SELECT_FRAME)

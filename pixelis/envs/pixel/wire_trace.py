@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,8 @@ class WireTraceEnv(PixelEnv):
     """
 
     turns = 32
+    task_gap = 1.0
+    tool_limits = MappingProxyType({"ZOOM": 65, "SEGMENT": 64})  # one look a tile of the largest board
 
     def task_source(self) -> CableBoards:
         """Return the generator of tasks."""

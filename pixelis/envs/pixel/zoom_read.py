@@ -123,6 +123,7 @@ class ZoomReadEnv(PixelEnv):
     """
 
     turns = 8
+    task_gap = 1.0
 
     def task_source(self) -> StreetSigns:
         """Return the generator of tasks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -12,7 +13,7 @@ from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
-from pixelis.envs.tweet.conversation import Conversation, ReplyReward
+from pixelis.envs.tweet.conversation import Conversation, JudgedReply, ReplyReward
 from pixelis.envs.tweet.heuristic_reward import PRESETS, HeuristicReward
 from pixelis.envs.tweet.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.tweet_file import check_apart, load_tweets
@@ -76,7 +77,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     At the end, the mean over the author's messages of what `pixelis.rewards.tweet.TweetReward` gives the
     reply (`reward="robust"`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate
     stops. A message without a reply counts as the empty reply does; after the author has left, as the reply
-    that drove them off. Heuristics see neither false claims nor bad taste: read replies before you believe
+    that drove them off. In an episode that fails, no reply counts for more than 0.44, and one that is missing
+    or stopped by a gate for no more than 0: so every success is paid at least 0.44, and every failure
+    less. Heuristics see neither false claims nor bad taste: read replies before you believe
     the numbers.
 
     A reply to a follow-up is scored against the tweet and the follow-up together. A reply that nearly repeats
@@ -159,6 +162,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     github.com/Sohailm25/reply-guyd (Apache-2.0); gates, data, thread mode and code are our own.
     """
 
+    task_gap = 0.0
+    success_line = GOOD_REPLY
+
     @checked_keywords
     def __init__(
         self,
@@ -228,10 +234,21 @@ class TweetReplyEnv(ToolEnv[Conversation]):
 
 
 def judge(task: Task, answer: str | None, workspace: Conversation) -> Verdict:
-    """Return the mean over the messages of totals and parts; success needs every reply to be good."""
+    """Return the mean over the messages of totals and parts; success needs every reply to be good.
+
+    In a failure each total is cut at ``GOOD_REPLY``, and at 0 where there is no reply or a gate stops it, so
+    that the mean stays below every success.
+    """
     judged = workspace.judged()
     names = {name: None for one in judged for name in one.parts}
     terms = {name: sum(one.parts.get(name, 0.0) for one in judged) / len(judged) for name in names}
-    terms["task"] = sum(one.total for one in judged) / len(judged)
-    success = all(one.text is not None and one.gate is None and one.total >= GOOD_REPLY for one in judged)
+    success = all(_is_fit(one) and one.total >= GOOD_REPLY for one in judged)
+    totals = [one.total if success else min(one.total, GOOD_REPLY if _is_fit(one) else 0.0) for one in judged]
+    mean = math.fsum(totals) / len(totals)  # rounding must not carry it over the line
+    terms["task"] = max(mean, GOOD_REPLY) if success else min(mean, math.nextafter(GOOD_REPLY, -1.0))
     return Verdict(success, terms)
+
+
+def _is_fit(one: JudgedReply) -> bool:
+    """Return whether there is a reply, and no gate stops it."""
+    return one.text is not None and one.gate is None

@@ -185,6 +185,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
         views.check_backend(backend)
         self.backend, self.page_tokens = backend, views.page_tokens
         self.rewards = reward_sizes(rewards or {})
+        self.task_gap = self.rewards.task_gap
         self._browser: Backend | None = None
         self._tasks = WebTasks(self.families, self.dials)
         super().__init__(

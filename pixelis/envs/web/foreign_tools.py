@@ -10,6 +10,8 @@ from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 from pixelis.envs.web.backend import Back, Click, Goto, Select, Type, Wait
 from pixelis.envs.web.chromium_backend import ClickAt, Drag, Hover, Mark, Pause, Point, Press, Wheel
 from pixelis.envs.web.page_session import PageSession
+from pixelis.envs.web.page_tools import TRAITS
+from pixelis.rewards.traits import ToolTraits
 
 MAX_TYPED = 2_000
 MAX_TIMES = 200
@@ -124,7 +126,8 @@ def _mark(session: PageSession, arguments: Arguments) -> ToolOutput:
 def _tool(
     name: str, description: str, run: Any, properties: dict[str, Any], *needed: str
 ) -> Tool[PageSession]:
-    return Tool(name, description, {"properties": properties, "required": list(needed)}, run)
+    traits = ToolTraits(repeatable=True) if name in ("PRESS", "DRAG") else TRAITS.get(name, ToolTraits())
+    return Tool(name, description, {"properties": properties, "required": list(needed)}, run, traits)
 
 
 _TEXT = {"type": "string", "maxLength": MAX_TYPED}

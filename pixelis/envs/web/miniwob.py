@@ -212,6 +212,8 @@ class MiniWoBEnv(PageEnv):
     Foundation, MIT), unchanged.
     """
 
+    task_gap = 1.0
+
     @checked_keywords
     def __init__(
         self,

@@ -9,10 +9,22 @@ from typing import Any
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 from pixelis.envs.web.backend import Back, Click, Goto, PageAction, PageActionError, Select, Type, Wait
 from pixelis.envs.web.workspace import WebWorkspace
+from pixelis.rewards.traits import ToolTraits
 
 MAX_TYPED = 2_000
 _TEXT = {"type": "string"}
 _ID = {"type": "string", "description": "as shown, e.g. e12@v7"}
+
+TRAITS: Mapping[str, ToolTraits] = {
+    "TYPE": ToolTraits(leads_to=("CLICK",)),
+    "SELECT": ToolTraits(leads_to=("CLICK",)),
+    "SCROLL": ToolTraits(limit=20, leads_to=("CLICK", "TYPE", "SELECT"), repeatable=True),
+    "GOTO": ToolTraits(limit=10),
+    "BACK": ToolTraits(limit=10, repeatable=True),
+    "WAIT": ToolTraits(limit=40, repeatable=True),
+    "ANSWER": ToolTraits(limit=1),
+}
+"""What reward terms go by; of a tool that is not named, any number of calls is fine."""
 
 Run = Callable[[WebWorkspace, Mapping[str, Any]], ToolOutput]
 
@@ -21,7 +33,8 @@ def _page_tool(
     name: str, description: str, arguments: Mapping[str, Any], required: list[str], run: Run
 ) -> Tool[WebWorkspace]:
     schema = {"properties": dict(arguments), "required": required}
-    return Tool(name, description, schema, partial(_carry_out, run))  # no closure: tools are pickled
+    traits = TRAITS.get(name, ToolTraits())
+    return Tool(name, description, schema, partial(_carry_out, run), traits)  # no closure: tools are pickled
 
 
 def _carry_out(run: Run, workspace: WebWorkspace, given: Mapping[str, Any]) -> ToolOutput:

@@ -171,6 +171,7 @@ class WebPageEnv(PageEnv):
     """
 
     option_names = (*PageEnv.option_names, "url", "instruction")
+    task_gap = 1.0
 
     @checked_keywords
     def __init__(

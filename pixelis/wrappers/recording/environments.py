@@ -3,7 +3,7 @@
 A description holds ``id``, ``kwargs``, ``max_episode_steps``, ``wrappers`` (``name``, ``entry_point`` and
 ``kwargs`` of each, the innermost first), ``obstacle`` (why the env cannot be made again, or None) and, for
 one env of a vector, ``vector``: the ``autoreset`` mode and the names of the vector ``wrappers`` below the
-recorder.
+recorder. The recorders add ``traits``: the task's gap and the tools that the env declares to reward terms.
 
 What a stranger's recording may do: make an env that is registered, with the recorded keywords, and put
 Gymnasium wrappers of importable modules on it. Nothing else that it names is called.

@@ -11,6 +11,7 @@ import numpy as np
 from pixelis.errors import RecordingError, RewardError, shown
 from pixelis.rewards.orchestrator import Part
 from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
+from pixelis.rewards.traits import RewardTraits
 from pixelis.rewards.weights import TASK
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
 from pixelis.wrappers.recording.replay import Replayer
@@ -71,13 +72,20 @@ def rescore(
         replayer: plays episodes again for their pictures.
 
     Raises:
+        ConfigError: the stack has an orchestrator, and neither its settings nor the recording say the task's
+            gap; or the settings name a larger one than the recording.
         RewardError: a term gave, or the recording holds, a number that is not finite; or a term needs tool
             calls and there are none.
         RecordingError: a picture cannot be had.
     """
     lessons = Lessons(stack)
+    traits: RewardTraits | None = None
     with replayer or Replayer() as playing:
         for trajectory in trajectories:
+            recorded = _traits_of(trajectory)
+            if recorded != traits:
+                stack.adapt(recorded)
+                traits = recorded
             yield _rescore(trajectory, stack, lessons, _Pictures(trajectory, playing))
 
 
@@ -109,6 +117,18 @@ def _is_wrapped(trajectory: Trajectory) -> bool:
     env = trajectory.env
     below = env.get("wrappers") or (env.get("vector") or {}).get("wrappers")
     return bool(below) or env.get("id") is None
+
+
+def _traits_of(trajectory: Trajectory) -> RewardTraits:
+    """Return what the recorded env declared.
+
+    Raises:
+        RecordingError: that cannot be read.
+    """
+    try:
+        return RewardTraits.from_json(trajectory.env.get("traits"))
+    except RecordingError as error:
+        raise RecordingError(f"{trajectory.path}, line {trajectory.line}: {error}") from error
 
 
 def _rescore(trajectory: Trajectory, stack: RewardStack, lessons: Lessons, pictures: _Pictures) -> Rescored:

@@ -13,7 +13,8 @@ from gymnasium.vector.utils import iterate
 from pixelis.errors import RewardError
 from pixelis.rewards.stack import EpisodeMemory, RewardStack
 from pixelis.wrappers.episodes import Scorer
-from pixelis.wrappers.scoring import READ_KEYS, Lessons, Step, as_text
+from pixelis.wrappers.order import check_calling_wrappers
+from pixelis.wrappers.scoring import READ_KEYS, CutEpisodes, Lessons, Step, as_text
 
 
 class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
@@ -37,6 +38,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         self._memories: list[EpisodeMemory | None] = [None] * self.num_envs
         self._observations: list[Any] = [None] * self.num_envs
         self._lessons = Lessons(scorer.stack)
+        self._cut = CutEpisodes(type(self).__name__)
 
     @property
     def stack(self) -> RewardStack:
@@ -44,7 +46,13 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return self._scorer.stack
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begin episodes: all, or those of ``options["reset_mask"]`` (bool [num_envs])."""
+        """Begin episodes: all, or those of ``options["reset_mask"]`` (bool [num_envs]).
+
+        Raises:
+            WrapperOrderError: a wrapper outside ends episodes.
+        """
+        if self._cut.begin():
+            check_calling_wrappers(self)
         mask = None if options is None else options.get("reset_mask")
         begun = np.ones(self.num_envs, np.bool_) if mask is None else np.array(mask)
         observations, infos = self.env.reset(seed=seed, options=options)
@@ -74,6 +82,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
             home = infos["final_info"] if self._is_final(step.ended) else infos
             self._add_info(home, dict(scored.info), int(lane))
         self._observations = shown
+        self._cut.count(bool(ended.any()))
         self._move_on(ended)
         return observations, paid, terminated, truncated, infos
 

@@ -25,10 +25,11 @@ class RewardOrchestrator(VectorEpisodeReward):
         weights: component → weight; see the twin.
         curriculum: as for ``read_curriculum``; ``observe`` drives it.
         available_metrics: what ``observe`` will be given.
-        settings: fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
+        settings: fields of ``OrchestratorSettings`` and ``NormaliserSettings``. ``task_gap`` is the smallest
+            that the environments declare; of others, give it here.
 
     Raises:
-        ConfigError: a weight, a setting or the curriculum is wrong.
+        ConfigError: a weight, a setting or the curriculum is wrong, or nobody says the task's gap.
         WrapperOrderError: the order of wrappers makes no sense; the message gives the right one.
     """
 

@@ -16,6 +16,7 @@ from pixelis.wrappers.recording.environments import describe_lanes
 from pixelis.wrappers.recording.rows import as_batched, lane_info, rng_state
 from pixelis.wrappers.recording.tape import Draft, Tape, start_of
 from pixelis.wrappers.recording.values import encode
+from pixelis.wrappers.traits import traits_of
 
 _RESET_MASK = "reset_mask"
 
@@ -53,7 +54,8 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
     ) -> None:
         super().__init__(env)
         self._mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        self._lanes = describe_lanes(env)
+        traits = traits_of(env).to_json()
+        self._lanes = [{**lane, "traits": traits} for lane in describe_lanes(env)]
         self._tape = Tape(
             folder, str(self._lanes[0]["id"] or "vector").rpartition("/")[2], images, every, max_bytes
         )

@@ -38,7 +38,7 @@ class TermReward(VectorEpisodeReward):
         **settings: Any,
     ) -> None:
         self.given_weight = weight
-        self.term_key, scorer = term_scorer(term, weight, settings)
+        self.term_key, scorer = term_scorer(env, term, weight, settings)
         self.term_name = scorer.name
         check_term_order(env, type(self).__name__, self.term_name)
         super().__init__(env, scorer)

@@ -16,7 +16,7 @@ from pixelis.agents.metrics import EVERY_STEP, comparable_metrics, episode_metri
 from pixelis.agents.state_files import read_tensors, write_tensors
 from pixelis.errors import CheckpointError, ConfigError
 
-TERMS = {"coherence": {"encoder": "hashed"}, "curiosity": {}, "penalty": {}}
+TERMS = {"coherence": {"encoder": "hashed"}, "curiosity": {}, "penalty": {}, "task_gap": 1.0}
 STAGES = {
     "stages": {
         "only task": {"weights": {"curiosity": 0.0, "coherence": 0.0}, "steps": 2},
@@ -42,7 +42,8 @@ def test_every_component_is_written_down(toy_config):
         for what in ("raw", "normalised", "weighted"):
             assert isinstance(rows[0][f"reward_parts/{name}/{what}"], float)
         assert f"rewards/{name}/mean" in rows[0] and rows[0][f"rewards/{name}/weight"] >= 0
-    assert 0 <= rows[1]["rewards/curiosity/hit_rate"] <= 1
+    assert 0 <= rows[1]["rewards/curiosity/cache_hit_rate"] <= 1
+    assert 0 <= rows[1]["rewards/curiosity/duplicate_rate"] <= 1
     assert rows[0]["reward_parts/task/raw"] != rows[0]["reward/mean"]  # the terms are paid
     for line in (run.folder.trajectories / "step-00000002.jsonl").read_text().splitlines():
         episode = json.loads(line)

@@ -140,7 +140,7 @@ def test_an_unfinished_episode_gets_no_last_step(tmp_path):
     (row,) = only(episodes, term)
     assert not row.finished and not any(step.ended for step in term.episodes[0])
     assert row.parts == {} and row.new_return == 4.0 and term.learnt == []
-    (row,) = rescore(episodes, build_stack({}))
+    (row,) = rescore(episodes, build_stack({"task_gap": 1.0}))
     assert row.new_rewards == (0.0, 0.0, 0.0)  # an orchestrator pays at the end
 
 
@@ -163,7 +163,7 @@ def test_records_of_calls_are_decoded_when_they_are_looked_at(tmp_path):
 def test_a_term_that_needs_tool_calls_says_so_as_its_wrapper_does(tmp_path):
     episodes = record(tmp_path, "CartPole-v1")
     with pytest.raises(RewardError, match=r"line 1, step 1: penalty: info has no 'tool_calls'"):
-        list(rescore(episodes, build_stack({"penalty": {}})))
+        list(rescore(episodes, build_stack({"penalty": {}, "task_gap": 1.0})))
 
 
 # ---------------------------------------------------------------------- the task's own reward

@@ -105,6 +105,8 @@ def balance(env):
 @pytest.mark.parametrize("orchestrate", [True, False])
 def test_episodes_longer_than_a_lesson_and_an_env_without_words(tmp_path, orchestrate):
     values = {"curiosity": {"max_updates": 2}, "orchestrate": orchestrate}
+    if orchestrate:
+        values |= {"task_gap": 1.0, "limit": 1000.0}
     make = gym.make("CartPole-v1", max_episode_steps=LEARN_EVERY + 20)
     live = balance(wrap(RecordTrajectory(make, tmp_path), values))
     assert [len(paid) for paid in live] == [LEARN_EVERY + 20] * 2
@@ -136,10 +138,10 @@ def test_actions_as_text_are_the_same_before_and_after_a_recording():
     "build",
     [
         lambda env: env,
-        RewardOrchestrator,
+        lambda env: RewardOrchestrator(env, task_gap=1.0),
         lambda env: wrap(env, {"penalty": {}, "orchestrate": False}),
-        lambda env: wrap(env, {"penalty": {}, "coherence": {}}),
-        lambda env: gym.wrappers.ClipReward(wrap(env, {"penalty": {}}), max_reward=0.25),
+        lambda env: wrap(env, {"penalty": {}, "coherence": {}, "task_gap": 1.0}),
+        lambda env: gym.wrappers.ClipReward(wrap(env, {"penalty": {}, "task_gap": 1.0}), max_reward=0.25),
         lambda env: gym.wrappers.TransformReward(env, float),
     ],
     ids=["bare", "orchestrator", "penalty", "both", "clipped outside", "a wrapper of Gymnasium"],
@@ -159,7 +161,7 @@ def test_the_recorded_task_reward_is_the_envs_own(tmp_path, build):
 
 
 def test_the_task_reward_under_vector_wrappers(tmp_path):
-    values = {"penalty": {}, "coherence": {}, "record": {"folder": str(tmp_path)}}
+    values = {"penalty": {}, "coherence": {}, "task_gap": 1.0, "record": {"folder": str(tmp_path)}}
     for mode in ("NextStep", "SameStep"):
         makers = [lambda: gym.make("Toy/Echo-v0", turns=2)] * 2
         envs = wrap(gym.vector.SyncVectorEnv(makers, autoreset_mode=mode), values)
@@ -168,5 +170,5 @@ def test_the_task_reward_under_vector_wrappers(tmp_path):
         envs.step((letters[0], letters[1]))
         envs.close()
     episodes = [episode for episode in read_trajectories(tmp_path) if episode.finished]
-    tasks = [row.terms["task"] for row in rescore(episodes, build_stack({}))]
+    tasks = [row.terms["task"] for row in rescore(episodes, build_stack({"task_gap": 1.0}))]
     assert [(e.lane, task) for e, task in zip(episodes, tasks, strict=True)] == [(0, 2.0), (1, 1.0)] * 2

@@ -116,7 +116,7 @@ def test_the_orchestrator_of_a_vector_has_one_set_of_statistics():
     assert infos["reward_parts"]["penalty"]["raw"] == pytest.approx([-0.1, 0.0])
     env.step(("", ""))  # only resets
     _, paid, *_, infos = env.step(("TRACK TRACK wrong", ""))
-    assert paid == pytest.approx([-0.45, 0.0])  # z = (-0.2 + 0.05) / 0.05 = -3, held
+    assert paid == pytest.approx([-0.2, 0.0])  # a fine keeps its amount, whatever its z-score
     assert list(infos["reward_parts"]["_penalty"]) == [True, False]
     assert infos["reward_parts"]["penalty"]["normalised"][0] == pytest.approx(-3.0)
 
