@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import gymnasium as gym
@@ -20,6 +21,7 @@ from pixelis.envs.actions import (
     parse_action,
 )
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
+from pixelis.envs.rendering import Transcript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty, check_split
 from pixelis.envs.tools import ToolResult, Toolset
@@ -29,6 +31,8 @@ W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)
 
 MAX_TEXT_LENGTH = 8_192
+TEXT_METADATA: Mapping[str, Any] = MappingProxyType({"render_modes": ["ansi"], "render_fps": 2})
+"""The ``metadata`` of an environment of text."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         difficulty: the family's dial; ``reset(options={"difficulty": …})`` overrides it for an episode.
         split: ``train`` or ``test``; likewise.
         image_size: side of the square image in the observation in pixels, or ``None`` for text alone.
-        render_mode: ``rgb_array``, ``human`` or ``None``, if the subclass renders.
+        render_mode: one of the subclass's ``metadata["render_modes"]`` or ``None``. A subclass with the mode
+            ``ansi`` need do no more for it (``TEXT_METADATA``).
 
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
     """
@@ -99,15 +104,11 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     ) -> None:
         if isinstance(max_turns, bool) or not isinstance(max_turns, int) or max_turns < 1:
             raise ConfigError(f"max_turns must be an integer of at least 1, got {max_turns!r}; 8 is usual")
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ConfigError(
-                f"render_mode must be one of {self.metadata['render_modes']} or None, got {render_mode!r}"
-            )
         self.source, self.toolset, self.verifier = source, toolset, verifier
         self.max_turns = max_turns
         self.difficulty = check_difficulty(difficulty, source.difficulties)
         self.split = check_split(split)
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         observation: dict[str, spaces.Space[Any]] = {"text": Utf8Text(MAX_TEXT_LENGTH)}
         if image_size is not None:
             observation["image"] = spaces.Box(0, 255, (image_size, image_size, 3), np.uint8)
@@ -118,6 +119,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         self.results: list[ToolResult] = []
         self.answer: str | None = None
         self.verdict: Verdict | None = None  # of an episode that has ended
+        self._transcript = Transcript()
 
     # ------------------------------------------------------------------ Gymnasium
 
@@ -147,7 +149,10 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         info = {**self._info([]), "view_changed": True}
         if failure := self.failure:
             info["valid_for_training"], info["failure_reason"] = False, failure
-        return self._observation(text), info
+        observation = self._observation(text)
+        if self.render_mode == "ansi":
+            self._transcript.begin(observation["text"])
+        return observation, info
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Play one assistant turn.
@@ -183,7 +188,19 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         if self.render_mode == "human":
             self.render()
         text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
-        return self._observation(text), reward, terminated, truncated, info
+        observation = self._observation(text)
+        if self.render_mode == "ansi":
+            self._transcript.add(action, observation["text"])
+            if terminated or truncated:
+                self._transcript.end(reward, info.get("success"), terminated)
+        return observation, reward, terminated, truncated, info
+
+    def render(self) -> Any:
+        """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``> ``, said.
+
+        ``None`` without a render mode and before ``reset``. Environments with pictures override it.
+        """
+        return str(self._transcript) if self.render_mode == "ansi" and self.task is not None else None
 
     # ------------------------------------------------------------------ for subclasses
 

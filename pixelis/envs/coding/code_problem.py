@@ -8,6 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, get_args
 
+from typing_extensions import Unpack
+
 from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction, parse_action
 from pixelis.envs.coding.attempt import TOOLS, Attempt
 from pixelis.envs.coding.code_problem_policies import code_problem_policies
@@ -19,8 +21,9 @@ from pixelis.envs.coding.sandbox import Limits, SandboxSettings
 from pixelis.envs.coding.sandbox.jobs import Isolation
 from pixelis.envs.coding.sandbox_lease import SandboxLease
 from pixelis.envs.policies import Policy
+from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task, TaskSource
-from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.errors import ConfigError, suggest
 
@@ -123,6 +126,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     | `problems` | `None` | path of a JSONL file, see docs/coding_problems.md; the difficulty is then 0 |
     | `partial_credit` | 0.5 | factor of the share above a constant's, from 0 to below 1 |
     | `sandbox` | `None` | `isolation`, `allow_threads` and limits by name, or `SandboxSettings` |
+    | `render_mode` | `None` | `ansi`: `render` returns the transcript of the episode, a text |
 
     A candidate has 2 seconds of processor time and 6 of wall time for all inputs together, and 512 MB:
     `sandbox={"cpu_seconds": 5, "isolation": "strict"}` gives it more, and refuses to run where a layer of the
@@ -158,6 +162,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     Families, correction by a constant, sandbox and code are our own.
     """
 
+    metadata: dict[str, Any] = {**TEXT_METADATA}  # noqa: RUF012  # as ToolEnv
     family_difficulties: ClassVar[Mapping[str, range]] = MappingProxyType(
         {name: family.difficulties for name, family in FAMILIES.items()}
     )
@@ -169,11 +174,11 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         difficulty: int | None = None,
         split: str = "train",
         mode: str = "single",
-        max_turns: int | None = None,
         family: str | Sequence[str] | None = None,
         problems: str | os.PathLike[str] | None = None,
         partial_credit: float = 0.5,
         sandbox: SandboxSettings | Mapping[str, Any] | None = None,
+        **others: Unpack[TextKeywords],
     ) -> None:
         if mode not in MODES:
             raise ConfigError(f"mode must be 'single' or 'multi', got {mode!r}.{suggest(str(mode), MODES)}")
@@ -194,9 +199,9 @@ class CodeProblemEnv(ToolEnv[Attempt]):
             source=source,
             toolset=Toolset(TOOLS if mode == "multi" else (), self._open),
             verifier=self._judge,
-            max_turns=_TURNS[mode] if max_turns is None else max_turns,
             difficulty=source.difficulties[0] if difficulty is None else difficulty,
             split=split,
+            **text_keywords(self, others, _TURNS[mode]),
         )
 
     @property

@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from typing_extensions import Unpack
+
 from pixelis.envs.policies import Policy
+from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.conversation import Conversation, ReplyReward
 from pixelis.envs.tweet.heuristic_reward import HeuristicReward
@@ -98,6 +101,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |
+    | `render_mode` | `None` | `ansi`: `render` returns the transcript of the episode, a text |
 
     The file has one tweet a row: `tweet`, and if known `reply` (a good one), `author`, `engagement`, `topic`,
     `emotion`, `thread` and `split`; docs/tweet_data.md has the details. Bad rows are reported together with
@@ -140,6 +144,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     github.com/Sohailm25/reply-guyd (Apache-2.0); gates, data, thread mode and code are our own.
     """
 
+    metadata: dict[str, Any] = {**TEXT_METADATA}  # noqa: RUF012  # as ToolEnv
+
     def __init__(
         self,
         *,
@@ -149,8 +155,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         split: str = "train",
         reward: str | ReplyReward = "robust",
         reward_model: str | None = None,
-        max_turns: int | None = None,
         difficulty: int = 0,
+        **others: Unpack[TextKeywords],
     ) -> None:
         if mode not in MODES:
             raise ConfigError(f"mode must be 'single' or 'thread', got {mode!r}.{suggest(str(mode), MODES)}")
@@ -166,9 +172,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
             source=TweetTasks(self.tweets, apart, threads=threads),
             toolset=Toolset([], self._open),
             verifier=judge,
-            max_turns=_TURNS[mode] if max_turns is None else max_turns,
             difficulty=difficulty,
             split=split,
+            **text_keywords(self, others, _TURNS[mode]),
         )
 
     @property
