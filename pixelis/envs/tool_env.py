@@ -22,6 +22,7 @@ from pixelis.envs.actions import (
 )
 from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords, declared_keywords
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
+from pixelis.envs.rendering import Transcript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
@@ -32,6 +33,8 @@ W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)
 
 MAX_TEXT_LENGTH = 8_192
+TEXT_METADATA: Mapping[str, Any] = MappingProxyType({"render_modes": ["ansi"], "render_fps": 2})
+"""The ``metadata`` of an environment of text."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         difficulty: the family's dial; ``reset(options={"difficulty": …})`` overrides it for an episode.
         split: ``train`` or ``test``; likewise.
         image_size: side of the square image in the observation in pixels, or ``None`` for text alone.
-        render_mode: ``rgb_array``, ``human`` or ``None``, if the subclass renders.
+        render_mode: one of the subclass's ``metadata["render_modes"]`` or ``None``. A subclass with the mode
+            ``ansi`` need do no more for it (``TEXT_METADATA``).
 
     Attributes:
         task_gap: the smallest reward of a success less the largest of a failure, at least 0; 1.0 where a
@@ -113,16 +117,11 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         image_size: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ConfigError(
-                f"render_mode must be one of {self.metadata['render_modes']} or None, "
-                f"got {shown(render_mode)}"
-            )
         self.source, self.toolset, self.verifier = source, toolset, verifier
         self.max_turns = max_turns
         self.difficulty = check_difficulty(difficulty, source.difficulties)
         self.split = split
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         observation: dict[str, spaces.Space[Any]] = {"text": Utf8Text(MAX_TEXT_LENGTH)}
         if image_size is not None:
             observation["image"] = spaces.Box(0, 255, (image_size, image_size, 3), np.uint8)
@@ -133,6 +132,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         self.results: list[ToolResult] = []
         self.answer: str | None = None
         self.verdict: Verdict | None = None  # of an episode that has ended
+        self._transcript = Transcript()
 
     # ------------------------------------------------------------------ Gymnasium
 
@@ -163,7 +163,10 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         info = {**self._info([]), "view_changed": True}
         if failure := self.failure:
             info["valid_for_training"], info["failure_reason"] = False, failure
-        return self._observation(text), info
+        observation = self._observation(text)
+        if self.render_mode == "ansi":
+            self._transcript.begin(observation["text"])
+        return observation, info
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Play one assistant turn.
@@ -199,7 +202,19 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         if self.render_mode == "human":
             self.render()
         text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
-        return self._observation(text), reward, terminated, truncated, info
+        observation = self._observation(text)
+        if self.render_mode == "ansi":
+            self._transcript.add(action, observation["text"])
+            if terminated or truncated:
+                self._transcript.end(reward, info.get("success"), terminated)
+        return observation, reward, terminated, truncated, info
+
+    def render(self) -> Any:
+        """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``> ``, said.
+
+        ``None`` without a render mode and before ``reset``. Environments with pictures override it.
+        """
+        return str(self._transcript) if self.render_mode == "ansi" and self.task is not None else None
 
     # ------------------------------------------------------------------ for subclasses
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from typing_extensions import Unpack
+
 from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction, parse_action
 from pixelis.envs.coding.attempt import TOOLS, Attempt
 from pixelis.envs.coding.code_keywords import (
@@ -22,10 +24,11 @@ from pixelis.envs.coding.extraction import extract_code
 from pixelis.envs.coding.problems import FAMILIES
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.sandbox_lease import SandboxLease
-from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords
+from pixelis.envs.keywords import Difficulty, Split, checked_keywords
 from pixelis.envs.policies import Policy
+from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task, TaskSource
-from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.errors import ConfigError
 
@@ -125,6 +128,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     | `problems` | `None` | path of a JSONL file, see docs/coding_problems.md; the difficulty is then 0 |
     | `partial_credit` | 0.5 | factor of the share above a constant's, from 0 to below 1 |
     | `sandbox` | `None` | `isolation`, `allow_threads` and limits by name, or `SandboxSettings` |
+    | `render_mode` | `None` | `ansi`: `render` returns the transcript of the episode, a text |
 
     A candidate has 2 seconds of processor time and 6 of wall time for all inputs together, and 512 MB:
     `sandbox={"cpu_seconds": 5, "isolation": "strict"}` gives it more, and refuses to run where a layer of the
@@ -160,6 +164,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     Families, correction by a constant, sandbox and code are our own.
     """
 
+    metadata: dict[str, Any] = {**TEXT_METADATA}  # noqa: RUF012  # as ToolEnv
     family_difficulties: ClassVar[Mapping[str, range]] = MappingProxyType(
         {name: family.difficulties for name, family in FAMILIES.items()}
     )
@@ -172,11 +177,11 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         difficulty: Difficulty | None = None,
         split: Split = "train",
         mode: Literal["single", "multi"] = "single",
-        max_turns: Turns | None = None,
         family: FamilyNames | None = None,
         problems: ProblemFile | None = None,
         partial_credit: PartialCredit = 0.5,
         sandbox: SandboxKeyword | None = None,
+        **others: Unpack[TextKeywords],
     ) -> None:
         if problems is not None and family is not None:
             raise ConfigError("give problems (a file) or family, not both: a file's rows are of no family")
@@ -192,9 +197,9 @@ class CodeProblemEnv(ToolEnv[Attempt]):
             source=source,
             toolset=Toolset(TOOLS if mode == "multi" else (), self._open),
             verifier=self._judge,
-            max_turns=_TURNS[mode] if max_turns is None else max_turns,
             difficulty=source.difficulties[0] if difficulty is None else difficulty,
             split=split,
+            **text_keywords(others, _TURNS[mode]),
         )
 
     @property

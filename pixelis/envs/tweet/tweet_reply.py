@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
+from typing_extensions import Unpack
 
-from pixelis.envs.keywords import Difficulty, Expected, FilePath, FolderPath, Split, Turns, checked_keywords
+from pixelis.envs.keywords import Difficulty, Expected, FilePath, FolderPath, Split, checked_keywords
 from pixelis.envs.policies import Policy
+from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.conversation import Conversation, JudgedReply, ReplyReward
 from pixelis.envs.tweet.heuristic_reward import PRESETS, HeuristicReward
@@ -120,6 +122,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |
+    | `render_mode` | `None` | `ansi`: `render` returns the transcript of the episode, a text |
 
     The file has one tweet a row: `tweet`, and if known `reply` (a good one), `author`, `engagement`, `topic`,
     `emotion`, `thread` and `split`; docs/tweet_data.md has the details. Bad rows are reported together with
@@ -164,6 +167,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
 
     task_gap = 0.0
     success_line = GOOD_REPLY
+    metadata: dict[str, Any] = {**TEXT_METADATA}  # noqa: RUF012  # as ToolEnv
 
     @checked_keywords
     def __init__(
@@ -175,8 +179,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         split: Split = "train",
         reward: Rewarder = "robust",
         reward_model: FolderPath | None = None,
-        max_turns: Turns | None = None,
         difficulty: Difficulty = 0,
+        **others: Unpack[TextKeywords],
     ) -> None:
         self.mode = mode
         named = isinstance(reward, str)
@@ -190,9 +194,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
             source=TweetTasks(self.tweets, apart, threads=threads),
             toolset=Toolset([], self._open),
             verifier=judge,
-            max_turns=_TURNS[mode] if max_turns is None else max_turns,
             difficulty=difficulty,
             split=split,
+            **text_keywords(others, _TURNS[mode]),
         )
 
     @property

@@ -134,7 +134,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     | `tools` | `None` | names of the tools that are offered; `None`: all. Fewer make a shorter prompt |
     | `rewards` | `None` | sizes of the terms, a `WebRewardConfig` or a dict |
     | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
-    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it |
+    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it; `ansi`: text |
 
     `reset` takes `family`, `difficulty`, `split` and `task` as options.
 
@@ -244,7 +244,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
 
     def perceive(self) -> None:
         """Look at the page; the picture begins where the outline does."""
-        if "screenshot" in self._views.observe or self.render_mode is not None:
+        if "screenshot" in self._views.observe or self.render_mode == "rgb_array":
             self._look(lambda backend: backend.reveal(self.workspace.first_shown))
         super().perceive()
 

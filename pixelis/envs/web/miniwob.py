@@ -189,7 +189,7 @@ class MiniWoBEnv(PageEnv):
     | `split` | `train` | `train` or `test` |
     | `difficulty` | 0 | there is one |
     | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
-    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it |
+    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it; `ansi`: text |
 
     ```python
     import gymnasium as gym

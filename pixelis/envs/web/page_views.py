@@ -53,7 +53,7 @@ class ViewSettings:
     Attributes:
         page_tokens: how much of its outline is shown at a time.
         observe: what the observation holds besides, see ``Observe``.
-        render_mode: ``rgb_array`` or ``None``.
+        render_mode: ``rgb_array``, ``ansi`` or ``None``.
     """
 
     page_tokens: int
@@ -74,7 +74,7 @@ class ViewSettings:
         if backend == "chromium":
             return
         asked = [f"observe={tuple(self.observe)!r}"] if self.observe else []
-        asked += [f"render_mode={self.render_mode!r}"] if self.render_mode is not None else []
+        asked += ["render_mode='rgb_array'"] if self.render_mode == "rgb_array" else []
         if asked:
             raise ConfigError(
                 f"{' and '.join(asked)} needs a real browser, got backend={shown(backend)}; "
@@ -195,7 +195,7 @@ class ViewedEnv(ToolEnv[WebT]):
         split: ``train`` or ``test``.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 2}  # noqa: RUF012  # as ToolEnv
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 2}  # noqa: RUF012
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class ViewedEnv(ToolEnv[WebT]):
         split: str = "train",
     ) -> None:
         if window is None:
-            self.metadata = {**self.metadata, "render_modes": []}
+            self.metadata = {**self.metadata, "render_modes": ["ansi"]}
         super().__init__(
             source=source,
             toolset=toolset,
@@ -233,13 +233,13 @@ class ViewedEnv(ToolEnv[WebT]):
             self._look(self._views.take)
 
     def render(self) -> Any:
-        """Return (``rgb_array``) the page as the browser shows it, uint8 ``[H, W, 3]``.
+        """Return (``rgb_array``) the page as the browser shows it, uint8 ``[H, W, 3]``, or the transcript.
 
         A page that does not answer in time is black; a browser that has failed gives the last picture there
         was, and ends the episode with the next step. Before ``reset`` there is none.
         """
-        if self.render_mode is None or self.task is None:
-            return None
+        if self.render_mode != "rgb_array" or self.task is None:
+            return super().render()
         if "screenshot" not in self._views.observe:  # else it is there already
             self._look(self._views.draw)
         return self._views.image.copy()

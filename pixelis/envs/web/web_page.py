@@ -149,7 +149,7 @@ class WebPageEnv(PageEnv):
     | `max_turns` | 30 | turns before truncation |
     | `load_seconds` | 10 | longest time a page may take to load, and to answer (at least 10) |
     | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
-    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it |
+    | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it; `ansi`: text |
 
     `reset(options={"url": …, "instruction": …})` opens another page; hosts given to the constructor stay.
 

@@ -83,7 +83,7 @@ def test_other_environments_check_the_keywords_too():
 
 def test_by_default_the_observation_is_text_and_nobody_looks():
     env = WebBrowseEnv(family="shop")
-    assert set(env.observation_space.spaces) == {"text"} and env.metadata["render_modes"] == []
+    assert set(env.observation_space.spaces) == {"text"} and env.metadata["render_modes"] == ["ansi"]
     env._browser = Pictures([])  # it has none to give
     observation, info = env.reset(seed=0)
     assert set(observation) == {"text"} and "valid_for_training" not in info
