@@ -8,6 +8,7 @@ A model's bad action is *not* here: it is an observation (see ``pixelis.envs.too
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable
 from pathlib import PurePath
@@ -161,6 +162,17 @@ class RewardWarning(UserWarning):
 
 class RecordingWarning(UserWarning):
     """A recording ends in half a line, which its writer was killed in; the rest was read."""
+
+
+def import_hint(module: str, error: Exception) -> str:
+    """Return why a module that a user named could not be imported, in brackets, and what to do about it."""
+    what = f"({type(error).__name__}: {error})"
+    top = module.partition(".")[0]
+    if not isinstance(error, ModuleNotFoundError) or (error.name or top).partition(".")[0] != top:
+        return f"{what}; the mistake is in the module, or in what it imports"
+    if any(os.path.exists(name) for name in (top, f"{top}.py")):
+        return f"{what}: the working directory, where it lies, is not on the path; put PYTHONPATH=. in front"
+    return f"{what}; is its folder on PYTHONPATH? For the working directory put PYTHONPATH=. in front"
 
 
 def shown(value: Any, limit: int = SHOWN) -> str:

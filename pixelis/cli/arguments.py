@@ -13,7 +13,8 @@ from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
 from pixelis.agents.options import check_value, choices_of, default_of, is_open, option_of, rows
 from pixelis.agents.yaml_files import read_settings_file
-from pixelis.errors import ConfigError, suggest
+from pixelis.cli.foreign_names import about_unknown
+from pixelis.errors import ConfigError, shown
 
 S = TypeVar("S")
 
@@ -54,7 +55,7 @@ class Arguments(Generic[S]):
         self._parser.add_argument(
             "--config", action="config", metavar="FILE", help="YAML file of settings; flags override it"
         )
-        self._settings = settings
+        self._program, self._settings = program, settings
         self._items = {item.name: item for item in rows(settings)}
         self._hints = get_type_hints(settings)
         self._switches = [name for name, hint in self._hints.items() if hint is bool]
@@ -126,7 +127,8 @@ class Arguments(Generic[S]):
         """Check the keys and values of a YAML file, so that what is wrong can be told in our words."""
         for name, value in read_settings_file(path, "--config").items():
             if name not in self._items:
-                raise ConfigError(f"unknown setting {name!r} in {path!r}.{suggest(str(name), self._items)}")
+                hint = about_unknown(str(name), self._items, self._program, flags=False)
+                raise ConfigError(f"unknown setting {shown(name)} in {path!r}.{hint}")
             self._check_value(name, name, value)
 
     def _checked(self, words: Sequence[str]) -> tuple[list[str], list[tuple[str, str, Any]]]:
@@ -135,7 +137,7 @@ class Arguments(Generic[S]):
         Returns:
             The words without those such as ``--env-kwargs.max_turns 4``, and these as (setting, key, value).
         """
-        flags = [_flag(name) for name in (*self._items, *self._extra, "config")]
+        known = (*self._items, *self._extra, "config")
         plain: list[str] = []
         entries: list[tuple[str, str, Any]] = []
         left = iter(words)
@@ -148,7 +150,8 @@ class Arguments(Generic[S]):
             if not flag.startswith("--"):
                 raise ConfigError(f"unknown argument {word!r}. Flags begin with --; see --help")
             if name not in (*self._items, *self._extra):
-                raise ConfigError(f"unknown argument {flag!r}.{suggest(flag, flags)}")
+                hint = about_unknown(name, known, self._program, flags=True)
+                raise ConfigError(f"unknown argument {shown(flag)}.{hint}")
             text = text if equals else next(left, None)
             if text is None:
                 raise ConfigError(f"{flag} must be followed by a value")

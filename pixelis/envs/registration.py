@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 import gymnasium as gym
+from gymnasium.envs.registration import EnvSpec
 
-from pixelis.errors import PluginWarning, UnknownEnvError, shown, suggest
+from pixelis.errors import PluginWarning, UnknownEnvError, import_hint, shown, suggest
 
 NAMESPACE = "Pixelis"
 PLUGIN_GROUP = "pixelis.plugins"
@@ -90,10 +91,22 @@ def check_env_id(env_id: str) -> str:
             __import__(module)
         except Exception as error:  # a stranger's module may fail in any way
             raise UnknownEnvError(
-                f"environment {shown(env_id)}: cannot import module {shown(module)} ({error})"
+                f"environment {shown(env_id)}: cannot import module {shown(module)} "
+                f"{import_hint(module, error)}"
             ) from None
     if name not in gym.registry:
-        ours = [known for known in gym.registry if known.startswith(f"{NAMESPACE}/")]
-        candidates = list(gym.registry) if "/" not in name else ours
-        raise UnknownEnvError(f"no environment is registered as {name!r}.{suggest(name, candidates or ours)}")
+        raise UnknownEnvError(f"no environment is registered as {shown(name)}.{_suggest_id(name)}")
     return env_id
+
+
+def _suggest_id(name: str) -> str:
+    """Return the closest of all ids, plugins' too; where none is close, those not of Gymnasium."""
+    added = [env_id for env_id, spec in gym.registry.items() if not _is_gymnasiums(spec)]
+    close = suggest(name, gym.registry)
+    return close if close.startswith(" Did you mean") else suggest(name, added)
+
+
+def _is_gymnasiums(spec: EnvSpec) -> bool:
+    entry = spec.entry_point
+    module = entry if isinstance(entry, str) else getattr(entry, "__module__", "")
+    return module.startswith(("gymnasium.", "shimmy."))  # the latter are what its compatibility ids ask for

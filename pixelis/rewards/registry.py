@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from pixelis.errors import ConfigError, MissingDependencyError, suggest
+from pixelis.errors import ConfigError, MissingDependencyError, import_hint, shown, suggest
 from pixelis.rewards.term import RewardTerm
 from pixelis.rewards.traits import RewardTraits
 
@@ -44,11 +44,15 @@ def load(path: str) -> Any:
     """
     module, _, name = path.partition(":")
     if not module or not name:
-        raise ConfigError(f"expected module:name, got {path!r}; for example my_package.rewards:Brevity")
+        raise ConfigError(f"expected module:name, got {shown(path)}; for example my_package.rewards:Brevity")
     try:
-        return getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError) as error:
-        raise ConfigError(f"{path!r} cannot be imported: {error}") from error
+        found = importlib.import_module(module)
+    except Exception as error:  # a stranger's module may fail in any way
+        raise ConfigError(f"{shown(path)} cannot be imported {import_hint(module, error)}") from error
+    if not hasattr(found, name):
+        hint = suggest(name, vars(found))
+        raise ConfigError(f"{shown(path)} cannot be imported: {module} has no {name}.{hint}")
+    return getattr(found, name)
 
 
 def check_term_name(name: str) -> str:

@@ -110,6 +110,17 @@ def test_written_settings_are_read_back_unchanged(file):
     [
         (["--lrr", "1"], r"unknown argument '--lrr'\. Did you mean '--lr'"),
         (["--grup-size=4"], r"unknown argument '--grup-size'\. Did you mean '--group-size'"),
+        (["--learning-rate", "1"], r"'--learning-rate'\. Here it is --lr\."),
+        (["--num_generations=4"], r"Here it is --group-size\."),
+        (["--per_device_train_batch_size", "4"], r"Here it is --micro-batch-size\."),
+        (["--max-completion-length", "4"], r"Here it is --max-new-tokens\."),
+        (["--kl-coef", "4"], r"Here it is --beta\."),
+        (["--loss", "dapo"], r"Here it is --surrogate\."),
+        (["--batch-size", "4"], r"Here it is --groups or --micro-batch-size\. --batch-size belongs to"),
+        (["--data", "x"], r"Here it is --env-kwargs\.data\. --data belongs to train_sft\.py\."),
+        (["--packing"], r"unknown argument '--packing'\. --packing belongs to train_sft\.py, expert_iter"),
+        (["--n-steps", "4"], r"--n-steps belongs to train_agent\.py --agent sb3-ppo\."),
+        (["--zzz", "4"], r"Known: --advantage, .* in all\)\."),
         (["stray"], r"unknown argument 'stray'\. Flags begin with --"),
         (["--lr", "fast"], r"--lr must be a number in \(0, inf\), got 'fast'"),
         (["--steps", "1.5"], r"--steps must be an integer in \[0, inf\), got 1\.5"),
@@ -132,6 +143,8 @@ def test_mistakes_are_told_in_one_line(words, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("learning_rate: 1", r"unknown setting 'learning_rate' in '.*'\. Here it is 'lr'\."),
+        ("packing: true", r"'packing' belongs to train_sft\.py"),
         ("lrr: 1", r"unknown setting 'lrr' in '.*'\. Did you mean 'lr'"),
         ("lr: fast", r"lr must be a number in \(0, inf\), got 'fast'"),
         ("kl: k4", "kl must be one of k1, k2, k3"),

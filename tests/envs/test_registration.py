@@ -97,11 +97,38 @@ def test_known_ids(env_id):
         ("", "no environment"),
         ("no_such_module:X-v0", "cannot import module 'no_such_module'"),
         ("..:X-v0", "cannot import module"),
+        ("no_such_module:X-v0", r"is its folder on PYTHONPATH\?"),
+        ("zzzzzzzzzzzz", r"Known: Pixelis/AskImage-v0, .* in all\)"),
     ],
 )
 def test_unknown_ids_are_one_clear_error(env_id, words):
     with pytest.raises(UnknownEnvError, match=words):
         check_env_id(env_id)
+
+
+def test_the_ids_of_plugins_are_suggested_too():
+    gym.register("Orchard/PickApples-v0", entry_point=gym.Env)
+    try:
+        for wrong in ("Orchard/PickApple-v0", "orchard/pickapples-v0", "PickApples-v0"):
+            with pytest.raises(UnknownEnvError, match="Did you mean 'Orchard/PickApples-v0'"):
+                check_env_id(wrong)
+    finally:
+        del gym.registry["Orchard/PickApples-v0"]
+
+
+def test_a_module_in_the_working_directory_says_how_to_put_it_on_the_path(tmp_path, monkeypatch):
+    (tmp_path / "shelves_of_a_test.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnknownEnvError, match=r"working directory.*not on the path; put PYTHONPATH=\."):
+        check_env_id("shelves_of_a_test:X-v0")
+
+
+def test_a_module_that_lacks_another_is_not_told_to_be_out_of_reach(tmp_path, monkeypatch):
+    (tmp_path / "needs_of_a_test.py").write_text("import not_here_at_all\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnknownEnvError, match=r"not_here_at_all.*what it imports") as caught:
+        check_env_id("needs_of_a_test:X-v0")
+    assert "PYTHONPATH" not in str(caught.value)
 
 
 def test_a_module_that_fails_is_one_clear_error(tmp_path, monkeypatch):

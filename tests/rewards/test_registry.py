@@ -25,6 +25,8 @@ def test_shipped_terms_by_name():
         ("penalties", "Did you mean 'penalty'"),
         ("zzz", "Known: coherence, curiosity, penalty, potential"),
         ("nowhere_at_all:Term", "cannot be imported"),
+        ("nowhere_at_all:Term", r"is its folder on PYTHONPATH\?"),
+        ("pixelis.rewards.penalties:PenaltyTrem", "Did you mean 'PenaltyTerm'"),
         ("pixelis.rewards.penalties:Nothing", "cannot be imported"),
         (":Term", "expected module:name"),
         ("math:", "expected module:name"),

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from pixelis.agents.failures import guarded
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError, import_hint, shown, suggest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,8 +67,8 @@ class Registry(dict[str, F]):
                 import_module(module)
             except Exception as error:  # a stranger's module may fail in any way
                 raise ConfigError(
-                    f"{self.choice} {name!r}: cannot import module {module!r} "
-                    f"({type(error).__name__}: {error}); is its folder on PYTHONPATH?"
+                    f"{self.choice} {shown(name)}: cannot import module {shown(module)} "
+                    f"{import_hint(module, error)}"
                 ) from error
         if own not in self:
             raise ConfigError(f"no {self.choice} is registered as {own!r}.{suggest(own, self)}")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from annotated_types import Interval, MinLen
-from pydantic import AfterValidator
+from annotated_types import Interval
+from pydantic import AfterValidator, StringConstraints
 from typing_extensions import Unpack
 
 from pixelis.envs.keywords import Expected, Flag, Number, Turns, checked_keywords, declared
@@ -30,7 +30,12 @@ def _address(url: str) -> str:
     """Return a complete address, or nothing at all."""
     parts = urlsplit(url)
     named = parts.hostname if parts.scheme in ("http", "https") else parts.scheme == "file" and parts.path
-    if (url and not named) or len(url) > _LONGEST_URL:
+    if (
+        (url and not named)
+        or len(url) > _LONGEST_URL
+        or not url.isprintable()
+        or " " in (parts.hostname or "")
+    ):
         raise ValueError
     _ = parts.port  # raises where it is no number
     return url
@@ -43,7 +48,7 @@ Address = Annotated[
     Expected("a complete http:, https: or file: address", "for example https://example.org/"),
 ]
 Hosts = Annotated[
-    Sequence[Annotated[str, MinLen(1)]],
+    Sequence[Annotated[str, StringConstraints(pattern=r"^[^\s\pC,;'\"]+$", max_length=300)]],
     Expected("a list of host names", "for example ('example.org',)"),
 ]
 Seconds = Annotated[Number, Interval(gt=0, le=600), Expected(advice="10 is usual")]
@@ -147,7 +152,7 @@ class WebPageEnv(PageEnv):
     | `page_tokens` | 800 | how much of the page is shown at a time, in tokens of four characters |
     | `all_elements` | `False` | every visible element without children gets an id |
     | `max_turns` | 30 | turns before truncation |
-    | `load_seconds` | 10 | longest time a page may take to load, and to answer (at least 10) |
+    | `load_seconds` | 10 | longest time a page may take to load, and to answer (at least 10); at most 600 |
     | `observe` | `()` | what else is observed: `"screenshot"`, `"accessibility"` |
     | `render_mode` | `None` | `rgb_array`: `render` returns the page as the browser shows it; `ansi`: text |
 

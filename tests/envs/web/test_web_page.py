@@ -276,7 +276,20 @@ def test_a_file_page_stays_in_its_folder(tmp_path):
     env.close()
 
 
-@pytest.mark.parametrize("url", ["example.org", "ftp://example.org", "javascript:alert(1)", "http://", 3])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "example.org",
+        "ftp://example.org",
+        "javascript:alert(1)",
+        "http://",
+        3,
+        "http://a b/",
+        "http://x:y/",
+        "http://[/",
+        "http://a\0b",
+    ],
+)
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(ConfigError, match="complete http"):
         WebPageEnv(url=url)
@@ -285,6 +298,11 @@ def test_what_is_no_address_is_refused(url):
 def test_bad_settings_are_refused():
     with pytest.raises(ConfigError, match="hosts must be"):
         WebPageEnv(url="http://example.org/", hosts="example.org")
+    for hosts in (["a b"], ["a,b"], ["\0"], [""], ["x" * 400], [3], {"example.org"}, 3):
+        with pytest.raises(ConfigError, match="hosts must be"):
+            WebPageEnv(url="http://example.org/", hosts=hosts)
+    for hosts in (("*",), ["*.example.org:8443"], ["[::1]:80"], ["bücher.example"], []):
+        WebPageEnv(url="http://example.org/", hosts=hosts).close()
     with pytest.raises(ConfigError, match="page_tokens"):
         WebPageEnv(url="http://example.org/", page_tokens=5)
     for seconds in (0, "soon", True, float("nan"), 601, 3e6, 1e30):
