@@ -81,8 +81,8 @@ class WebPageEnv(PageEnv):
 
     A call that cannot be carried out says why: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
     `not_editable`, `no_such_option`, `off_site`, `timeout`, `missed` (the mouse pressed something else, which
-    is named, or nothing), `crashed` (the page was loaded anew), `page_lost` (it cannot be shown any more, which
-    ends the episode as a failure). Dialogs are answered at once (OK, or the value
+    is named, or nothing), `crashed` (the page was loaded anew), `page_lost` (it cannot be shown any more: the
+    episode ends as a failure). Dialogs are answered at once (OK, or the value
     proposed) and told; downloads are refused; what would open in a new window is loaded in this one. A link
     that never answers is a `timeout` after `load_seconds` (10 s unless told), and the page stays as it was;
     of a document that never ends, what has come by then is shown.
