@@ -14,6 +14,7 @@ from pixelis.envs.web.oracle import Call, Oracle
 from pixelis.envs.web.outline import named
 from pixelis.envs.web.snapshot import Control
 from pixelis.envs.web.theme import OFFER_PATH
+from pixelis.errors import TaskError
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -120,7 +121,10 @@ class NaiveFollowerPolicy(OraclePolicy):
             if path not in self._obeyed:
                 self._obeyed.add(path)
                 return write(("GOTO", {"path": path}))
-        return super().next_turn(text)
+        try:
+            return super().next_turn(text)
+        except TaskError:  # what it has obeyed took away what the plan needs
+            return "<answer>done</answer>"
 
 
 class RandomBrowser(_BrowsePolicy):

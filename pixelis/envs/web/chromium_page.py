@@ -16,7 +16,7 @@ from pixelis.envs.web.snapshot import not_sent
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_NEAR, _STEPS, _CHASES = 2, 2, 4  # pixels, how many of such steps, and how often a moving element is followed
+_NEAR, _CHASES = 2, 4  # pixels of a small step of the mouse; how often a moving element is followed
 _LOADABLE = ("http", "https", "file", "about", "blob", "javascript")
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
@@ -258,12 +258,17 @@ class ChromiumPage(LoadedPage):
     async def _hover(self, key: int, place: Raw, at: tuple[float, float] | None, press: bool = False) -> Raw:
         """Move the mouse to an element until it stays under it; return where that is.
 
+        Where scripts hear of its movements, in two steps, the second a small one: menus that follow the mouse
+        take no notice of the first movement, and a press then takes what was chosen before.
+
         Raises:
             PageActionError: ``missed``: it runs away, so that a ``press`` would reach something else.
         """
+        follows = place.get("follows", False)
         for _ in range(_CHASES):
             x, y = place["x"], place["y"]
-            await self._in_time(self._approach(x, y))
+            if follows:  # waited for, which takes a frame: else the browser makes one movement of two
+                await self._in_time(self._move(x - _NEAR, y))
             look = self._world.evaluate("__pixelis.settle(...given)", [key, x, y, at])
             _, found = await self._in_time(_both(self._move(x, y), look))
             _raise_refusal(found)
@@ -273,14 +278,6 @@ class ChromiumPage(LoadedPage):
         if press and not await self._evaluate("__pixelis.isThere(...given)", [key, *self.mouse, at]):
             raise PageActionError("missed")
         return place
-
-    async def _approach(self, x: float, y: float) -> None:
-        """Move the mouse close to a point, so that it comes there in more than one step.
-
-        Menus that follow the mouse take no notice of its first movement, and press what was chosen before.
-        """
-        for part in range(_STEPS, 0, -1):
-            await self._move(x - _NEAR * part, y)
 
     async def _move(self, x: float, y: float) -> None:
         await self._page.mouse.move(x, y)

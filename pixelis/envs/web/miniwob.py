@@ -165,7 +165,8 @@ class MiniWoBEnv(PageEnv):
     ## Rewards
 
     1 for the page's raw reward of 1, before its decay with time; else 0. What a page pays for less is the
-    metric `raw` in `info["reward_terms"]`.
+    metric `raw` in `info["reward_terms"]`. Only the instance that was drawn is paid, and its first judgement
+    counts. Scripts that are typed into a page are not run.
 
     ## Starting state
 
@@ -174,8 +175,10 @@ class MiniWoBEnv(PageEnv):
 
     ## Episode end
 
-    * Termination: the page has judged, an answer was given, or the browser failed (then
-      `info["valid_for_training"]` is false and `info["failure_reason"]` says why).
+    * Termination: the page has judged; an answer was given; the agent has left the task's page (`GOTO` of
+      another page or of the same one again, a reload), which is a failure with the code `left_task`; or the
+      browser failed by itself (then `info["valid_for_training"]` is false and `info["failure_reason"]` says
+      why). `BACK` does not lead out of the episode.
     * Truncation: `max_turns` turns.
 
     ## Arguments

@@ -26,10 +26,9 @@ class PageEnv(ViewedEnv[PageSession]):
     """A task on a page in a real browser.
 
     After each turn the page as it is then is shown. The task ends when ``has_ended`` says so, with an
-    answer, or at
-    ``max_turns``. If the browser fails (it was killed, a page hangs for good) the episode ends, its
-    ``info`` has ``valid_for_training=False`` and a ``failure_reason``, and the next ``reset`` starts
-    another browser.
+    answer, at ``max_turns``, or when the page can no longer be shown, which is a failure of the agent. If the
+    browser fails by itself (it was killed) the episode ends, its ``info`` has ``valid_for_training=False``
+    and a ``failure_reason``, and the next ``reset`` starts another browser.
 
     Args:
         source: where tasks come from.

@@ -109,7 +109,9 @@ class WebPageEnv(PageEnv):
     | `HOVER` | `id`, `at` | move the mouse over an element |
 
     A call that cannot be carried out says why: `unknown_id`, `stale`, `hidden`, `covered`, `disabled`,
-    `not_editable`, `no_such_option`, `off_site`, `timeout`. Dialogs are answered at once (OK, or the value
+    `not_editable`, `no_such_option`, `off_site`, `timeout`, `missed` (the mouse pressed something else, which
+    is named, or nothing), `crashed` (the page was loaded anew), `page_lost` (it cannot be shown any more: the
+    episode ends as a failure). Dialogs are answered at once (OK, or the value
     proposed) and told; downloads are refused; what would open in a new window is loaded in this one. A link
     that never answers is a `timeout` after `load_seconds` (10 s unless told), and the page stays as it was;
     of a document that never ends, what has come by then is shown.
@@ -136,9 +138,9 @@ class WebPageEnv(PageEnv):
 
     ## Episode end
 
-    * Termination: `check` holds after a call, an answer, or the browser failed (then
-      `info["valid_for_training"]` is false and `info["failure_reason"]` says why; the next `reset` starts
-      another browser).
+    * Termination: `check` holds after a call, an answer, the page is lost (`page_lost`: a failure), or the
+      browser failed by itself (then `info["valid_for_training"]` is false and `info["failure_reason"]` says
+      why; the next `reset` starts another browser). What a page does to an action is never such a failure.
     * Truncation: `max_turns` turns.
 
     ## Arguments
@@ -232,8 +234,10 @@ class WebPageEnv(PageEnv):
 
     def judge(self, task: Task, answer: str | None, workspace: PageSession) -> Verdict:
         """Return success if the user's check holds."""
-        success = self.check is not None and bool(
-            self.check(workspace.snapshot.url, plain_text(workspace.snapshot))
+        success = (
+            not workspace.lost
+            and self.check is not None
+            and bool(self.check(workspace.snapshot.url, plain_text(workspace.snapshot)))
         )
         return Verdict(success, {"task": float(success)})
 

@@ -91,10 +91,18 @@
   };
   const find = (key, token) => token === page.document ? page.element(key) : null;
 
+  const isFollowed = element => {  // whether a script hears of each movement of the mouse there
+    for (let one = element; one; one = above(one)) {
+      const home = (one.ownerDocument.defaultView || window).__pixelis || page;
+      if (one.nodeType === 1 && home.hearsMoves(one)) return true;
+    }
+    return false;
+  };
   page.aim = (key, token, at = null, onlyMove = false) => {
     const element = find(key, token);
     if (!element) return refused("stale");
     const place = aim(element, at);
+    if (!place.error) place.follows = isFollowed(element);
     if (place.error || onlyMove) return place;
     if (page.isDisabled(element)) return refused("disabled");
     const tag = tagOf(element);

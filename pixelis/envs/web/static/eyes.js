@@ -3,7 +3,7 @@
 (settings => {
   if (window.__pixelis) return;
   const page = { settings, said: [], watched: null, later: window.setTimeout.bind(window), listeners: new WeakMap(), delegates: new Map(),
-    document: Math.random().toString(36).slice(2), invalid: null, leaving: null };
+    document: Math.random().toString(36).slice(2), invalid: null, leaving: null, follows: false };
   Object.defineProperty(window, "__pixelis", { value: page });
   const CHANNEL = settings.channel, WORDS = /^(\w+) ([^]*)$/;
 
@@ -11,6 +11,7 @@
   let wire = null;
   const hear = {
     said: text => { const [, kind, words] = WORDS.exec(text); page.said.push([kind, words.slice(0, 200)]); },
+    follows: () => { page.follows = true; },
     watched: text => { page.watched = JSON.parse(text); },
   };
   window.addEventListener(`${CHANNEL}-wire`, event => {
@@ -51,6 +52,8 @@
     return Boolean(seen && seen.has(kind));
   };
   page.handles = (element, name) => !page.hears(element, `-${name}`) && (page.hears(element, `+${name}`) || element.hasAttribute(name));
+  const MOVES = ["onmousemove", "onmouseover", "onmouseenter"];
+  page.hearsMoves = element => page.follows || page.hears(element, "point") || MOVES.some(name => page.handles(element, name));
   page.tick = () => send("tick");
   page.advance = settings.clock ? milliseconds => {
     send("advance", milliseconds);

@@ -31,11 +31,12 @@
   const KEYS = { __proto__: null, keydown: 1, keyup: 1, keypress: 1, beforeinput: 1 };
   const POINT = { __proto__: null, mouseover: 1, mouseenter: 1, mousemove: 1, pointermove: 1, pointerenter: 1, pointerover: 1 };
   const news = { __proto__: null }, hosts = { __proto__: null };
-  let serial = 0;
+  let serial = 0, follows = false;
   const note = (element, what) => {
     try {
       apply(namespaceOf, element, []);  // throws for what is no element
     } catch {
+      follows = follows || what === "point";  // document or window
       return;
     }
     serial += 1;
@@ -49,7 +50,7 @@
   };
   EventTarget.prototype.addEventListener.toString = () => "function addEventListener() { [native code] }";
   for (const kind of [HTMLElement, SVGElement])
-    for (const name of ["onclick", "onmousedown", "onmouseup"]) {
+    for (const name of ["onclick", "onmousedown", "onmouseup", "onmousemove", "onmouseover", "onmouseenter"]) {
       const own = getOwnPropertyDescriptor(kind.prototype, name);
       defineProperty(kind.prototype, name, {
         ...own,
@@ -108,6 +109,7 @@
     for (let place = 0; place < count; place += 1) send(wire, "said", said[place]);
     said = { __proto__: null };
     count = 0;
+    if (follows) send(wire, "follows", "");
     send(wire, "watched", watched());
   });
   const watch = () => (__WATCH__);
