@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from pixelis.errors import OutputError, PixelisError, TrainingError, UserCodeError
+from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError, UserCodeError
 
 USER_MISTAKE, FAILED, INTERRUPTED = 2, 1, 130
 
@@ -23,7 +23,7 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
         log = error.log if isinstance(error, UserCodeError) else None
         where = f"; the traceback is in {log}" if log else ""
         print(f"error: {' '.join(str(error).split())}{where}", file=sys.stderr)
-        failed = isinstance(error, (OutputError, TrainingError, UserCodeError))
+        failed = isinstance(error, (OutputError, TrainingError, UserCodeError, RewardError))
         return FAILED if failed else USER_MISTAKE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
