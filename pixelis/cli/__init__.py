@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pixelis.cli.interrupts import INTERRUPTED, interruptible
-from pixelis.errors import OutputError, PixelisError, TrainingError, UserCodeError
+from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError, UserCodeError
 
 USER_MISTAKE, FAILED = 2, 1
 
@@ -25,7 +25,7 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
         log = error.log if isinstance(error, UserCodeError) else None
         where = f"; the traceback is in {log}" if log else ""
         print(f"error: {' '.join(str(error).split())}{where}", file=sys.stderr)
-        failed = isinstance(error, (OutputError, TrainingError, UserCodeError))
+        failed = isinstance(error, (OutputError, TrainingError, UserCodeError, RewardError))
         return FAILED if failed else USER_MISTAKE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -82,11 +82,11 @@ def test_sft_and_expert_iteration(run, letter_model, tmp_path):
 
 def test_evaluate_and_compare(run, letter_model, tmp_path):
     words = (*BROKEN, "--episodes", 4, "--env-kwargs.fault", "step")
-    code, out, err = run("evaluate_agent", *words, "--agent", f"oracle,{letter_model}", "--output", "t.json")
+    code, _, err = run("evaluate_agent", *words, "--agent", f"oracle,{letter_model}", "--output", "t.json")
     check_told(code, err, "all 4 episodes", "raised in step", tmp_path / "t.log.txt")
-    code, out, err = run("evaluate_agent", *words, "--agent", letter_model, "--output", "m.json")
+    code, _, err = run("evaluate_agent", *words, "--agent", letter_model, "--output", "m.json")
     check_told(code, err, "the wire is cut", "raised in step", tmp_path / "m.log.txt")
-    code, out, err = run("compare_models", *words, "--a", "mute", "--b", "oracle", "--output", "c.json")
+    code, _, err = run("compare_models", *words, "--a", "mute", "--b", "oracle", "--output", "c.json")
     check_told(code, err, "the wire is cut", "raised in step", tmp_path / "c.log.txt")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pixelis.agents.behaviour import Row
+from pixelis.agents.failures import user_code
 from pixelis.agents.metrics import EVERY_STEP
 from pixelis.agents.rewarder import Rewarder
 from pixelis.agents.state_files import read_tensors, write_tensors
@@ -31,8 +32,10 @@ def build_rewards(values: Mapping[str, Any], traits: RewardTraits | None = None)
     Raises:
         ConfigError: a name or a setting is wrong, nobody computes a metric of the curriculum, or nobody says
             the task's gap.
+        UserCodeError: a term's own code raised.
     """
-    return build_stack(values, EVERY_STEP, traits) if values else None
+    with user_code("a reward term that was made"):
+        return build_stack(values, EVERY_STEP, traits) if values else None
 
 
 class TermRewards:
@@ -59,7 +62,9 @@ class TermRewards:
             return {}
         start = time.perf_counter()
         weights = {f"{name}/weight": value for name, value in self.stack.weights.items()}
-        row: Row = {f"rewards/{name}": value for name, value in (self.stack.learn() | weights).items()}
+        with user_code("a reward term that learns"):
+            learnt = self.stack.learn()
+        row: Row = {f"rewards/{name}": value for name, value in (learnt | weights).items()}
         return row | {"time/reward_learning": time.perf_counter() - start}
 
     def observe(self, step: int, row: Row) -> Row:

@@ -8,8 +8,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from pixelis.agents.episode import Episode
-from pixelis.agents.failures import user_code
-from pixelis.errors import ConfigError, MissingDependencyError, RewardError, suggest
+from pixelis.agents.failures import failed_code, user_code
+from pixelis.errors import ConfigError, MissingDependencyError, PixelisError, RewardError, suggest
 from pixelis.rewards.registry import load
 
 SCORERS: Mapping[str, str] = {"tweet_evaluation": "pixelis.agents.watch.tweet_evaluation:TweetEvaluation"}
@@ -44,13 +44,18 @@ def _make(name: str, given: Any) -> Scorer:
         raise ConfigError(
             f"watch: there is no scorer {name!r}.{suggest(name, SCORERS)} One of your own is module:Class."
         )
-    kind = load(SCORERS.get(name, name))
+    with user_code(f"watch: importing {name}"):
+        kind = load(SCORERS.get(name, name))
     try:
         scorer = kind(**dict(given or {}))
     except (ConfigError, MissingDependencyError):
         raise
     except TypeError as error:
         raise ConfigError(f"watch: {name}: {error}") from error
+    except PixelisError:
+        raise
+    except Exception as error:
+        raise failed_code(f"watch: making {name}", error) from error
     if not callable(scorer):
         raise ConfigError(
             f"watch: {name}: expected something that takes episodes, got {type(scorer).__name__}"

@@ -1,0 +1,120 @@
+"""Where an exception of a user's code comes from, and when failures end a run."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import pytest
+
+from pixelis.agents.episode import Episode
+from pixelis.agents.failures import PATIENCE, FailureWatch, described, failed_share, place_of, user_code
+from pixelis.errors import ConfigError, EpisodesFailedError, UserCodeError
+from pixelis.rewards.weights import as_number
+
+
+def episodes(*valid: bool, reason: str = "step raised OSError: no disk", place: str | None = "mine.py:7"):
+    return [
+        Episode("E-v0", seed, seed, 0, valid_for_training=good)
+        if good
+        else Episode(
+            "E-v0",
+            seed,
+            seed,
+            0,
+            valid_for_training=False,
+            failure_reason=reason,
+            failure_place=place,
+            failure_trace="Traceback: all of it",
+        )
+        for seed, good in enumerate(valid)
+    ]
+
+
+def test_the_first_step_decides_at_once_and_later_ones_after_a_while(caplog):
+    with pytest.raises(
+        EpisodesFailedError, match=r"all 2 episodes of step 1 failed: .*no disk \(mine\.py:7\)"
+    ):
+        FailureWatch().note(episodes(False, False), "step 1")
+    watch = FailureWatch()
+    watch.note(episodes(True, False), "step 1")
+    for step in range(2, PATIENCE + 1):
+        watch.note(episodes(False, False), f"step {step}")
+    watch.note(episodes(True, True), "a good step")
+    for step in range(1, PATIENCE):
+        watch.note(episodes(False), f"step {step}")
+    with pytest.raises(EpisodesFailedError, match=f"of the last {PATIENCE} steps failed"):
+        watch.note(episodes(False), "step 10")
+
+
+def test_each_reason_is_told_once_with_its_line_and_its_traceback(caplog):
+    watch = FailureWatch()
+    with caplog.at_level(logging.INFO, "pixelis"):
+        for step in (1, 2, 3):
+            watch.note(
+                [*episodes(True, False, False), *episodes(False, reason="late", place=None)], f"step {step}"
+            )
+    warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warned) == 2
+    assert warned[0].startswith(
+        "3 of 4 episodes of step 1 failed and are left out; the first: step raised OSError"
+    )
+    assert warned[0].endswith("(mine.py:7)") and warned[1].endswith("late")
+    assert "Traceback: all of it" in caplog.text
+    assert failed_share(episodes(True, False, False, False)) == 0.75 and failed_share([]) is None
+
+
+def test_the_line_is_the_users_and_not_the_librarys(tmp_path, monkeypatch):
+    (tmp_path / "plug_of_mine.py").write_text("import json\n\ndef read():\n    return json.loads('{')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    import plug_of_mine
+
+    with (
+        pytest.raises(
+            UserCodeError, match=r"^the reader raised JSONDecodeError: .* \(plug_of_mine\.py:4\)$"
+        ) as told,
+        user_code("the reader"),
+    ):
+        plug_of_mine.read()
+    assert "json/decoder.py" in told.value.trace
+    sys.modules.pop("plug_of_mine")
+
+
+def test_an_installed_plugins_line_is_found_too(tmp_path, monkeypatch):
+    folder = tmp_path / "lib" / "site-packages"
+    folder.mkdir(parents=True)
+    (folder / "installed_plug.py").write_text("def fail():\n    return {}['x']\n")
+    monkeypatch.syspath_prepend(str(folder))
+    import installed_plug
+
+    with pytest.raises(KeyError) as raised:
+        installed_plug.fail()
+    raised.value.__traceback__ = raised.value.__traceback__.tb_next  # without this test's own line
+    assert place_of(raised.value).endswith("installed_plug.py:2")
+    sys.modules.pop("installed_plug")
+
+
+def test_our_own_errors_pass_and_long_messages_are_cut():
+    with pytest.raises(ConfigError, match=r"^plain$"), user_code("a reader"):
+        raise ConfigError("plain")
+    assert len(described(ValueError("x" * 10_000))) < 400
+    assert described(KeyError()) == "KeyError"
+
+
+@pytest.mark.parametrize(
+    "value", [None, "1.0", b"1", float("nan"), float("inf"), [1.0, 2.0], 1j, object(), {}]
+)
+def test_what_is_no_reward(value):
+    assert as_number(value) is None
+
+
+def test_what_is_a_reward():
+    import numpy as np
+    import torch
+
+    given = [1, True, 0.5, np.float32(0.5), np.array([2.0]), np.array(3), torch.tensor(4.0)]
+    assert [as_number(value) for value in given] == [1.0, 1.0, 0.5, 0.5, 2.0, 3.0, 4.0]
+    assert as_number(torch.tensor([1.0, 2.0])) is None
+    assert json.dumps(as_number(np.float64(1))) == "1.0"
