@@ -102,7 +102,7 @@ class RunSettings(AnyRunSettings):
     system_prompt: str | None = option(
         MODEL,
         None,
-        "system message of every episode, or a .txt or .md file with it; none: as the model's run had it",
+        "system message, or its .txt or .md file; none: as the model's run had it",
     )
 
     temperature: float = option(ROLLOUT, 1.0, "sampling temperature", "(0, 10]")

@@ -250,3 +250,17 @@ def test_an_exported_model_is_a_model_to_train_on(runs, tmp_path):
         )
     )  # fmt: skip
     assert settings_of(run.folder.path)["lora_rank"] == 8
+
+
+def test_what_a_run_chose_by_itself_is_chosen_when_it_goes_on(tmp_path):
+    """The same settings, which leave model and learning rate open, start and go on."""
+    config = SftConfig(
+        env="Pixelis/ZoomRead-v0", env_kwargs={"reader": "truth"}, demonstrations=4, held_out=0.0, steps=2,
+        eval_episodes=0, output=str(tmp_path / "run"),
+    )  # fmt: skip
+    with SftRun.start(config.with_values(steps=1)) as run:
+        run.train()
+    with SftRun.resume(config.output, config) as resumed:
+        resumed.train()
+    assert (resumed.config.model, resumed.config.lr) == ("pixelis-tiny", 1e-3)
+    assert resumed.trainer.finished_steps == 2

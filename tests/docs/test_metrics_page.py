@@ -1,4 +1,4 @@
-"""The page of metrics against what runs log: each key has one row, each row is logged, values lie in range."""
+"""The page of metrics against what runs log: a row for each key, each row logged, values in their range."""
 
 from __future__ import annotations
 
