@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,14 @@ from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError
 
 PROGRAM = "play.py"
+_NUMBER = re.compile(r"frame-(\d{1,9})\.png")
 DESCRIPTION = "Play an environment by hand. Type help for what can be typed; the input may be a pipe."
 EXAMPLES = """\
 examples:
   play.py --env Pixelis/ZoomRead-v0 --seed 3
-  printf 'zoom 0.3 0.7 4\\nread\\nanswer K7QX\\n' | play.py --frames frames"""
+  printf 'zoom 0.3 0.7 4\\nread\\nanswer K7QX\\n' | play.py --frames frames
+  play.py --env Pixelis/CodeProblem-v0     # then: answer <<END, the code, and END
+  play.py --env Pixelis/WebBrowse-v0       # click e2@v1, type e3@v1 hello submit=true"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def _play(words: Sequence[str]) -> int:
 
 def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
     """Play until the episode or the input ends; return the exit code."""
-    from pixelis.cli.shortcuts import ShortcutError, translate, usage
+    from pixelis.cli.shortcuts import ShortcutError, block_end, translate, usage
 
     toolset = getattr(env.unwrapped, "toolset", None)
     schemas = toolset.schemas() if toolset is not None else []
@@ -76,7 +80,9 @@ def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
             print(usage(schemas))
             continue
         try:
-            action = translate(line, schemas) if schemas else line
+            end = block_end(line)
+            block = None if end is None else _block(end)
+            action = translate(line, schemas, block)
         except ShortcutError as problem:
             print(problem)
             continue
@@ -87,7 +93,7 @@ def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
             end = "the episode ended" if terminated else "out of turns"
             print(f"{end}: reward {float(reward):g}, success {info.get('success')}")
             break
-    print(f"{album.count} frames are in {album.folder}")
+    print(album)
     return 0
 
 
@@ -105,8 +111,27 @@ def _lines() -> Iterator[str]:
             yield line
 
 
+def _block(end: str) -> str:
+    """Return the lines that are typed up to the one that ends the block, as they are typed."""
+    from pixelis.cli.shortcuts import ShortcutError
+
+    prompt = "… " if sys.stdin.isatty() else ""
+    lines: list[str] = []
+    while True:
+        try:
+            line = input(prompt)
+        except EOFError:
+            raise ShortcutError(f"the input ended before {end}; nothing was said") from None
+        if line.rstrip() == end:
+            return "\n".join(lines)
+        lines.append(line)
+
+
 class _Album:
-    """Writes ``frame-000.png`` and so on: what the env renders, else what it shows the agent, if anything."""
+    """Writes ``frame-000.png`` and so on: what the env renders, else what it shows the agent, if anything.
+
+    Pictures that are in the folder stay: the numbers go on behind the greatest one there.
+    """
 
     def __init__(self, folder: Path, env: Any) -> None:
         from pixelis.agents.run_folder import writing
@@ -116,9 +141,16 @@ class _Album:
         with writing(folder):
             if folder.exists() and not folder.is_dir():
                 raise ConfigError(f"--frames must be a folder, {str(folder)!r} is a file")
-            folder.mkdir(parents=True, exist_ok=True)
-            for old in folder.glob("frame-*.png"):
-                old.unlink()
+        there = [_NUMBER.fullmatch(path.name) for path in folder.glob("frame-*.png")]
+        self._first = max((int(match[1]) + 1 for match in there if match), default=0)
+
+    def __str__(self) -> str:
+        """Say where the pictures are."""
+        if not self.count:
+            return "there were no pictures to write"
+        return (
+            f"{self.count} frames are in {self.folder}, from {self._name(0)} to {self._name(self.count - 1)}"
+        )
 
     def add(self, observation: dict[str, Any]) -> None:
         """Write the next frame."""
@@ -128,5 +160,10 @@ class _Album:
         if picture is None:
             return
         with self._writing(self.folder):
-            Image.fromarray(picture).save(self.folder / f"frame-{self.count:03d}.png")
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / self._name(self.count)).open("xb") as file:  # never over another one
+                Image.fromarray(picture).save(file, "PNG")
         self.count += 1
+
+    def _name(self, number: int) -> str:
+        return f"frame-{self._first + number:03d}.png"

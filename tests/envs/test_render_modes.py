@@ -29,13 +29,14 @@ def env_class(env_id):
     return getattr(importlib.import_module(module), name)
 
 
-@pytest.mark.parametrize(
-    "mode", ["rgb-array", "ANSI", "", "rgb_array_list", "x" * 100_000, 3, ["ansi"], True]
-)
+WRONG = ["rgb-array", "ANSI", "", "rgb_array_list", "x" * 100_000, 3, ["ansi"], True]
+
+
+@pytest.mark.parametrize("mode", WRONG, ids=lambda mode: repr(mode)[:20])
 @pytest.mark.parametrize("env_id", [entry.id for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS)])
 def test_modes_that_are_not_there_are_refused_alike(env_id, mode):
     make = env_class(env_id)
-    with pytest.raises(ConfigError, match="^render_mode must be one of .* or None, got ") as caught:
+    with pytest.raises(ConfigError, match=r"^render_mode must be one of .* or None, got ") as caught:
         make(**NEEDED.get(env_id, {}), render_mode=mode)
     assert repr(mode)[:40] in str(caught.value) and len(str(caught.value)) < 200
 
