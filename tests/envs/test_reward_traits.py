@@ -347,6 +347,7 @@ WEIGHTS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     rewards=OF_ENVIRONMENT,
