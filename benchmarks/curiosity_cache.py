@@ -82,6 +82,7 @@ def _play(env: Any, seed: int, act: Any) -> Episode:
 def measure(episodes: Sequence[Episode], group: int, age: int) -> dict[str, float]:
     """Score and learn; return the rates, and how far answers of the cache were off."""
     term, off = CuriosityTerm(cache_max_age=age), []
+    rates: dict[str, float] = {}
     for start in range(0, len(episodes), group):
         together = episodes[start : start + group]
         memories = [term.begin() for _ in together]

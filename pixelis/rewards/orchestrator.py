@@ -163,7 +163,7 @@ class Orchestrator:
         """Take the gap and the success line that an environment declares, where the settings name none.
 
         Raises:
-            ConfigError: there is none, or the settings name a larger gap or another line than it.
+            ConfigError: there is none, or the settings name a larger gap or another line than it has.
         """
         given, declared = self.settings.task_gap, traits.task_gap
         line = traits.success_line if self.settings.success_line is None else self.settings.success_line

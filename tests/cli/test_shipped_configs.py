@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 
 from pixelis.agents.grpo.term_rewards import build_rewards
+from pixelis.agents.task_env import TaskEnv
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
+from pixelis.rewards.registry import TERMS
+from pixelis.rewards.weights import ALONE_GAP
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+
+
+def _is_own(name):
+    return ":" in name
 
 
 def test_there_is_one_for_the_main_job():
@@ -25,3 +32,23 @@ def test_it_is_accepted(path):
     assert check_env_id(config.env) == config.env
     rewards = getattr(config, "rewards", {})  # agents without language have none
     assert (build_rewards(rewards) is not None) == ("rewards:" in path.read_text())
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in CONFIGS if "rewards:" in path.read_text()], ids=lambda path: path.name
+)
+def test_its_rewards_fit_its_environment(path):
+    """The task's gap is the environment's own, and no term is off; nor has coherence its similarity part.
+
+    That part does not tell good play from bad (docs/results.md).
+    """
+    config, _ = train.read_settings(["--config", str(path)])
+    env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+    stack = build_rewards(config.rewards, env.traits)
+    assert stack is not None and "task_gap" not in config.rewards
+    if config.rewards.get("orchestrate", True):
+        assert stack.orchestrator.task_gap == env.traits.task_gap
+    else:
+        assert env.traits.task_gap >= ALONE_GAP  # shipped weights keep the order
+    assert len(stack.terms) == len(set(config.rewards) & {*TERMS, *filter(_is_own, config.rewards)})
+    assert "encoder" not in (config.rewards.get("coherence") or {})

@@ -16,7 +16,8 @@ from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolOutput, Toolset
-from pixelis.envs.tweet.conversation import JudgedReply
+from pixelis.envs.tweet.conversation import Conversation, JudgedReply
+from pixelis.envs.tweet.heuristic_reward import HeuristicReward
 from pixelis.envs.tweet.tweet_reply import GOOD_REPLY, TweetReplyEnv, judge
 from pixelis.envs.web.browse import WebBrowseEnv
 from pixelis.envs.web.levels import DIALS
@@ -300,12 +301,11 @@ def of_code(draw):
     return env.partial_credit * draw(SHARES), 1.0, env.reward_traits
 
 
-class Judged:
-    def __init__(self, replies):
-        self.replies = replies
-
-    def judged(self):
-        return self.replies
+def conversation(replies):
+    """A conversation in which these replies were given and judged so."""
+    talk = Conversation(["a tweet"] * len(replies), HeuristicReward("classic", None))
+    talk.replies.extend(replies)
+    return talk
 
 
 @st.composite
@@ -323,7 +323,7 @@ def of_tweets(draw):
     lost = [*draw(st.lists(st.one_of(good, poor), min_size=size - 1, max_size=size - 1)), draw(poor)]
     won = draw(st.lists(good, min_size=size, max_size=size))
     failure, success = (
-        judge(Task("t", "tweet", 0, "train", "", ""), None, Judged(one)) for one in (lost, won)
+        judge(Task("t", "tweet", 0, "train", "", ""), None, conversation(one)) for one in (lost, won)
     )
     assert success.success
     if failure.success:  # it happened to be good
@@ -347,6 +347,7 @@ WEIGHTS = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(
     rewards=OF_ENVIRONMENT,

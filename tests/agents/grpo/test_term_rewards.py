@@ -125,6 +125,7 @@ def test_what_a_curriculum_may_go_by_is_measured_every_step(play):
             "stage 'one': nobody computes the metric 'succes/rate'. Did you mean 'success/rate'",
         ),
         ({"curriculum": "step"}, "step"),
+        ({"penalty": {}}, "the environment declares no task_gap"),
     ],
 )
 def test_wrong_rewards_are_told_before_anything_begins(toy_config, rewards, message):
