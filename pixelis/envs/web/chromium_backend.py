@@ -6,7 +6,6 @@ import contextlib
 import io
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin
@@ -14,19 +13,20 @@ from urllib.parse import urljoin
 import numpy as np
 
 from pixelis.envs.web.addresses import resolve
-from pixelis.envs.web.backend import (
-    Back,
-    BackendFailure,
-    Click,
-    Goto,
-    PageAction,
-    PageActionError,
-    Select,
-    Type,
-    Wait,
-)
+from pixelis.envs.web.backend import Back, BackendFailure, Click, Goto, PageActionError, Select, Type, Wait
 from pixelis.envs.web.browser import START_SECONDS, Browser, shared_browser
 from pixelis.envs.web.chromium_page import ChromiumPage
+from pixelis.envs.web.hand_actions import (
+    ClickAt,
+    Drag,
+    ForeignAction,
+    Hover,
+    Mark,
+    Pause,
+    Point,
+    Press,
+    Wheel,
+)
 from pixelis.envs.web.loaded_page import Raw
 from pixelis.envs.web.page_scripts import PageSettings, snapshot_of
 from pixelis.envs.web.server import COOKIE, shared_server
@@ -43,76 +43,6 @@ EPISODES_A_PAGE = 200
 """How many episodes share a page. Playwright keeps every request of a page until the page is closed."""
 _STEP_SECONDS = 20.0  # besides what a step may wait for, which has limits of its own
 _RECOVERY_LOADS = 3  # a page that went wrong is loaded anew: its address, then the first one
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Where on a control, each 0-1 of its box: from its left, and from its top."""
-
-    across: float = 0.5
-    down: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class ClickAt:
-    """Press a control at a point of it (pages of others)."""
-
-    key: int
-    at: Point
-
-
-@dataclass(frozen=True, slots=True)
-class Hover:
-    """Move the mouse over a control, or to a point of it (pages of others)."""
-
-    key: int
-    at: Point | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Press:
-    """Press a key, or keys together, as Playwright names them: ``Enter``, ``Control+c`` (pages of others)."""
-
-    keys: str
-    key: int | None = None
-    times: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Drag:
-    """Press a control, move to another one or another point, ``by`` so many pixels further, let go."""
-
-    key: int
-    to_key: int
-    start: Point | None = None
-    end: Point | None = None
-    by: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """Select a text as with the mouse: in a control, or (``None``) on the page; empty: all of it."""
-
-    key: int | None
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """Turn the mouse wheel over a control, ``down`` pixels (pages of others)."""
-
-    key: int
-    down: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Let time go by, in milliseconds (pages of others)."""
-
-    milliseconds: int
-
-
-ForeignAction = PageAction | ClickAt | Hover | Press | Drag | Mark | Wheel | Pause
 
 
 class ChromiumBackend:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pixelis.envs.tools import CallRefused, Tool, ToolOutput
 from pixelis.envs.web.backend import Back, Click, Goto, Select, Type, Wait
-from pixelis.envs.web.chromium_backend import ClickAt, Drag, Hover, Mark, Pause, Point, Press, Wheel
+from pixelis.envs.web.hand_actions import ClickAt, Drag, Hover, Mark, Pause, Point, Press, Wheel
 from pixelis.envs.web.page_session import PageSession
 from pixelis.envs.web.page_tools import TRAITS
 from pixelis.rewards.traits import ToolTraits

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pixelis.envs.tools import CallRefused, ToolOutput
 from pixelis.envs.web.backend import BackendFailure, PageActionError
-from pixelis.envs.web.chromium_backend import ChromiumBackend, ForeignAction
+from pixelis.envs.web.chromium_backend import ChromiumBackend
+from pixelis.envs.web.hand_actions import ForeignAction
 from pixelis.envs.web.ids import IdBook
 from pixelis.envs.web.outline import Window, outline
 from pixelis.envs.web.snapshot import Snapshot
