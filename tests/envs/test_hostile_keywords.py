@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -12,9 +13,12 @@ import numpy as np
 import pytest
 from gymnasium.envs.registration import load_env_creator
 
+from pixelis.envs.coding.sandbox import Limits, SandboxSettings
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS, EnvEntry
+from pixelis.envs.web.levels import WebDifficulty
 from pixelis.envs.web.page_views import ViewKeywords
 from pixelis.errors import BrowserUnavailableError, PixelisError
+from pixelis.rewards.web import WebRewardConfig
 
 LONGEST = 600
 """Characters of an error about a keyword."""
@@ -198,6 +202,32 @@ def test_a_hostile_option_is_taken_or_a_clear_error(entry: EnvEntry, name: str):
             continue  # it is taken, and a browser would open
         problems[label] = _problem(name, lambda v=value: env.reset(seed=0, options={name: v}))
     env.close()
+    assert not {label: problem for label, problem in problems.items() if problem}
+
+
+INSIDE = [
+    ("Pixelis/WebBrowse-v0", "rewards", [one.name for one in fields(WebRewardConfig)]),
+    ("Pixelis/WebBrowse-v0", "difficulty", [one.name for one in fields(WebDifficulty)]),
+    ("Pixelis/CodeProblem-v0", "sandbox", [one.name for one in (*fields(SandboxSettings), *fields(Limits))]),
+]
+
+
+@pytest.mark.parametrize(("env_id", "keyword", "names"), INSIDE, ids=[one[1] for one in INSIDE])
+def test_a_hostile_value_inside_a_keyword_is_taken_or_a_clear_error(
+    env_id: str, keyword: str, names: list[str]
+):
+    (entry,) = [one for one in ENVIRONMENTS if one.id == env_id]
+    problems: dict[str, str | None] = {}
+    for name in names:
+        for label, value in HOSTILE.items():
+
+            def play(given: Any) -> None:
+                env = _make(entry, **{keyword: given})
+                env.reset(seed=0)
+                env.step("<answer>7</answer>")
+                env.close()
+
+            problems[f"{name}, {label}"] = _problem(name, lambda given={name: value}: play(given))
     assert not {label: problem for label, problem in problems.items() if problem}
 
 

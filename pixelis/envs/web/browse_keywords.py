@@ -6,15 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Annotated, Any
 
+from annotated_types import Interval
 from pydantic import PlainValidator
 
-from pixelis.envs.keywords import Expected, Names
+from pixelis.envs.keywords import Expected, Names, Number, declared
 from pixelis.envs.web.family import families
 from pixelis.envs.web.levels import WebDifficulty
 from pixelis.envs.web.page_tools import page_tools
 from pixelis.envs.web.web_tasks import MIX
 from pixelis.errors import ConfigError, DifficultyError, shown, suggest
 from pixelis.rewards.web import WebRewardConfig
+
+_SIZES = {
+    one.name: declared(f"rewards: {one.name}", Annotated[Number, Interval(ge=0, le=1_000)])
+    for one in fields(WebRewardConfig)
+}
 
 
 def reward_sizes(given: Any) -> WebRewardConfig:
@@ -28,11 +34,10 @@ def reward_sizes(given: Any) -> WebRewardConfig:
         return given
     if not isinstance(given, Mapping):
         raise ValueError("for example {'progress': 0.1}")
-    known = [one.name for one in fields(WebRewardConfig)]
     for name in given:
-        if not isinstance(name, str) or name not in known:
-            raise ConfigError(f"rewards has no size {shown(name, 60)}.{suggest(name, known)}")
-    return WebRewardConfig(**given)
+        if not isinstance(name, str) or name not in _SIZES:
+            raise ConfigError(f"rewards has no size {shown(name, 60)}.{suggest(name, _SIZES)}")
+    return WebRewardConfig(**{name: _SIZES[name].read(value) for name, value in given.items()})
 
 
 FamilyNames = Annotated[str | Sequence[str], Names(families, "'shop'", every=MIX)]
