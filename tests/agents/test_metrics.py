@@ -32,6 +32,7 @@ def test_episode_metrics_by_hand():
         "success/rate": 0.5,
         "episodes/count": 3,
         "episodes/invalid": 1,
+        "episodes/failed_share": 1 / 3,
         "episodes/truncated": 1,
         "turns/mean": 2.0,
         "turns/min": 1,

@@ -151,7 +151,7 @@ class TrainConfig(LevelRunSettings):
     eval_every: int = option(
         EVALUATION,
         0,
-        "steps between evaluations while training; the best adapter is kept as best/; 0: none",
+        "steps between evaluations in training; the best stays as best/; 0: none",
         "[0, inf)",
         identity=False,
     )

@@ -303,6 +303,7 @@ def test_the_command(toy_config, tmp_path, capsys):
         "README.md",
         "adapter_config.json",
         "adapter_model.safetensors",
+        "pixelis.yaml",
     }
 
 
