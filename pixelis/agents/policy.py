@@ -363,13 +363,15 @@ class Policy:
 
     def save_trained(self, folder: Path) -> Path:
         """Write what is trained into a subfolder, and return it: ``adapter``, or a whole ``model``."""
-        if self.has_adapter:
-            self.save_adapter(folder / ADAPTER)
-            return folder / ADAPTER
-        self.save(folder / WEIGHTS)
+        trained = folder / (ADAPTER if self.has_adapter else WEIGHTS)
+        self.save_weights(trained)
         if self._copy is not None:
-            self._copy.write(folder / WEIGHTS)
-        return folder / WEIGHTS
+            self._copy.write(trained)
+        return trained
+
+    def save_weights(self, folder: str | Path) -> None:
+        """Write what is trained as a folder that `load` takes: the adapter, or the whole model."""
+        (self.save_adapter if self.has_adapter else self.save)(folder)
 
     def save_adapter(self, folder: str | Path) -> None:
         """Write the adapter as an ordinary PEFT folder, its base by its `portable_name`.

@@ -31,6 +31,7 @@ _ZOOM = {
 }
 GRPO: dict[str, dict[str, Any]] = {
     "plain": {"diversity": "ngrams", "replay_ratio": 0.5},
+    "evaluated": {"eval_every": 1, "eval_episodes": 2},
     "no penalty": {"beta": 0.0},
     "penalty in the reward": {"kl_in": "reward", "kl": "k1"},
     "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},

@@ -106,12 +106,12 @@ class Evaluating:
         return self._best is None or self._key(row) > (self._best["key"], self._best["reward"])
 
     def _leave(self, row: Evaluation) -> None:
-        """Write the adapter as ``best``, whole or not at all."""
+        """Write what is trained as ``best``, whole or not at all: an adapter, or the whole model."""
         final = self._run.path / BEST
         fresh = final.with_name(f".{BEST}.unfinished")
         with writing(self._run.path):
             shutil.rmtree(fresh, ignore_errors=True)
-            self._policy.save_adapter(fresh)
+            self._policy.save_weights(fresh)
             write_json(Path(fresh) / EVALUATION, evaluation_to_row(row))
             shutil.rmtree(final, ignore_errors=True)
             os.replace(fresh, final)
