@@ -258,8 +258,8 @@ def test_what_a_run_chose_by_itself_is_chosen_when_it_goes_on(tmp_path):
         env="Pixelis/ZoomRead-v0", env_kwargs={"reader": "truth"}, demonstrations=4, held_out=0.0, steps=2,
         eval_episodes=0, output=str(tmp_path / "run"),
     )  # fmt: skip
-    with SftRun.start(config.with_values(steps=1)) as run:
-        run.train()
+    with SftRun.start(config) as run:
+        run.train(should_stop=lambda: run.trainer.finished_steps == 1)
     with SftRun.resume(config.output, config) as resumed:
         resumed.train()
     assert (resumed.config.model, resumed.config.lr) == ("pixelis-tiny", 1e-3)
