@@ -19,7 +19,7 @@ from pixelis.envs.tweet.tweet_tasks import TweetTasks, row_of_task
 from pixelis.errors import ConfigError, RewardError, TaskError, suggest
 
 MODES = ("single", "thread")
-GOOD_REPLY = 0.44
+GOOD_REPLY = 0.3
 """Least total of every reply of a successful episode: where good replies of the labelled set are told best
 from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/tweet_separation.py prints it.
 """
