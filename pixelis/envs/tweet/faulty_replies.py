@@ -1,12 +1,11 @@
 """Replies with one known fault each, and good ones: what the fault heads of the reward are fitted to.
 
-Rude, insulting, tone-deaf and untrue replies were written; replies off the topic and stock sentences are made by
-stated rules. docs/tweet_learned.md tells where they come from.
+Rude, insulting, tone-deaf and untrue replies were written; replies off the topic and filled stock sentences
+are made by stated rules. docs/tweet_learned.md tells where they come from.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -63,8 +62,8 @@ class FaultCase:
 def load_faulty(path: Path = FAULTY) -> list[FaultCase]:
     """Return the cases of a JSONL file, in its order.
 
-    A row has ``reply`` and ``kind`` (a key of `FAULT_OF`), and if it is about one, ``tweet`` with ``topic`` or ``author``;
-    a stock sentence has places for ``word``, ``Word`` and ``other`` instead.
+    A row has ``reply`` and ``kind`` (a key of `FAULT_OF`), and if it is about one, ``tweet`` with ``topic``
+    or ``author``; a stock sentence has places for ``word``, ``Word`` and ``other`` instead.
 
     Raises:
         DatasetError: the file cannot be read, has no rows, or bad ones; the first five are named by line.
@@ -88,8 +87,8 @@ def fault_cases(
 ) -> list[FaultCase]:
     """Return the written cases and those that follow from them and from tweets with good replies.
 
-    Every good reply to a tweet is also put under a tweet of another topic, where it is off the topic; replies without
-    a tweet are put under three each, stock sentences under eight, with words of the tweet in their places.
+    Every good reply to a tweet is also put under a tweet of another topic, where it is off the topic; replies
+    without a tweet are put under three each, stock sentences under eight, with words of the tweet in them.
 
     Args:
         written: of `load_faulty`.

@@ -71,8 +71,8 @@ PATTERNS = Lookout(
             rf"(?:dumbest|stupidest|worst|most (?:stupid|idiotic|pathetic|ridiculous|ignorant|embarrassing|"
             rf"boring|useless)) "
             rf"(?:\w+ ){{0,3}}?{_THING}(?: \w+){{0,3}}? {_SEEN}",
-            rf"(?:you|u|ya) (?:\w+ )?(?:sound|look|come across|seem|act|behave|talk|write|read)(?: \w+){{0,4}}? "
-            rf"{_INSULT}",
+            rf"(?:you|u|ya) (?:\w+ )?(?:sound|look|come across|seem|act|behave|talk|write|read)"
+            rf"(?: \w+){{0,4}}? {_INSULT}",
             rf"only (?:an? )?(?:\w+ ){{0,2}}?{_INSULT} (?:would|could|like you|writes?|thinks?|says?)",
             rf"you [^.!?;]*, (?:you )?(?:\w+ )?{_NOUN}(?=\s*(?:[.!?…]|$))",
             r"(?:every|the|our|this) village (?:needs|has|lost|is missing) (?:its|an) idiot",
@@ -105,14 +105,12 @@ PATTERNS = Lookout(
 )
 
 
-_SOMEBODY = frozenset(
+_SOMEBODY = signs(
     """
-    you your yours yourself you're youre you've you'd you'll u ur y'all ya people person someone somebody anyone
-    anybody whoever who nobody no-one one everyone
-    """.split()
+    you your yours yourself you're youre you've you'd you'll u ur y'all ya people person someone somebody
+    anyone anybody whoever who nobody one everyone
+    """
 )
-
-
 _OTHERS = re.compile(
     r"\byour (?:ex|landlords?|landlady|boss|bosses|manager|employer|company|bank|airline|insurer|insurance|"
     r"government|council|neighbou?rs?)\b"

@@ -137,7 +137,7 @@ class TweetReward:
         return self._embedded(read)
 
     def _embedded(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[Pair]:
-        """Return the pairs with their cosines and, if the preset has gates, those of own words and the faults."""
+        """Return the pairs with their cosines and, where there are gates, those of own words, and faults."""
         texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
         own = [own_text(*pair) for pair in read] if self._preset.gated else []
         vectors = self.encoder(texts + own).reshape(3 if own else 2, len(read), -1)

@@ -25,8 +25,6 @@ OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
 """Cosines of tweet and reply at which the tweet's own words begin to bring something near and have brought
 `NAMED`, and at which relevance begins to fall and is gone."""
-DRY = 0.2
-"""Share of relevance that follows from the fault heads alone."""
 SURE = 0.15
 """Probability up to which a fault counts as absent."""
 NAMED = 0.2
@@ -76,17 +74,13 @@ def substance(pair: Pair) -> float:
 def relevance(pair: Pair) -> float:
     """Return how near the reply is, and not too near, times `substance`: [0, 1].
 
-    Near is `plateau` of the cosines n; where the fault heads have looked, with their doubt p that it is on the topic,
-    (1 − p) · (0.2 · ramp(c, 0.85, 0.65) + 0.8 · n): dry replies share no words with their tweet, and stock sentences
-    do. Praise that names the topic is near to every tweet about it. 0 for a reply that shows nothing or is a single
-    word or number: that says nothing about any tweet.
+    Near is `plateau` of the cosines, less what the fault heads doubt that it is on the topic, where they have
+    looked. Praise that names the topic is near to every tweet about it. 0 for a reply that shows nothing or is
+    a single word or number: that says nothing about any tweet.
     """
     if pair.reply.is_blank or is_bare(pair.reply):
         return 0.0
-    near = plateau(pair.cosine, pair.own_cosine)
-    if "off_topic" in pair.faults:
-        near = DRY * ramp(pair.cosine, SAME, CLOSE) + (1 - DRY) * near
-        near *= 1 - doubt(pair.faults["off_topic"])
+    near = plateau(pair.cosine, pair.own_cosine) * (1 - doubt(pair.faults.get("off_topic", 0.0)))
     return near * substance(pair)
 
 

@@ -27,8 +27,8 @@ class TweetRewardSettings:
             from n texts to n vectors.
         cache_size: texts whose embeddings are kept.
         threads: of MiniLM's runtime.
-        faults: whether the fitted fault heads have a say in ``robust``; they know the vectors of ``minilm`` only, so
-            with another encoder they never have.
+        faults: whether the fitted fault heads have a say in ``robust``; they know the vectors of ``minilm``
+            only, so with another encoder they never have.
         judge_weight: share in [0, 1] that a judge has in the points of a reply that no gate stops.
         judge_mean: ``arithmetic``, or ``harmonic``, which asks for the favour of both.
         duplicate_weight: what a reply loses that is given to every tweet, at least 0.

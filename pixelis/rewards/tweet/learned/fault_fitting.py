@@ -14,8 +14,8 @@ FOLDS = 5
 PENALTY = 0.1
 """Of the squared weights of standardised features, λ in mean loss + λ/2 · |w|²; chosen between topics."""
 RARITY = {"abuse": 1.0, "tone_deaf": 1.0, "untrue": 1.0, "off_topic": 1.0, "stock": 0.0}
-"""Subtracted from each log-odds: among replies single faults are rarer than among the cases; but what a policy is
-drawn to first, sentences that fit anywhere, is not."""
+"""Subtracted from each log-odds: among replies single faults are rarer than among the cases; but what a
+policy is drawn to first, sentences that fit anywhere, is not."""
 
 
 def fit_faults(

@@ -49,8 +49,8 @@ def seen_columns(fault: str, width: int) -> np.ndarray:
     """Return which of the columns of `fault_features` a fault's head sees, bool [width].
 
     Tone needs both texts; whether a reply is off topic is told by the numbers (cosines, shared words) and no
-    vector, so that it cannot learn topics; the others see the reply and the numbers, for stock sentences only the
-    two cosines, or more words would pay.
+    vector, so that it cannot learn topics; the others see the reply and the numbers, for stock sentences only
+    the two cosines, or more words would pay.
     """
     dims = (width - NUMBERS) // 3
     seen = np.zeros(width, dtype=bool)

@@ -1,4 +1,4 @@
-"""The fault heads: what ships tells faults apart on texts it was not fitted to, and is what its command makes."""
+"""The fault heads tell faults apart on texts they were not fitted to, and are what their command makes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_damaged_folder_and_another_encoder_are_errors(tmp_path):
     save_faults(shipped_faults(), tmp_path)
     again = load_faults(tmp_path)
     np.testing.assert_array_equal(again.weights, shipped_faults().weights)
-    with pytest.raises(ModelLoadError, match="scripts/train_tweet_faults.py"):
+    with pytest.raises(ModelLoadError, match=r"scripts/train_tweet_faults\.py"):
         replace(again, probe=again.probe[::-1]).check_encoder(again.probe)
     (tmp_path / "heads.safetensors").write_bytes(b"{}")
     with pytest.raises(ModelLoadError, match="fit or copy it again"):
