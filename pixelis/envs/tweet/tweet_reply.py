@@ -68,11 +68,11 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
     | `messages` | every turn: what the author has written so far |
-    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.44 |
+    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.39 |
 
-    The totals are for comparing replies to the same tweet. 0.44 is the line that tells labelled good replies
+    The totals are for comparing replies to the same tweet. 0.39 is the line that tells labelled good replies
     best from bad ones that no gate stops (docs/tweet_reward.md has the rule), no measure of wit. Of the good
-    ones 88 % reach it, of the bad ones 21 %, and one fixed reply reaches it under 43 % of the tweets, so
+    ones 80 % reach it, of the bad ones 3 %, and one fixed reply reaches it under 27 % of the tweets, so
     compare mean rewards too. One reply to one tweet does not show that it is given to all; compare the
     replies of a batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.diversity`).
 

@@ -75,8 +75,8 @@ def relevance(pair: Pair) -> float:
     """Return how near the reply is, and not too near, times `substance`: [0, 1].
 
     Near is `plateau` of the cosines, less what the fault heads doubt that it is on the topic, where they have
-    looked. Praise that names the topic is near to every tweet about it. 0 for a reply that shows nothing or is
-    a single word or number: that says nothing about any tweet.
+    looked. Praise that names the topic is near to every tweet about it. 0 for a reply that shows nothing or
+    is a single word or number: that says nothing about any tweet.
     """
     if pair.reply.is_blank or is_bare(pair.reply):
         return 0.0
