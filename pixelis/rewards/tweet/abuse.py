@@ -126,15 +126,21 @@ def speaks_of_somebody(reply: ReadText) -> bool:
 
     Hard words about the author's landlord or boss are on the author's side.
     """
+    return not _SOMEBODY.isdisjoint(_on_the_authors_side(reply).word_set)
+
+
+def _on_the_authors_side(reply: ReadText) -> ReadText:
+    """Return the reply without the author's landlord and the like, whoever they are to blame."""
     if "your" in reply.word_set and _OTHERS.search(reply.lower):
-        reply = ReadText(_OTHERS.sub(" ", reply.lower))
-    return not _SOMEBODY.isdisjoint(reply.word_set)
+        return ReadText(_OTHERS.sub(" ", reply.lower))
+    return reply
 
 
 def is_abusive(reply: ReadText) -> bool:
     """Return whether a reply insults, threatens or silences someone, or has a slur."""
     if has_slur(reply):
         return True
+    reply = _on_the_authors_side(reply)
     if _OF_ONESELF.search(reply.lower):
         reply = ReadText(_OF_ONESELF.sub(" ", reply.plain))
     return PATTERNS.finds(reply)
