@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import regex
 
 from pixelis.errors import ConfigError
 from pixelis.rewards.tweet import patterns
-from pixelis.rewards.tweet.abuse import is_abusive
+from pixelis.rewards.tweet.abuse import is_abusive, speaks_of_somebody
 from pixelis.rewards.tweet.candidates import offers_candidates
 from pixelis.rewards.tweet.language import is_other_language
 from pixelis.rewards.tweet.reading import ReadText
@@ -31,12 +31,14 @@ class Pair:
         cosine: of their embeddings, in [−1, 1].
         own_cosine: the same of the tweet and the reply without the tweet's words, 0 if none is left; None
             where all words count (preset ``classic``).
+        faults: fault → probability in [0, 1], of the fitted heads; empty where there are none.
     """
 
     tweet: ReadText
     reply: ReadText
     cosine: float
     own_cosine: float | None = None
+    faults: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class GateLimits:
         hashtags: hashtags that the tweet does not have.
         mentions: mentioned names, the tweet's own aside.
         urls: links; two need four words around them.
+        abuse: probability of contempt, as the fitted head sees it, in a reply that speaks of somebody.
     """
 
     weighted_length: int = MAX_WEIGHTED_LENGTH
@@ -64,6 +67,7 @@ class GateLimits:
     hashtags: int = 2
     mentions: int = 2
     urls: int = 2
+    abuse: float = 0.97
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -120,6 +124,12 @@ def _is_spam(pair: Pair, limits: GateLimits) -> bool:
     return bool(weak) and len(weak - patterns.SPAM_WEAK.found(pair.tweet)) + bool(pair.reply.urls) >= 2
 
 
+def _abuse(pair: Pair, limits: GateLimits) -> bool:
+    if is_abusive(pair.reply):
+        return True
+    return pair.faults.get("abuse", 0.0) >= limits.abuse and speaks_of_somebody(pair.reply)
+
+
 @dataclass(frozen=True)
 class Gate:
     """A gate.
@@ -145,7 +155,7 @@ GATES: Mapping[str, Gate] = {
     "salad": Gate(lambda pair, limits: is_salad(pair.tweet, pair.reply), 0.9),
     "language": Gate(lambda pair, limits: is_other_language(pair.tweet, pair.reply), 0.8),
     "spam": Gate(_is_spam, 1.0),
-    "abuse": Gate(lambda pair, limits: is_abusive(pair.reply), 1.0),
+    "abuse": Gate(_abuse, 1.0),
 }
 """Every gate by name, in the order in which a score lists them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -44,7 +45,13 @@ def _robust_total(pair: Pair, parts: Mapping[str, float], weights: Mapping[str, 
     relevant = weights["relevance"] * relevance
     style = _weighted(parts, weights) - relevant
     earned = relevant + style * (STYLE_FLOOR + (1 - STYLE_FLOOR) * relevance)
-    return max(0.0, earned * (TONE_FLOOR + (1 - TONE_FLOOR) * parts["sentiment"]))
+    points = max(0.0, earned * (TONE_FLOOR + (1 - TONE_FLOOR) * parts["sentiment"]))
+    return harmonic(points, faultless(pair), 0.5) if pair.faults else points
+
+
+def faultless(pair: Pair) -> float:
+    """Return the product of 1 − `doubt` over the faults of a pair: [0, 1]; 1 where no heads have looked."""
+    return math.prod(1 - robust.doubt(chance) for chance in pair.faults.values())
 
 
 def arithmetic(points: float, judged: float, weight: float) -> float:

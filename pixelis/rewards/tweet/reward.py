@@ -12,6 +12,8 @@ from pixelis.errors import ConfigError, RewardError, suggest
 from pixelis.rewards.tweet.duplicates import duplicate_shares
 from pixelis.rewards.tweet.encoders import CachedEncoder
 from pixelis.rewards.tweet.gates import GATES, Pair, find_gates
+from pixelis.rewards.tweet.learned.faults import ENCODER, FAULTS, PROBE, fault_features, shipped_faults
+from pixelis.rewards.tweet.learned.features import pair_numbers
 from pixelis.rewards.tweet.own_words import own_text
 from pixelis.rewards.tweet.presets import MEANS, PARTS, PRESETS
 from pixelis.rewards.tweet.reading import ReadText
@@ -36,7 +38,7 @@ class TweetReward:
     def __init__(self, settings: TweetRewardSettings | str = "robust", judge: Judge | None = None) -> None:
         self.settings = TweetRewardSettings(settings) if isinstance(settings, str) else settings
         self._preset = PRESETS[self.settings.preset]
-        self._judge = judge
+        self._judge, self._checked = judge, False
         self.encoder = CachedEncoder(self.settings.encoder, self.settings.cache_size, self.settings.threads)
 
     def score(self, tweet: str, reply: str) -> TweetScore:
@@ -132,18 +134,34 @@ class TweetReward:
         ]
         if not embed or not read:
             return [Pair(tweet, reply, float("nan")) for tweet, reply in read]
-        cosines = self._cosines(read)
-        return [Pair(tweet, reply, *near) for (tweet, reply), near in zip(read, cosines, strict=True)]
+        return self._embedded(read)
 
-    def _cosines(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[list[float]]:
-        """Return of each pair the cosine and, if the preset has gates, that of the reply's own words."""
+    def _embedded(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[Pair]:
+        """Return the pairs with their cosines and, where there are gates, those of own words, and faults."""
         texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
         own = [own_text(*pair) for pair in read] if self._preset.gated else []
         vectors = self.encoder(texts + own).reshape(3 if own else 2, len(read), -1)
         cosines = np.clip(np.einsum("nd,knd->nk", vectors[0], vectors[1:]), -1, 1)
         if own:
             cosines[[not text for text in own], 1] = 0
-        return cosines.tolist()
+        near = cosines.tolist()
+        faults = self._faults(read, vectors, near) if own and self._looks_for_faults else [{}] * len(read)
+        return [Pair(*pair, *one, faults=found) for pair, one, found in zip(read, near, faults, strict=True)]
+
+    @property
+    def _looks_for_faults(self) -> bool:
+        return self.settings.faults and self.encoder.name == ENCODER
+
+    def _faults(
+        self, read: Sequence[tuple[ReadText, ReadText]], vectors: np.ndarray, near: list[list[float]]
+    ) -> list[dict[str, float]]:
+        model = shipped_faults()
+        if not self._checked:
+            model.check_encoder(self.encoder([PROBE])[0])
+            self._checked = True
+        numbers = np.array([pair_numbers(*pair, *one) for pair, one in zip(read, near, strict=True)])
+        found = model.probabilities(fault_features(vectors[0], vectors[1], numbers))
+        return [dict(zip(FAULTS, row, strict=True)) for row in found.tolist()]
 
     def _score(self, pair: Pair, encoder: str) -> TweetScore:
         parts = {name: self._preset.parts[name](pair) for name in PARTS}
@@ -152,7 +170,7 @@ class TweetReward:
             total = -max(GATES[name].penalty for name in gates)
         else:
             total = self._preset.total(pair, parts, self.settings.weights)
-        return TweetScore(total, parts, gates, pair.cosine, encoder)
+        return TweetScore(total, parts, gates, pair.cosine, encoder, faults=pair.faults)
 
     def _judged(self, pairs: Sequence[Pair], scores: list[TweetScore]) -> list[TweetScore]:
         asked = [place for place, score in enumerate(scores) if not score.gates]

@@ -17,6 +17,7 @@ from pixelis.rewards.tweet.lexicon import (
     RELIEF,
     SYMPATHY,
 )
+from pixelis.rewards.tweet.reading import ReadText
 from pixelis.rewards.tweet.sentiment import may_be_negative, sentiment, tweet_sentiment
 
 OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
@@ -24,6 +25,8 @@ OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
 """Cosines of tweet and reply at which the tweet's own words begin to bring something near and have brought
 `NAMED`, and at which relevance begins to fall and is gone."""
+SURE = 0.15
+"""Probability up to which a fault counts as absent."""
 NAMED = 0.2
 """What naming the topic in the tweet's own words is worth at most."""
 _MARK = regex.compile(r"[\p{P}\p{So}\p{Sk}\p{Sm}--['’\-@#/&]]", regex.V1)
@@ -31,6 +34,7 @@ _MARK_RUN = regex.compile(r"[!?]{3,}|([!?])\s\1\s\1")
 _QUESTION = regex.compile(r"[^.!?…]*\?")
 _PARTY = frozenset("\U0001f389\U0001f38a\U0001f973\U0001f37e\U0001f942\U0001f929")
 _GRINS = frozenset("\U0001f602\U0001f923\U0001f605\U0001f606\U0001f60e\U0001f525")
+_NUMBER = regex.compile(r"[\d.,'’]+")
 _WORDY = regex.compile(r"[\w']+")
 
 
@@ -68,11 +72,32 @@ def substance(pair: Pair) -> float:
 
 
 def relevance(pair: Pair) -> float:
-    """Return `plateau` of the cosines times `substance`: [0, 1]; 0 for a reply that shows nothing.
+    """Return how near the reply is, and not too near, times `substance`: [0, 1].
 
-    Praise that names the topic is near to every tweet about it.
+    Near is `plateau` of the cosines, less what the fault heads doubt that it is on the topic, where they have
+    looked. Praise that names the topic is near to every tweet about it. 0 for a reply that shows nothing or
+    is a single word or number: that says nothing about any tweet.
     """
-    return 0.0 if pair.reply.is_blank else plateau(pair.cosine, pair.own_cosine) * substance(pair)
+    if pair.reply.is_blank or is_bare(pair.reply):
+        return 0.0
+    near = plateau(pair.cosine, pair.own_cosine) * (1 - doubt(pair.faults.get("off_topic", 0.0)))
+    return near * substance(pair)
+
+
+def doubt(chance: float) -> float:
+    """Return how much of a fault's probability counts: 0 up to 0.15, then a straight line to 1 at 1.
+
+    Below that it says nothing, and what is paid for nothing could be collected by adding words.
+    """
+    return ramp(chance, SURE, 1.0)
+
+
+def is_bare(reply: ReadText) -> bool:
+    """Return whether a reply has fewer than two words and emoji together; numbers are no words.
+
+    In scripts without spaces each letter is a word.
+    """
+    return sum(not _NUMBER.fullmatch(word) for word in reply.words) + reply.emoji < 2
 
 
 def length(pair: Pair) -> float:

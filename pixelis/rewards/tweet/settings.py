@@ -27,6 +27,8 @@ class TweetRewardSettings:
             from n texts to n vectors.
         cache_size: texts whose embeddings are kept.
         threads: of MiniLM's runtime.
+        faults: whether the fitted fault heads have a say in ``robust``; they know the vectors of ``minilm``
+            only, so with another encoder they never have.
         judge_weight: share in [0, 1] that a judge has in the points of a reply that no gate stops.
         judge_mean: ``arithmetic``, or ``harmonic``, which asks for the favour of both.
         duplicate_weight: what a reply loses that is given to every tweet, at least 0.
@@ -38,6 +40,7 @@ class TweetRewardSettings:
     encoder: str | Embed = "minilm"
     cache_size: int = 4096
     threads: int = 1
+    faults: bool = True
     judge_weight: float = 0.5
     judge_mean: str = "arithmetic"
     duplicate_weight: float = 1.0
@@ -79,6 +82,7 @@ class TweetScore:
         gates: names of the gates that stopped it.
         cosine: of the two embeddings.
         encoder: which encoder made them.
+        faults: fault → probability in [0, 1], of the fitted heads; empty where they have no say.
         judged: what the judge gave; None without one, or when a gate had closed before.
         duplicate_share: share in [0, 1] of the other tweets that got nearly the same reply; 0 until
             `TweetReward.penalise_duplicates` has looked.
@@ -89,11 +93,14 @@ class TweetScore:
     gates: tuple[str, ...]
     cosine: float
     encoder: str
+    faults: Mapping[str, float] = field(default_factory=dict)
     judged: float | None = None
     duplicate_share: float = 0.0
 
     def metrics(self) -> dict[str, float]:
-        """Return the parts, the cosine and one 0 or 1 for each gate that closed, as numbers by name."""
+        """Return parts, cosine, faults and one 0 or 1 for each gate that closed, as numbers by name."""
         flags = {f"gate_{name}": 1.0 for name in self.gates}
         judged = {} if self.judged is None else {"judged": self.judged}
-        return {**self.parts, "cosine": self.cosine, "gated": float(bool(self.gates)), **flags, **judged}
+        faults = {f"fault_{name}": chance for name, chance in self.faults.items()}
+        gated = float(bool(self.gates))
+        return {**self.parts, "cosine": self.cosine, "gated": gated, **flags, **faults, **judged}

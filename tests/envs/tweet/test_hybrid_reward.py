@@ -57,8 +57,10 @@ def test_what_pays_best_without_a_reply_pays_less_than_under_robust():
     robust, hybrid = earned["robust"], earned["hybrid"]
     assert best_exploit(robust) < robust["oracle"][1] - 0.5
     assert best_exploit(hybrid) < hybrid["oracle"][1] - 0.4
-    assert best_exploit(hybrid) < best_exploit(robust) - 0.05
-    assert hybrid["blind"][1] < robust["blind"][1] - 0.1
+    # Both have the fault heads, so the two are nearer to each other than before there were any (0.41 and 0.34
+    # for the best exploit, 0.41 and 0.29 for `blind`), and both are lower.
+    assert best_exploit(hybrid) < best_exploit(robust) < 0.38 and best_exploit(hybrid) < 0.34
+    assert hybrid["blind"][1] < robust["blind"][1] < 0.34 and hybrid["blind"][1] < 0.28
 
 
 def test_settings_are_strings_and_the_learned_part_is_in_info():

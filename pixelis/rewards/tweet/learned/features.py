@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from pixelis.rewards.tweet.encoders import CachedEncoder
+from pixelis.rewards.tweet.learned.faults import fault_features
 from pixelis.rewards.tweet.lexicon import FUNCTION_WORDS
 from pixelis.rewards.tweet.own_words import own_text
 from pixelis.rewards.tweet.reading import ReadText
@@ -59,14 +60,7 @@ class SentenceFeatures:
         Raises:
             MissingDependencyError: the encoder's package is not installed.
         """
-        read = [(ReadText(tweet), ReadText(reply)) for tweet, reply in pairs]
-        own = [own_text(*pair) for pair in read]
-        texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
-        tweets, replies, owns = self.encoder(texts + own).reshape(3, len(read), -1)
-        cosines = np.einsum("nd,nd->n", tweets, replies)
-        own_cosines = np.einsum("nd,nd->n", tweets, owns) * [bool(text) for text in own]
-        nearness = np.column_stack([cosines, own_cosines]).tolist()
-        numbers = np.array([_numbers(*pair, *near) for pair, near in zip(read, nearness, strict=True)])
+        tweets, replies, numbers = _embedded(self.encoder, pairs)
         return np.hstack([tweets, replies, np.abs(tweets - replies), tweets * replies, numbers])
 
     def probe(self) -> np.ndarray:
@@ -74,7 +68,47 @@ class SentenceFeatures:
         return self.encoder(["The kettle is on and the rain can wait until tomorrow."])[0]
 
 
-def _numbers(tweet: ReadText, reply: ReadText, cosine: float, own_cosine: float) -> list[float]:
+class FaultFeatures:
+    """What the fault heads see of pairs: `fault_features` of their vectors and numbers.
+
+    Args:
+        encoder: of sentences.
+    """
+
+    def __init__(self, encoder: CachedEncoder) -> None:
+        self.encoder = encoder
+
+    def __call__(self, pairs: Sequence[TextPair]) -> np.ndarray:
+        """Return float64 [n, 3 d + 13].
+
+        Raises:
+            MissingDependencyError: the encoder's package is not installed.
+        """
+        return fault_features(*_embedded(self.encoder, pairs))
+
+
+def _embedded(encoder: CachedEncoder, pairs: Sequence[TextPair]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the vectors of tweets and replies, [n, d] each, and `pair_numbers`, [n, 13]."""
+    read = [(ReadText(tweet), ReadText(reply)) for tweet, reply in pairs]
+    own = [own_text(*pair) for pair in read]
+    texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
+    tweets, replies, owns = encoder(texts + own).reshape(3, len(read), -1)
+    cosines = np.einsum("nd,nd->n", tweets, replies)
+    own_cosines = np.einsum("nd,nd->n", tweets, owns) * [bool(text) for text in own]
+    nearness = np.column_stack([cosines, own_cosines]).tolist()
+    numbers = [pair_numbers(*pair, *near) for pair, near in zip(read, nearness, strict=True)]
+    return tweets, replies, np.array(numbers)
+
+
+def pair_numbers(tweet: ReadText, reply: ReadText, cosine: float, own_cosine: float) -> list[float]:
+    """Return 13 numbers of a pair: nearness, length, and shares of kinds of words and signs.
+
+    Args:
+        tweet: the post.
+        reply: the reply.
+        cosine: of the two.
+        own_cosine: of the tweet and the reply's own words.
+    """
     words, length = len(reply.words), max(1, len(reply.plain))
     return [
         cosine,
