@@ -6,7 +6,7 @@ For each difficulty and zoom factor: the measured visible area over the painted 
 The view is around a point up to four pixels off its middle, or, at factor 4, also exactly on the scene's
 pixels ("on pixels"), which a view then shows unchanged. ``spread`` is the largest error less the least: two
 shapes whose areas differ by more are never taken for each other, wherever they lie and however they are
-filled. The generator's margins (``LEVELS`` of ``pixelis.envs.pixel.size_scene``) are to be larger.
+filled. The generator's margins (``LEVELS`` of ``pixelis.envs.pixel.size_compare.scene``) are to be larger.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pixelis.envs.pixel.ocr_truth import TruthReader
-from pixelis.envs.pixel.size_paint import paint_sizes, size_labels
-from pixelis.envs.pixel.size_scene import LEVELS, SizeScene, sample_size_scene
-from pixelis.envs.pixel.toolset import pixel_toolset
-from pixelis.envs.pixel.workspace import WHOLE, PixelWorkspace
+from pixelis.envs.pixel.size_compare.paint import paint_sizes, size_labels
+from pixelis.envs.pixel.size_compare.scene import LEVELS, SizeScene, sample_size_scene
+from pixelis.envs.pixel.tools.ocr_truth import TruthReader
+from pixelis.envs.pixel.tools.toolset import pixel_toolset
+from pixelis.envs.pixel.tools.workspace import WHOLE, PixelWorkspace
 
 VIEW = 384
 

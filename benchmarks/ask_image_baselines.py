@@ -15,8 +15,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pixelis.envs.pixel.ask_image import AskImageEnv
-from pixelis.envs.playing import play
+from pixelis.envs.check.playing import play
+from pixelis.envs.pixel.ask_image.env import AskImageEnv
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ For each difficulty, in native pixels of the scene: how far the upper edge of a 
 mark's, is from the painted one (``data``), and how far the middle of a label's box is from its tick
 (``label``); views are up to four pixels off. ``pixel`` is what one native pixel is worth at the value asked
 for, per cent of the value, at most over all scenes: 2 % over it is how many pixels an answer may be off. The
-generator (``ASKED`` of ``pixelis.envs.pixel.chart_sample``) is to keep that well above the errors.
+generator (``ASKED`` of ``pixelis.envs.pixel.chart_read.sample``) is to keep that well above the errors.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pixelis.envs.pixel.chart_paint import paint_chart
-from pixelis.envs.pixel.chart_read import TOLERANCE
-from pixelis.envs.pixel.chart_sample import LEVELS, sample_chart
-from pixelis.envs.pixel.chart_scene import ChartScene
-from pixelis.envs.pixel.chart_text import tick_texts
-from pixelis.envs.pixel.ocr import Reader, make_reader
-from pixelis.envs.pixel.toolset import pixel_toolset
-from pixelis.envs.pixel.workspace import PixelWorkspace
+from pixelis.envs.pixel.chart_read.env import TOLERANCE
+from pixelis.envs.pixel.chart_read.paint import paint_chart
+from pixelis.envs.pixel.chart_read.sample import LEVELS, sample_chart
+from pixelis.envs.pixel.chart_read.scene import ChartScene
+from pixelis.envs.pixel.chart_read.text import tick_texts
+from pixelis.envs.pixel.tools.ocr import Reader, make_reader
+from pixelis.envs.pixel.tools.toolset import pixel_toolset
+from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 
 VIEW = 384
 

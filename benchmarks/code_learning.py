@@ -19,10 +19,10 @@ import yaml
 from learning_runs import CONFIGS, LearningRuns, arguments, write_result
 from result_tables import markdown_table, rate, rate_cell
 
-from pixelis.agents.evaluate import play
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.envs.coding.code_problem import CodeProblemEnv
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import play
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 
 SFT, GRPO = CONFIGS / "code_problem_sft.yaml", CONFIGS / "code_problem.yaml"
 DIFFICULTIES = (1, 2, 3, 4)

@@ -25,10 +25,10 @@ import numpy as np
 from curiosity_worlds import auc
 
 import pixelis.envs  # noqa: F401  # registers the environments
-from pixelis.envs.playing import play
-from pixelis.rewards.coherence import cosine
-from pixelis.rewards.features import HashedEncoder
-from pixelis.rewards.tweet.minilm import MiniLM
+from pixelis.envs.check.playing import play
+from pixelis.rewards.features.encoder import HashedEncoder
+from pixelis.rewards.terms.coherence import cosine
+from pixelis.rewards.text.minilm import MiniLM
 
 ENVIRONMENTS: Mapping[str, Mapping[str, Any]] = {
     "Pixelis/ZoomRead-v0": {"reader": "truth"},

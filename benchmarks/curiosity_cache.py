@@ -23,9 +23,9 @@ import gymnasium as gym
 import numpy as np
 
 import pixelis.envs  # noqa: F401  # registers the environments
-from pixelis.rewards.curiosity import CuriosityTerm
-from pixelis.rewards.curiosity_settings import CuriositySettings
-from pixelis.rewards.term import Transition
+from pixelis.rewards.curiosity.settings import CuriositySettings
+from pixelis.rewards.curiosity.term import CuriosityTerm
+from pixelis.rewards.terms.term import Transition
 
 AGES = (CuriositySettings().cache_max_age, 64, 256)
 EPISODES = 240

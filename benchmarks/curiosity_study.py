@@ -27,8 +27,8 @@ import numpy as np
 import torch
 from curiosity_worlds import KINDS, Room, Sample, auc, play_zoom_read, watch, with_tv
 
-from pixelis.rewards.curiosity import CuriosityTerm
-from pixelis.rewards.term import Transition
+from pixelis.rewards.curiosity.term import CuriosityTerm
+from pixelis.rewards.terms.term import Transition
 
 REPEATS = 200
 SCENES = 90

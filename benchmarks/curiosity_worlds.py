@@ -12,9 +12,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pixelis.envs.pixel.zoom_read_policies import answer, call
-from pixelis.rewards.curiosity import CuriosityTerm
-from pixelis.rewards.term import Transition
+from pixelis.envs.pixel.zoom_read.policies import answer, call
+from pixelis.rewards.curiosity.term import CuriosityTerm
+from pixelis.rewards.terms.term import Transition
 
 KINDS = ("ZOOM", "READ_TEXT", "SEGMENT", "GET_PROPERTIES", "THINK", "answer")
 _THOUGHTS = ("the", "sign", "left", "right", "of", "here", "zoom", "read", "its", "code", "maybe")

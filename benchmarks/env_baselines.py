@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.check import make_env
-from pixelis.envs.contract import Finding
-from pixelis.envs.contract_scores import greatest_floor, must_fail
-from pixelis.envs.playing import play
+from pixelis.envs.check.contract import Finding
+from pixelis.envs.check.playing import play
+from pixelis.envs.check.scores import greatest_floor, must_fail
 from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.envs.tool_env import ToolEnv
 

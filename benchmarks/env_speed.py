@@ -26,7 +26,7 @@ import numpy as np
 
 from pixelis.envs.actions import ToolCall, parse_action
 from pixelis.envs.check import make_env
-from pixelis.envs.pixel.scripted_turns import call
+from pixelis.envs.pixel.base.scripted_turns import call
 from pixelis.envs.policies import Policy
 from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.envs.tool_env import ToolEnv

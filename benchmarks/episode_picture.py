@@ -13,10 +13,10 @@ import gymnasium as gym
 from PIL import Image
 
 import pixelis  # noqa: F401  (registers the environments)
-from pixelis.agents.policy import Policy
-from pixelis.agents.rollout import Collector, EpisodeRequest
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.saved_run import newest_adapter
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.run_files.saved_run import newest_adapter
 
 
 def main() -> None:

@@ -24,11 +24,11 @@ sys.path.insert(0, str(ROOT / "tests" / "agents" / "grpo"))
 
 from letter_model import build_letter_model  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-from pixelis.agents.expert.config import ExpertConfig  # noqa: E402
-from pixelis.agents.expert.run import ExpertRun  # noqa: E402
-from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
-from pixelis.agents.grpo.run import TrainingRun  # noqa: E402
-from pixelis.agents.metrics import Row  # noqa: E402
+from pixelis.agents.rl.run import TrainingRun  # noqa: E402
+from pixelis.agents.runs.metrics import Row  # noqa: E402
+from pixelis.agents.settings.expert import ExpertConfig  # noqa: E402
+from pixelis.agents.settings.rl import TrainConfig  # noqa: E402
+from pixelis.agents.sft.expert.run import ExpertRun  # noqa: E402
 
 GRPO = "GRPO"
 METHODS: Mapping[str, Mapping[str, Any]] = {

@@ -155,8 +155,8 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[Any]:
     """Train with Pixelis; yields each step's metrics."""
     import gymnasium as gym
 
-    from pixelis.agents.grpo.config import TrainConfig
-    from pixelis.agents.grpo.run import TrainingRun
+    from pixelis.agents.rl.run import TrainingRun
+    from pixelis.agents.settings.rl import TrainConfig
     from pixelis.envs.spaces import Utf8Text
 
     class Words(gym.Env[Any, Any]):

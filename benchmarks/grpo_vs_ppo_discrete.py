@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from pixelis.agents.metrics import Row
+from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.run import Sb3Run
 

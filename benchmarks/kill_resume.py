@@ -27,8 +27,8 @@ from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false", COLUMNS="120")
 
-from pixelis.agents.checkpoint import latest_checkpoint, list_checkpoints, step_of
-from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoints, step_of
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.cli.train import main as train_agent
 
 TOYS = Path(__file__).parents[1] / "tests" / "agents" / "grpo"
@@ -201,7 +201,7 @@ def main() -> int:
     place.mkdir(parents=True, exist_ok=True)
     plan, chance = make_plan(options.task, options.kills, place), random.Random(options.seed)
     for name in (
-        "pixelis.agents.grpo.run",
+        "pixelis.agents.rl.run",
         "torch.utils.tensorboard",
         "pixelis.cli.progress",
         "rich.console",

@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pixelis.envs.web.miniwob import MiniWoBEnv, miniwob_tasks
-from pixelis.envs.web.miniwob_player import NotThere, Player
-from pixelis.envs.web.miniwob_table import SOLVERS
+from pixelis.envs.web.miniwob.env import MiniWoBEnv, miniwob_tasks
+from pixelis.envs.web.miniwob.player import NotThere, Player
+from pixelis.envs.web.miniwob.table import SOLVERS
 
 
 def play_task(task: str, seeds: range) -> tuple[int, str]:

@@ -2,7 +2,7 @@
 
 Usage: python benchmarks/multi_turn.py [--turns 8] [--members 8] [--groups 4]
 
-Both ways of `pixelis.agents.decoding` play the same episodes with a random model: one keeps what was read and
+Both ways of `pixelis.agents.rollout.decoding` play the same episodes with a random model: one keeps what was read and
 reads a prompt once for its group, the other reads every history from its start at every turn, as a trainer
 does that renders the chat again. Printed: tokens read, CPU seconds at one thread (median of the repeats), and
 whether the sampled tokens are the same.
@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from grpo_speed import build_model, prompt_of
 
-from pixelis.agents.decoding import Decoder
-from pixelis.agents.episode import Segment
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.episode import Segment
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.decoding import Decoder
+from pixelis.agents.rollout.sampling import SamplingSettings
 
 READ = 24  # tokens of what follows a turn
 

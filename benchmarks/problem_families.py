@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pixelis.envs.coding.comparison import compare
+from pixelis.envs.coding.answers.comparison import compare
 from pixelis.envs.coding.problems import FAMILIES, Family, HiddenTests, Problem
 from pixelis.envs.coding.problems.trusted import trusted_function
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from pixelis.envs.coding.comparison import compare
+from pixelis.envs.coding.answers.comparison import compare
 from pixelis.envs.coding.problems.problem import Problem
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.problems.trusted import trusted_function

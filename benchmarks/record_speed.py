@@ -21,7 +21,7 @@ from typing import Any
 import gymnasium as gym
 
 import pixelis
-from pixelis.wrappers.record import RecordTrajectory
+from pixelis.wrappers.recording.record import RecordTrajectory
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 WARM_UP = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pixelis.agents.evaluate import wilson_interval
+from pixelis.agents.runs.evaluate import wilson_interval
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -28,7 +28,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import yaml
 
-from pixelis.rewards.stages import PERFORMANCE_CURRICULUM, STEP_CURRICULUM
+from pixelis.rewards.stack.stages import PERFORMANCE_CURRICULUM, STEP_CURRICULUM
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = ROOT / "configs" / "zoom_read.yaml"
@@ -101,8 +101,8 @@ def train(task: str, arm: str, seed: int, steps: int, episodes: int, runs: Path)
     """Train once and play held-out tasks, in this process."""
     import torch
 
-    from pixelis.agents.grpo.config import TrainConfig
-    from pixelis.agents.grpo.run import TrainingRun
+    from pixelis.agents.rl.run import TrainingRun
+    from pixelis.agents.settings.rl import TrainConfig
 
     torch.set_num_threads(1)
     folder = runs / f"{arm}-{seed}"

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import gymnasium as gym
 
 from pixelis.envs.tool_env import ToolEnv
-from pixelis.rewards.stack import build_stack
-from pixelis.rewards.term import Transition
+from pixelis.rewards.stack.stack import build_stack
+from pixelis.rewards.terms.term import Transition
 from pixelis.wrappers import wrap
 
 REWARDS: dict[str, Any] = {"curiosity": {}, "coherence": {}, "penalty": {}}

@@ -34,12 +34,12 @@ import torch
 from curiosity_worlds import play_zoom_read
 from reward_episode import Clock, report_episodes
 
-from pixelis.rewards.curiosity import CuriosityMemory, CuriosityTerm
-from pixelis.rewards.experience import ROW_DIMS, Rows
-from pixelis.rewards.features import HashedEncoder
-from pixelis.rewards.registry import make_term
-from pixelis.rewards.state_encoder import Look
-from pixelis.rewards.term import Transition
+from pixelis.rewards.curiosity.experience import ROW_DIMS, Rows
+from pixelis.rewards.curiosity.term import CuriosityMemory, CuriosityTerm
+from pixelis.rewards.features.encoder import HashedEncoder
+from pixelis.rewards.features.state_encoder import Look
+from pixelis.rewards.terms.registry import make_term
+from pixelis.rewards.terms.term import Transition
 
 BATCH = 256
 TARGETS = {

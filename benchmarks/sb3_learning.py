@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import yaml
 
-from pixelis.agents.evaluate import Evaluation, summarise
-from pixelis.agents.metrics import Row
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.runs.evaluate import Evaluation, summarise
+from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.run import Sb3Run
-from pixelis.agents.seat import EpisodeRequest
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SHIPPED = (CONFIGS / "size_compare_sb3.yaml", CONFIGS / "zoom_read_sb3.yaml")

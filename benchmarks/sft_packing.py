@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from grpo_speed import build_model, prompt_of  # pyright: ignore[reportMissingImports]
 
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun
 
 WARM_UP = 2

@@ -18,8 +18,8 @@ sys.path.insert(0, str(ROOT / "tests" / "agents" / "grpo"))  # the toy env and t
 
 from letter_model import build_letter_model  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
-from pixelis.agents.grpo.run import TrainingRun  # noqa: E402
+from pixelis.agents.rl.run import TrainingRun  # noqa: E402
+from pixelis.agents.settings.rl import TrainConfig  # noqa: E402
 
 COMMON: Mapping[str, Any] = {
     "env": "toy_env:Toy/Echo-v0",

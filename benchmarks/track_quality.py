@@ -23,12 +23,12 @@ from typing import get_args
 import numpy as np
 from PIL import Image
 
-from pixelis.envs.pixel.locators import Method
-from pixelis.envs.pixel.tool_scores import box_iou
-from pixelis.envs.pixel.track_paint import track_film
-from pixelis.envs.pixel.track_sample import LEVELS, sample_track_scene
-from pixelis.envs.pixel.tracking import Sighting, follow
-from pixelis.envs.pixel.video import Film, Place, film_of
+from pixelis.envs.pixel.base.tool_scores import box_iou
+from pixelis.envs.pixel.base.video import Film, Place, film_of
+from pixelis.envs.pixel.tools.locators import Method
+from pixelis.envs.pixel.tools.tracking import Sighting, follow
+from pixelis.envs.pixel.track_read.paint import track_film
+from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
 
 METHODS: tuple[Method | None, ...] = (*get_args(Method), None)
 TOYS = ("flat disc", "flat ellipse, turning", "gravel")

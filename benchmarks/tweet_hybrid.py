@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pixelis.agents.evaluate import play
-from pixelis.envs.tweet.conversation import JudgedReply
-from pixelis.envs.tweet.tweet_reply import GOOD_REPLY, TweetReplyEnv
-from pixelis.rewards.tweet import LearnedReward, TweetReward
-from pixelis.rewards.tweet.learned.calibration import area_under_curve
-from pixelis.rewards.tweet.presets import arithmetic, harmonic
+from pixelis.agents.runs.evaluate import play
+from pixelis.envs.tweet.learned.calibration import area_under_curve
+from pixelis.envs.tweet.reply.conversation import JudgedReply
+from pixelis.envs.tweet.reply.env import GOOD_REPLY, TweetReplyEnv
+from pixelis.envs.tweet.reward import LearnedReward, TweetReward
+from pixelis.envs.tweet.reward.presets import arithmetic, harmonic
 
 Both = tuple[float, float]
 """Points of the heuristic (below 0: the penalty of a gate), and the learned reward."""

@@ -14,11 +14,11 @@ from itertools import product
 import numpy as np
 
 from pixelis.cli.tweet_reward import RewardModelSettings, read_parts
-from pixelis.envs.tweet.preferences import Preference
-from pixelis.rewards.tweet.encoders import CachedEncoder
-from pixelis.rewards.tweet.learned.calibration import accuracy
-from pixelis.rewards.tweet.learned.features import BUCKETS, PairFeatures, SentenceFeatures, SurfaceFeatures
-from pixelis.rewards.tweet.learned.fitting import FitSettings, fit_head
+from pixelis.envs.tweet.data.preferences import Preference
+from pixelis.envs.tweet.learned.calibration import accuracy
+from pixelis.envs.tweet.learned.features import BUCKETS, PairFeatures, SentenceFeatures, SurfaceFeatures
+from pixelis.envs.tweet.learned.fitting import FitSettings, fit_head
+from pixelis.rewards.text.encoders import CachedEncoder
 
 HIDDEN, DECAYS = (0, 32), (0.1, 1.0, 10.0)
 NUMBERS = 12  # of the sentence features

@@ -21,9 +21,9 @@ from result_tables import interval_cell, markdown_table
 from tweet_study import replies
 from tweet_study_report import measure_replies
 
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.rewards.tweet import EvaluationReward, TweetReward
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.envs.tweet.reward import EvaluationReward, TweetReward
 
 SFT, GRPO = CONFIGS / "tweet_reply_sft.yaml", CONFIGS / "tweet_reply.yaml"
 HELD_OUT = "splits/seed/held_out.jsonl"

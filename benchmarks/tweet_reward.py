@@ -23,10 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
-from pixelis.rewards.tweet.encoders import CachedEncoder
-from pixelis.rewards.tweet.own_words import own_text
-from pixelis.rewards.tweet.reading import ReadText
+from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
+from pixelis.envs.tweet.reward.own_words import own_text
+from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.rewards.text.encoders import CachedEncoder
 
 PAIRS = Path(__file__).parent / "data" / "tweet_pairs.jsonl"
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -36,7 +36,7 @@ TARGETS = {"ratio": 1.2, "replies_per_second": 5_000, "sentences_per_second": 13
 START = """
 import time
 wall, cpu = time.perf_counter(), time.process_time()
-from pixelis.rewards.tweet import TweetReward
+from pixelis.envs.tweet.reward import TweetReward
 TweetReward().score("A tweet about ferries", "A reply about ferries")
 print(time.perf_counter() - wall, time.process_time() - cpu)
 """

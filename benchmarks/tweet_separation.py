@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pixelis.rewards.tweet import TweetReward, TweetRewardSettings, TweetScore
+from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings, TweetScore
 
 PAIRS = Path(__file__).parent / "data" / "tweet_pairs.jsonl"
 PRESETS, HALVES = ("classic", "robust"), ("dev", "check")

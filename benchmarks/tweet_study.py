@@ -27,18 +27,18 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from tweet_study_report import Paradigm, write_report  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-from pixelis.agents.checkpoint import step_of  # noqa: E402
-from pixelis.agents.policy import Policy  # noqa: E402
-from pixelis.agents.rollout import Collector, EpisodeRequest  # noqa: E402
-from pixelis.agents.run_folder import write_atomically  # noqa: E402
-from pixelis.agents.sampling import SamplingSettings  # noqa: E402
-from pixelis.agents.saved_run import ADAPTER, checkpoint_of, settings_of  # noqa: E402
-from pixelis.envs.tweet.seed_data import SEED_TWEETS  # noqa: E402
-from pixelis.envs.tweet.split import SplitSettings  # noqa: E402
-from pixelis.envs.tweet.split_folder import write_split  # noqa: E402
-from pixelis.envs.tweet.tweet_file import load_tweets  # noqa: E402
-from pixelis.envs.tweet.tweet_reply import TweetReplyEnv  # noqa: E402
-from pixelis.envs.tweet.tweet_tasks import task_of_row  # noqa: E402
+from pixelis.agents.models.policy import Policy  # noqa: E402
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest  # noqa: E402
+from pixelis.agents.rollout.sampling import SamplingSettings  # noqa: E402
+from pixelis.agents.run_files.checkpoint import step_of  # noqa: E402
+from pixelis.agents.run_files.run_folder import write_atomically  # noqa: E402
+from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of, settings_of  # noqa: E402
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS  # noqa: E402
+from pixelis.envs.tweet.data.split import SplitSettings  # noqa: E402
+from pixelis.envs.tweet.data.split_folder import write_split  # noqa: E402
+from pixelis.envs.tweet.data.tweet_file import load_tweets  # noqa: E402
+from pixelis.envs.tweet.reply.env import TweetReplyEnv  # noqa: E402
+from pixelis.envs.tweet.reply.tasks import task_of_row  # noqa: E402
 from pixelis.errors import CheckpointError, ConfigError, PixelisError, suggest  # noqa: E402
 
 CONFIGS = ROOT / "configs" / "tweet"

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.lora_analysis import LayerUpdate, inner_product, layer_updates
-from pixelis.agents.metrics import read_metrics
-from pixelis.agents.policy import Policy
-from pixelis.agents.run_folder import write_atomically
-from pixelis.agents.saved_run import ADAPTER, checkpoint_of
-from pixelis.envs.tweet.tweet_reply import GOOD_REPLY
-from pixelis.rewards.diversity import (
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.publish.lora_analysis import LayerUpdate, inner_product, layer_updates
+from pixelis.agents.run_files.run_folder import write_atomically
+from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of
+from pixelis.agents.runs.metrics import read_metrics
+from pixelis.envs.tweet.reply.env import GOOD_REPLY
+from pixelis.rewards.text.diversity import (
     best_at_k,
     collapse_point,
     distinct_n,
@@ -199,7 +199,7 @@ def write_report(runs: Mapping[str, Sequence[Path]], paradigms: Mapping[str, Par
         paradigms: name → what it is.
         output: where to.
     """
-    from pixelis.rewards.tweet.encoders import CachedEncoder
+    from pixelis.rewards.text.encoders import CachedEncoder
 
     embed = CachedEncoder("minilm")
     measured: dict[str, list[dict[str, Any]]] = {}

@@ -39,8 +39,8 @@ import torch
 from ued_env import EASY, HARD, LENGTHS, asked_for, shown
 from ued_model import build_start, success_rates
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.settings.rl import TrainConfig
 
 SAMPLERS = (
     "uniform",

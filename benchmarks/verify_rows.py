@@ -13,7 +13,7 @@ import statistics
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.problems.problem_rows import ProblemRow
 from pixelis.envs.coding.sandbox import Sandbox
-from pixelis.envs.coding.verification import verify
+from pixelis.envs.coding.verification.verification import verify
 from pixelis.envs.tasks import SPLITS
 
 

@@ -30,13 +30,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelis.envs.web.backend import Click, Wait
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browser import close_shared_browser
-from pixelis.envs.web.browser_files import find_chromium
-from pixelis.envs.web.chromium_backend import ChromiumBackend
-from pixelis.envs.web.family import open_session
-from pixelis.envs.web.miniwob import MiniWoBEnv, miniwob_server
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.chromium.backend import ChromiumBackend
+from pixelis.envs.web.chromium.browser import close_shared_browser
+from pixelis.envs.web.chromium.browser_files import find_chromium
+from pixelis.envs.web.families.family import open_session
+from pixelis.envs.web.miniwob.env import MiniWoBEnv, miniwob_server
+from pixelis.envs.web.page.backend import Click, Wait
 
 TASK = "click-checkboxes"
 WAIT = '<tool_call>{"name": "CLICK", "arguments": {"id": "%s"}}</tool_call>'

@@ -4,7 +4,7 @@ SmolLM2-135M-Instruct learns to use web sites of difficulty 0 and 1: SFT once on
 training sites (`configs/web_browse_sft.yaml`), then GRPO once a seed (`configs/web_browse.yaml`), each by the
 command that a person types. Before, between and after, it plays the same held-out levels (split ``test``),
 half of them of each difficulty. What lies in ``--runs`` already is not done again. Intervals are 95 %:
-Wilson's for a rate, Newcombe's for a paired difference (`pixelis.agents.paired`).
+Wilson's for a rate, Newcombe's for a paired difference (`pixelis.agents.runs.paired`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import yaml
 from learning_runs import CONFIGS, LearningRuns, arguments, write_result
 from result_tables import markdown_table, rate, rate_cell
 
-from pixelis.agents.evaluate import play
-from pixelis.agents.paired import mcnemar_p, newcombe_interval
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.envs.web.browse import WebBrowseEnv
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import play
+from pixelis.agents.runs.paired import mcnemar_p, newcombe_interval
+from pixelis.envs.web.browse.env import WebBrowseEnv
 
 SFT, GRPO = CONFIGS / "web_browse_sft.yaml", CONFIGS / "web_browse.yaml"
 DIFFICULTIES, BATCH = (0, 1), 40

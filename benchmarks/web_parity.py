@@ -11,8 +11,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.parity_scripts import MAX_ACTIONS, parity_scripts, replay
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.parity_scripts import MAX_ACTIONS, parity_scripts, replay
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelis.envs.playing import play
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.dom_document import served_page
-from pixelis.envs.web.family import families, open_session
-from pixelis.envs.web.levels import DIALS
-from pixelis.envs.web.server import COOKIE, SiteServer
+from pixelis.envs.check.playing import play
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.dom.document import served_page
+from pixelis.envs.web.families.family import families, open_session
+from pixelis.envs.web.sites.levels import DIALS
+from pixelis.envs.web.sites.server import COOKIE, SiteServer
 
 PLAIN = {"difficulty": 5, **dict.fromkeys(DIALS, 0)}
 

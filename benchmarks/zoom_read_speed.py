@@ -21,10 +21,10 @@ from typing import Any
 import cv2
 import numpy as np
 
-from pixelis.envs.pixel import ocr
-from pixelis.envs.pixel.text_line import find_text_line
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv, target_sign
-from pixelis.envs.pixel.zoom_read_policies import call
+from pixelis.envs.pixel.tools import ocr
+from pixelis.envs.pixel.tools.text_line import find_text_line
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
+from pixelis.envs.pixel.zoom_read.policies import call
 
 TARGETS = {"reset": 60.0, "ZOOM": 3.0}
 RATIO = 1.5

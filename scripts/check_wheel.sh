@@ -95,7 +95,7 @@ from importlib.resources import files
 if not files("pixelis").joinpath("models", "pixelis-tiny", "config.json").is_file():
     raise SystemExit("the default model is not in the wheel")
 
-from pixelis.agents.policy import Policy
+from pixelis.agents.models.policy import Policy
 
 policy = Policy.load("pixelis-tiny", device="cpu")
 print("loaded", type(policy.model).__name__)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from pixelis.envs.pixel.ask_image import EXAMPLES
-from pixelis.envs.pixel.paint import FONT_FOLDER
+from pixelis.envs.pixel.ask_image.env import EXAMPLES
+from pixelis.envs.pixel.zoom_read.paint import FONT_FOLDER
 
 SEEDS = {"train": 1, "test": 2}
 COLOURS_IN_FILE = 32

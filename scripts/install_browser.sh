@@ -10,9 +10,9 @@ starts() {
     if said=$("$python" - 2>&1 <<'PYTHON'
 import sys
 
-from pixelis.envs.web.backend import BackendFailure
-from pixelis.envs.web.browser import close_shared_browser, shared_browser
-from pixelis.envs.web.browser_files import find_chromium, playwrights_own
+from pixelis.envs.web.page.backend import BackendFailure
+from pixelis.envs.web.chromium.browser import close_shared_browser, shared_browser
+from pixelis.envs.web.chromium.browser_files import find_chromium, playwrights_own
 from pixelis.errors import PixelisError
 
 try:

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelis.envs.tweet.near_duplicates import NEAR
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.split import PARTS, SplitSettings
-from pixelis.envs.tweet.split_folder import write_split
+from pixelis.envs.tweet.data.near_duplicates import NEAR
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.split import PARTS, SplitSettings
+from pixelis.envs.tweet.data.split_folder import write_split
 from pixelis.errors import PixelisError
 
 

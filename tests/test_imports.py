@@ -117,8 +117,8 @@ def test_optional_packages_are_imported_where_used(path: Path):
 
 def test_a_relative_import_is_resolved_before_it_is_judged():
     node = ast.parse("from ..agents import episode").body[0]
-    assert "pixelis.agents.episode" in _targets(node, PACKAGE / "envs" / "tasks.py")
-    assert RULES["pixelis.envs"]("pixelis.agents.episode")
+    assert "pixelis.agents.episodes.episode" in _targets(node, PACKAGE / "envs" / "tasks.py")
+    assert RULES["pixelis.envs"]("pixelis.agents.episodes.episode")
     assert RULES["pixelis.rewards"]("gymnasium.spaces")
     assert not RULES["pixelis.rewards"]("pixelis.rewards.answers")
 

@@ -67,7 +67,7 @@ def test_the_model_comes_at_its_version_and_without_a_second_engine():
 def test_miniwob_comes_at_its_version_and_without_selenium():
     locked = f"miniwob=={_lock()['miniwob']}"
     assert "--no-deps miniwob" in (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert f"--no-deps {locked}" in (ROOT / "pixelis/envs/web/miniwob.py").read_text(encoding="utf-8")
+    assert f"--no-deps {locked}" in (ROOT / "pixelis/envs/web/miniwob/env.py").read_text(encoding="utf-8")
     assert "selenium" not in _lock()
 
 

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.options import check_options, option
-from pixelis.agents.run_settings import MODEL
+from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.run_settings import MODEL
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -20,7 +20,7 @@ from pixelis.errors import ConfigError, MissingDependencyError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pixelis.agents.lora_analysis import LayerReport, LayerUpdate
+    from pixelis.agents.publish.lora_analysis import LayerReport, LayerUpdate
 
 PROGRAM = "analyse_lora.py"
 DESCRIPTION = """\
@@ -66,8 +66,8 @@ def _analyse(words: Sequence[str]) -> int:
     if settings.plot:
         _require_matplotlib()
 
-    from pixelis.agents.lora_analysis import compare
-    from pixelis.agents.run_folder import write_atomically, writing
+    from pixelis.agents.publish.lora_analysis import compare
+    from pixelis.agents.run_files.run_folder import write_atomically, writing
 
     reports = compare({name: _updates(name, settings.device) for name in dict.fromkeys(places)})
     folder = Path(settings.output)
@@ -86,7 +86,7 @@ def _analyse(words: Sequence[str]) -> int:
 
 def csv_of(reports: Mapping[str, Sequence[LayerReport]]) -> str:
     """Return one line for each adapter and layer, with a head line; a missing cosine is empty."""
-    from pixelis.agents.lora_analysis import LayerReport
+    from pixelis.agents.publish.lora_analysis import LayerReport
 
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -162,8 +162,8 @@ def _leading(words: Sequence[str]) -> list[str]:
 
 
 def _updates(place: str, device: str) -> list[LayerUpdate]:
-    from pixelis.agents.lora_analysis import layer_updates
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.models.policy import Policy
+    from pixelis.agents.publish.lora_analysis import layer_updates
 
     return layer_updates(Policy.load(_adapter(place), device=device))
 
@@ -174,7 +174,7 @@ def _adapter(place: str) -> Path:
     Raises:
         ConfigError: there is none.
     """
-    from pixelis.agents.saved_run import weights_of
+    from pixelis.agents.run_files.saved_run import weights_of
 
     path = weights_of(place) or Path(place)
     found = next(

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 import yaml
 from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
 
-from pixelis.agents.options import check_value, choices_of, default_of, is_open, option_of, rows
-from pixelis.agents.yaml_files import read_settings_file
+from pixelis.agents.settings.options import check_value, choices_of, default_of, is_open, option_of, rows
+from pixelis.agents.settings.yaml_files import read_settings_file
 from pixelis.cli.foreign_names import about_unknown
 from pixelis.errors import ConfigError, shown
 
@@ -38,7 +38,7 @@ class Arguments(Generic[S]):
     Args:
         program: name shown in the help.
         description: first lines of the help.
-        settings: the dataclass, its fields made with `pixelis.agents.options.option`.
+        settings: the dataclass, its fields made with `pixelis.agents.settings.options.option`.
         examples: last lines of the help.
     """
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pixelis.agents.options import check_options, option
-from pixelis.agents.run_settings import MODEL, TASK
+from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -20,7 +20,7 @@ from pixelis.cli.results import Results, check_place
 from pixelis.errors import ConfigError, UserCodeError
 
 if TYPE_CHECKING:
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.models.policy import Policy
     from pixelis.agents.sb3.agent import Sb3Agent
 
 PROGRAM = "compare_models.py"
@@ -100,8 +100,8 @@ def _compare(words: Sequence[str]) -> int:
     if path is not None:
         check_place(path)  # before what is slow
 
-    from pixelis.agents.evaluate import evaluation_table
-    from pixelis.agents.run_folder import log_failure
+    from pixelis.agents.run_files.run_folder import log_failure
+    from pixelis.agents.runs.evaluate import evaluation_table
     from pixelis.cli.pair import Pair, comparison_table, play_pair  # slow; a wrong flag is told before
 
     console = open_console()
@@ -135,7 +135,7 @@ def _compare(words: Sequence[str]) -> int:
 
 
 def _base_of(name: str, player: Policy | Sb3Agent | str) -> str:
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.models.policy import Policy
 
     if isinstance(player, Policy) and player.has_adapter:
         return player.base_name

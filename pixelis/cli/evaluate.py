@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pixelis.agents.named_models import NAMED_MODELS
-from pixelis.agents.options import check_options, option
-from pixelis.agents.run_settings import MODEL, TASK
+from pixelis.agents.models.named_models import NAMED_MODELS
+from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -24,7 +24,7 @@ from pixelis.errors import ConfigError, UserCodeError, suggest
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.models.policy import Policy
     from pixelis.agents.sb3.agent import Sb3Agent
 
 PROGRAM = "evaluate_agent.py"
@@ -120,8 +120,8 @@ def _play_all(
     console: Console,
 ) -> None:
     """Play with everybody, and print the table; where that is cut off, say what was kept."""
-    from pixelis.agents.evaluate import evaluation_table, oracle_gaps
-    from pixelis.agents.run_folder import log_failure
+    from pixelis.agents.run_files.run_folder import log_failure
+    from pixelis.agents.runs.evaluate import evaluation_table, oracle_gaps
 
     try:
         with results:
@@ -154,7 +154,7 @@ def _play(
     results: Results,
     console: Console,
 ) -> None:
-    from pixelis.agents.evaluate import summarise
+    from pixelis.agents.runs.evaluate import summarise
     from pixelis.cli.progress import EvaluationProgress
 
     planned = replace(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.agents.run import Run
+    from pixelis.agents.runs.run import Run
 
 
 def show_evaluation(run: Run[Any, Any], console: Console, phase: str) -> None:
@@ -16,7 +16,7 @@ def show_evaluation(run: Run[Any, Any], console: Console, phase: str) -> None:
     Raises:
         EpisodesFailedError: no episode could be played to its end.
     """
-    from pixelis.agents.evaluate import success_text
+    from pixelis.agents.runs.evaluate import success_text
     from pixelis.cli.progress import EvaluationProgress
 
     env = run.task_env

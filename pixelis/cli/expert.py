@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pixelis.agents.expert.config import ExpertConfig
+from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.cli import run_command
 from pixelis.cli.supervised import Command, number
 
 if TYPE_CHECKING:
-    from pixelis.agents.expert.run import ExpertRun
-    from pixelis.agents.metrics import Row
+    from pixelis.agents.runs.metrics import Row
+    from pixelis.agents.sft.expert.run import ExpertRun
 
 
 def _run() -> type[ExpertRun]:
-    from pixelis.agents.expert.run import ExpertRun
+    from pixelis.agents.sft.expert.run import ExpertRun
 
     return ExpertRun
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pixelis.agents.options import check_options, option
+from pixelis.agents.settings.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError
@@ -51,7 +51,7 @@ def _export(words: Sequence[str]) -> int:
             "--run and --output are both needed: a run folder, and a folder that does not exist yet"
         )
 
-    from pixelis.agents.export import export_model  # slow to import; a wrong flag is told before
+    from pixelis.agents.publish.export import export_model  # slow to import; a wrong flag is told before
 
     done = export_model(
         settings.run, settings.output, adapter_only=settings.adapter_only, dtype=settings.dtype

@@ -128,10 +128,10 @@ A blank after a name tells two rows for the same setting apart.
 """
 
 _COMMANDS = {
-    "train_agent.py": "pixelis.agents.grpo.config:TrainConfig",
+    "train_agent.py": "pixelis.agents.settings.rl:TrainConfig",
     "train_agent.py --agent sb3-ppo": "pixelis.agents.sb3.config:Sb3Config",
-    "train_sft.py": "pixelis.agents.sft.config:SftConfig",
-    "expert_iteration.py": "pixelis.agents.expert.config:ExpertConfig",
+    "train_sft.py": "pixelis.agents.settings.sft:SftConfig",
+    "expert_iteration.py": "pixelis.agents.settings.expert:ExpertConfig",
     "evaluate_agent.py": "pixelis.cli.evaluate:EvaluateSettings",
     "compare_models.py": "pixelis.cli.compare:CompareSettings",
     "play.py": "pixelis.cli.play:PlaySettings",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import NOTHING, Evaluation, summarise
-from pixelis.agents.paired import Comparison, compare
-from pixelis.agents.policy import Policy
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.runs.evaluate import NOTHING, Evaluation, summarise
+from pixelis.agents.runs.paired import Comparison, compare
 from pixelis.cli.plan import Plan
 from pixelis.cli.playing import play_plan
 from pixelis.cli.progress import EvaluationProgress

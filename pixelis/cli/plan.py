@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pixelis.agents.trained_settings import is_run, trained_settings
+from pixelis.agents.run_files.trained_settings import is_run, trained_settings
 from pixelis.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pixelis.agents.sampling import SamplingSettings
-    from pixelis.agents.task_env import TaskEnv
+    from pixelis.agents.episodes.task_env import TaskEnv
+    from pixelis.agents.rollout.sampling import SamplingSettings
 
 DEFAULTS: Mapping[str, Any] = {
     "max_new_tokens": 64,
@@ -69,7 +69,7 @@ class Plan:
 
     def sampling(self, mode: str) -> SamplingSettings:
         """Return how a language model chooses tokens in a mode, ``greedy`` or ``sampled``."""
-        from pixelis.agents.sampling import SamplingSettings
+        from pixelis.agents.rollout.sampling import SamplingSettings
 
         if mode == "greedy":
             return SamplingSettings(max_new_tokens=self.max_new_tokens, greedy=True)
@@ -105,7 +105,7 @@ def plan_for(names: Sequence[str], asked: Asked, default_env: str | None = None)
         CheckpointError: the settings of a run cannot be read.
         PixelisError: the environment cannot be made; see `TaskEnv.open`.
     """
-    from pixelis.agents.task_env import TaskEnv
+    from pixelis.agents.episodes.task_env import TaskEnv
 
     found = {name: each for name in names if (each := trained_settings(name)) is not None}
     runs = {name: each for name, each in found.items() if is_run(name)} or found

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pixelis.agents.options import check_options, option
-from pixelis.agents.run_settings import TASK
+from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.run_settings import TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError
@@ -54,7 +54,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _play(words: Sequence[str]) -> int:
     settings = Arguments(PROGRAM, DESCRIPTION, PlaySettings, EXAMPLES).read(words)
 
-    from pixelis.agents.task_env import TaskEnv
+    from pixelis.agents.episodes.task_env import TaskEnv
 
     options = {} if settings.difficulty is None else {"difficulty": settings.difficulty}
     task_env = TaskEnv.open(settings.env, settings.env_kwargs, options)
@@ -134,7 +134,7 @@ class _Album:
     """
 
     def __init__(self, folder: Path, env: Any) -> None:
-        from pixelis.agents.run_folder import writing
+        from pixelis.agents.run_files.run_folder import writing
 
         self.folder, self.count = folder, 0
         self._env, self._writing = env, writing

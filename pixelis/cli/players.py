@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pixelis.agents.named_models import NAMED_MODELS
-from pixelis.agents.trained_settings import is_run
+from pixelis.agents.models.named_models import NAMED_MODELS
+from pixelis.agents.run_files.trained_settings import is_run
 from pixelis.errors import CheckpointError, ConfigError, suggest
 
 if TYPE_CHECKING:
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.episodes.task_env import TaskEnv
+    from pixelis.agents.models.policy import Policy
     from pixelis.agents.sb3.agent import Sb3Agent
-    from pixelis.agents.task_env import TaskEnv
 
 
 @dataclass(frozen=True)
 class Loading:
-    """How a model is loaded; see `pixelis.agents.policy.Policy.load`."""
+    """How a model is loaded; see `pixelis.agents.models.policy.Policy.load`."""
 
     device: str = "auto"
     dtype: str = "float32"
@@ -34,8 +34,8 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
     """
     if name in env.policies:
         return name
-    from pixelis.agents.policy import Policy
-    from pixelis.agents.saved_run import settings_of
+    from pixelis.agents.models.policy import Policy
+    from pixelis.agents.run_files.saved_run import settings_of
 
     if is_run(name):
         if "agent" in settings_of(name):

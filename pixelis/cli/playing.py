@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pixelis.cli.plan import Plan
 
 if TYPE_CHECKING:
-    from pixelis.agents.episode import Episode
-    from pixelis.agents.evaluate import Listener
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.episodes.episode import Episode
+    from pixelis.agents.models.policy import Policy
+    from pixelis.agents.runs.evaluate import Listener
     from pixelis.agents.sb3.agent import Sb3Agent
 
 
@@ -46,8 +46,8 @@ def play_plan(
     Raises:
         EpisodesFailedError: no episode could be played to its end.
     """
-    from pixelis.agents.evaluate import play
-    from pixelis.agents.policy import Policy
+    from pixelis.agents.models.policy import Policy
+    from pixelis.agents.runs.evaluate import play
 
     seeds, played = plan.env.held_out_seeds(episodes), []
     for number, difficulty in enumerate(plan.difficulties):

@@ -9,8 +9,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.metrics import Row
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.runs.metrics import Row
 
 _TELL_SECONDS = 10.0  # between two lines of an evaluation, where a quarter of it takes longer
 

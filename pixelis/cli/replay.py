@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.grpo.config import TASK
-from pixelis.agents.options import check_options, option
-from pixelis.agents.yaml_files import read_yaml
+from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.rl import TASK
+from pixelis.agents.settings.yaml_files import read_yaml
 from pixelis.cli import FAILED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -25,7 +25,7 @@ from pixelis.errors import ConfigError, RecordingError, RecordingWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pixelis.rewards.stack import RewardStack
+    from pixelis.rewards.stack.stack import RewardStack
     from pixelis.wrappers.recording.rescore import Rescored
 
 PROGRAM = "replay.py"
@@ -188,7 +188,7 @@ def _make_stack(rewards: Any) -> RewardStack:
     Raises:
         ConfigError: they cannot be made, or have a curriculum.
     """
-    from pixelis.rewards.stack import build_stack
+    from pixelis.rewards.stack.stack import build_stack
 
     if isinstance(rewards, Mapping) and rewards.get("curriculum") is not None:
         raise ConfigError(
@@ -210,7 +210,7 @@ def _save(
     Raises:
         OutputError: it cannot be written.
     """
-    from pixelis.agents.run_folder import write_atomically, writing
+    from pixelis.agents.run_files.run_folder import write_atomically, writing
 
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{Path(recording).stem}-{Path(str(settings.rescore)).stem}")
     path = Path(settings.output) if settings.output else Path("runs", "rescored", f"{name.strip('-')}.json")

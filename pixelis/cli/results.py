@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pixelis.errors import OutputError
 
 if TYPE_CHECKING:
-    from pixelis.agents.episode import Episode
-    from pixelis.agents.evaluate import Evaluation, Listener
+    from pixelis.agents.episodes.episode import Episode
+    from pixelis.agents.runs.evaluate import Evaluation, Listener
 
 PARTIAL, TRANSCRIPTS = ".partial", ".transcripts.jsonl"
 _EVERY_SECONDS = 2.0  # between two writings of the table while episodes come
@@ -72,7 +72,7 @@ class Results:
 
     def take(self, episodes: Sequence[Episode]) -> None:
         """Keep episodes of the open row."""
-        from pixelis.agents.transcripts import episode_row
+        from pixelis.agents.runs.transcripts import episode_row
 
         assert self._open is not None  # row() is open
         self._episodes += episodes
@@ -115,7 +115,7 @@ class Results:
     # ------------------------------------------------------------------ private
 
     def _summary(self) -> Evaluation:
-        from pixelis.agents.evaluate import summarise
+        from pixelis.agents.runs.evaluate import summarise
 
         assert self._open is not None  # row() is open
         row = self._open
@@ -123,8 +123,8 @@ class Results:
         return replace(found, env_id=row.env_id, planned=row.planned, tasks=row.tasks)
 
     def _write(self, path: Path, *, partial: bool) -> None:
-        from pixelis.agents.evaluate import oracle_gaps
-        from pixelis.agents.evaluation_file import write_evaluations
+        from pixelis.agents.runs.evaluate import oracle_gaps
+        from pixelis.agents.runs.evaluation_file import write_evaluations
 
         rows = [*self.rows, *([self._summary()] if self._open is not None and self._episodes else [])]
         counts = {"partial": partial, "transcripts": self.transcripts.name}
@@ -178,7 +178,7 @@ def check_place(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    from pixelis.agents.run_folder import writing
+    from pixelis.agents.run_files.run_folder import writing
 
     with writing(path):
         yield

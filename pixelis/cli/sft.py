@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.cli import run_command
 from pixelis.cli.supervised import Command, number
 
 if TYPE_CHECKING:
-    from pixelis.agents.metrics import Row
+    from pixelis.agents.runs.metrics import Row
     from pixelis.agents.sft.run import SftRun
 
 

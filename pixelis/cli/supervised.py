@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.run_settings import RUN
+from pixelis.agents.settings.run_settings import RUN
 from pixelis.cli import INTERRUPTED
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -18,7 +18,7 @@ from pixelis.cli.interrupts import Interrupts
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.agents.metrics import Row
+    from pixelis.agents.runs.metrics import Row
     from pixelis.agents.sft.run import SupervisedRun
 
 
@@ -50,7 +50,7 @@ class Command:
         """
         values, extra = self._arguments().parse(words)
         if extra["resume"] is not None:
-            from pixelis.agents.saved_run import settings_of
+            from pixelis.agents.run_files.saved_run import settings_of
 
             saved = settings_of(extra["resume"])
             self.settings.from_mapping(saved)
@@ -124,7 +124,7 @@ def _evaluate(run: SupervisedRun[Any, Any], console: Console, phase: str) -> Non
 
 
 def _summarise(run: SupervisedRun[Any, Any], console: Console) -> None:
-    from pixelis.agents.evaluate import evaluation_table
+    from pixelis.agents.runs.evaluate import evaluation_table
 
     rows = [row for phase in ("before", "after") for row in run.evaluations.get(phase, [])]
     if rows and run.env is not None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.run_settings import RUN
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.run_settings import RUN
 from pixelis.cli import INTERRUPTED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -22,7 +22,7 @@ from pixelis.errors import ConfigError, suggest
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.agents.run import Run
+    from pixelis.agents.runs.run import Run
     from pixelis.agents.sb3.config import Sb3Config
 
 PROGRAM = "train_agent.py"
@@ -53,7 +53,7 @@ def read_settings(words: Sequence[str]) -> tuple[TrainConfig | Sb3Config, str | 
     settings, words = _kind_of_settings(words)
     values, extra = _arguments(settings).parse(words, base=_of_recipe(settings, words))
     if extra["resume"] is not None:
-        from pixelis.agents.saved_run import settings_of
+        from pixelis.agents.run_files.saved_run import settings_of
 
         saved = settings_of(extra["resume"])
         settings.from_mapping(saved)
@@ -69,7 +69,7 @@ def _of_recipe(settings: type[Any], words: Sequence[str]) -> dict[str, Any]:
     """
     if settings is not TrainConfig:
         return {}
-    from pixelis.agents.grpo.recipes import expanded
+    from pixelis.agents.settings.recipes import expanded
 
     name = _said(words, "recipe")
     if name is None:
@@ -129,7 +129,7 @@ def _from_yaml(path: str, setting: str = "agent") -> Any:
 
 
 def _from_run(path: str) -> Any:
-    from pixelis.agents.saved_run import settings_of
+    from pixelis.agents.run_files.saved_run import settings_of
 
     return settings_of(path).get("agent")
 
@@ -152,7 +152,7 @@ def _arguments(settings: type[TrainConfig] | type[Sb3Config]) -> Arguments[Any]:
 
 def _kind_of_run(config: TrainConfig | Sb3Config) -> type[Run[Any, Any]]:
     if isinstance(config, TrainConfig):
-        from pixelis.agents.grpo.run import TrainingRun
+        from pixelis.agents.rl.run import TrainingRun
 
         return TrainingRun
     from pixelis.agents.sb3.run import Sb3Run
@@ -185,8 +185,8 @@ def _train(words: Sequence[str]) -> int:
 
 def _warm_start(config: TrainConfig, console: Console, interrupts: Interrupts) -> TrainConfig | None:
     """Do the SFT run that comes first; return the settings of the next, None when it was interrupted."""
-    from pixelis.agents.grpo.run import TrainingRun
-    from pixelis.agents.grpo.warm_start import open_warm_start, started_from
+    from pixelis.agents.rl.run import TrainingRun
+    from pixelis.agents.rl.warm_start import open_warm_start, started_from
     from pixelis.cli.sft import COMMAND
 
     config = TrainingRun.ready_for_warm_start(config)
@@ -228,7 +228,7 @@ def _evaluate(run: Run[Any, Any], console: Console, phase: str) -> None:
 
 
 def _summarise(run: Run[Any, Any], console: Console) -> None:
-    from pixelis.agents.evaluate import evaluation_table, oracle_gaps
+    from pixelis.agents.runs.evaluate import evaluation_table, oracle_gaps
 
     if run.config.baselines and run.config.eval_episodes:
         run.evaluate_baselines()

@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pixelis.agents.options import check_options, option
+from pixelis.agents.settings.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
-from pixelis.envs.tweet.faulty_replies import FAULTY, FaultCase, fault_cases, load_faulty
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.tweet_file import TweetFile
-from pixelis.envs.tweet.worse_replies import worse_sentences
+from pixelis.envs.tweet.data.faulty_replies import FAULTY, FaultCase, fault_cases, load_faulty
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.tweet_file import TweetFile
+from pixelis.envs.tweet.data.worse_replies import worse_sentences
 from pixelis.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pixelis.rewards.tweet.learned.faults import FaultModel
+    from pixelis.envs.tweet.learned.faults import FaultModel
 
 PROGRAM = "train_tweet_faults.py"
 DESCRIPTION = """\
@@ -63,7 +63,7 @@ def _train(words: Sequence[str]) -> int:
     cases = read_cases(Path(settings.cases) if settings.cases else FAULTY, settings.seed)
     model = fit_cases(cases, settings.seed)
 
-    from pixelis.rewards.tweet.learned.faults import save_faults
+    from pixelis.envs.tweet.learned.faults import save_faults
 
     save_faults(model, Path(settings.output))
     print("| fault | cases | AUC, unseen groups |\n|---|---|---|")
@@ -92,10 +92,10 @@ def fit_cases(cases: Sequence[FaultCase], seed: int) -> FaultModel:
     Raises:
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
-    from pixelis.rewards.tweet.encoders import CachedEncoder
-    from pixelis.rewards.tweet.learned.fault_fitting import fit_faults
-    from pixelis.rewards.tweet.learned.faults import PROBE
-    from pixelis.rewards.tweet.learned.features import FaultFeatures
+    from pixelis.envs.tweet.learned.fault_fitting import fit_faults
+    from pixelis.envs.tweet.learned.faults import PROBE
+    from pixelis.envs.tweet.learned.features import FaultFeatures
+    from pixelis.rewards.text.encoders import CachedEncoder
 
     encoder = CachedEncoder("minilm", capacity=50_000)
     features = FaultFeatures(encoder)([(one.tweet, one.reply) for one in cases])

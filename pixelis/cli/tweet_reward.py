@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.options import check_options, option
+from pixelis.agents.settings.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
-from pixelis.envs.tweet.preference_parts import PreferenceParts, derive_parts, split_preferences
-from pixelis.envs.tweet.preferences import LabelledReply, Preference, load_labelled, load_preferences
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.tweet_file import TweetFile
-from pixelis.envs.tweet.tweet_text import normalised_text
-from pixelis.envs.tweet.worse_replies import worse_sentences
+from pixelis.envs.tweet.data.preference_parts import PreferenceParts, derive_parts, split_preferences
+from pixelis.envs.tweet.data.preferences import LabelledReply, Preference, load_labelled, load_preferences
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.tweet_file import TweetFile
+from pixelis.envs.tweet.data.tweet_text import normalised_text
+from pixelis.envs.tweet.data.worse_replies import worse_sentences
 from pixelis.errors import ConfigError, DatasetError
 
 if TYPE_CHECKING:
-    from pixelis.rewards.tweet.learned.model import PreferenceModel
+    from pixelis.envs.tweet.learned.model import PreferenceModel
 
 PROGRAM = "train_tweet_reward.py"
 DESCRIPTION = """\
@@ -78,7 +78,7 @@ def _train(words: Sequence[str]) -> int:
     models = fit_both(parts, settings.seed)
     seconds = time.process_time() - started
 
-    from pixelis.rewards.tweet.learned.model import save_model
+    from pixelis.envs.tweet.learned.model import save_model
 
     for role, model in models.items():
         save_model(model, Path(settings.output) / role)
@@ -122,10 +122,10 @@ def fit_both(parts: PreferenceParts, seed: int) -> dict[str, PreferenceModel]:
     Raises:
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
-    from pixelis.rewards.tweet.encoders import CachedEncoder
-    from pixelis.rewards.tweet.learned.features import SentenceFeatures, SurfaceFeatures
-    from pixelis.rewards.tweet.learned.fitting import FitSettings
-    from pixelis.rewards.tweet.learned.training import train_model
+    from pixelis.envs.tweet.learned.features import SentenceFeatures, SurfaceFeatures
+    from pixelis.envs.tweet.learned.fitting import FitSettings
+    from pixelis.envs.tweet.learned.training import train_model
+    from pixelis.rewards.text.encoders import CachedEncoder
 
     encoder = CachedEncoder("minilm", capacity=50_000)
     given = {
@@ -162,7 +162,7 @@ def _report(
     if not held_out:
         return [*lines, "nothing held out was measured; give --held-out"]
 
-    from pixelis.rewards.tweet.learned.held_out import kinds_table, measure, score_rows
+    from pixelis.envs.tweet.learned.held_out import kinds_table, measure, score_rows
 
     rows = [(one.tweet, one.reply, one.good) for one in held_out]
     scores = score_rows(output, rows)

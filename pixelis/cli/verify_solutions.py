@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pixelis.agents.options import check_options, option
+from pixelis.agents.settings.options import check_options, option
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -18,9 +18,9 @@ from pixelis.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.envs.coding.evaluation import Evaluation, Tally
-    from pixelis.envs.coding.result_log import ResultLog
-    from pixelis.envs.coding.sample_file import SampleFile, Tasks
+    from pixelis.envs.coding.samples.evaluation import Evaluation, Tally
+    from pixelis.envs.coding.samples.result_log import ResultLog
+    from pixelis.envs.coding.samples.sample_file import SampleFile, Tasks
 
 PROGRAM = "verify_solutions.py"
 DESCRIPTION = """\
@@ -78,11 +78,11 @@ def _verify(words: Sequence[str]) -> int:
     if len(places) != 2:
         raise ConfigError(f"give two files before the flags, PROBLEMS and SAMPLES, got {len(places)}")
 
-    from pixelis.agents.run_folder import writing
-    from pixelis.envs.coding.evaluation import Evaluation, Tally, identity, limits_of
+    from pixelis.agents.run_files.run_folder import writing
     from pixelis.envs.coding.problems.problem_file import load_problems
-    from pixelis.envs.coding.result_log import ResultLog
-    from pixelis.envs.coding.sample_file import SampleFile, Tasks
+    from pixelis.envs.coding.samples.evaluation import Evaluation, Tally, identity, limits_of
+    from pixelis.envs.coding.samples.result_log import ResultLog
+    from pixelis.envs.coding.samples.sample_file import SampleFile, Tasks
     from pixelis.envs.coding.sandbox import SandboxSettings
 
     limits = limits_of(settings.wall_seconds, settings.cpu_seconds, settings.memory_mb)
@@ -107,7 +107,7 @@ def _verify(words: Sequence[str]) -> int:
 def _judge_all(
     samples: SampleFile, tasks: Tasks, evaluation: Evaluation, log: ResultLog, tally: Tally, console: Console
 ) -> None:
-    from pixelis.envs.coding.evaluation import results
+    from pixelis.envs.coding.samples.evaluation import results
 
     with _Progress(console, len(samples), log.count) as progress:
         for rows in results(samples, tasks, evaluation, log.count):

@@ -28,22 +28,22 @@ class EnvEntry:
 
 
 ENVIRONMENTS = (
-    EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read:ZoomReadEnv"),
-    EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare:SizeCompareEnv"),
-    EnvEntry("Pixelis/CountTiny-v0", "pixelis.envs.pixel.count_tiny:CountTinyEnv"),
-    EnvEntry("Pixelis/ChartRead-v0", "pixelis.envs.pixel.chart_read:ChartReadEnv"),
-    EnvEntry("Pixelis/ReceiptSum-v0", "pixelis.envs.pixel.receipt_sum:ReceiptSumEnv"),
-    EnvEntry("Pixelis/WireTrace-v0", "pixelis.envs.pixel.wire_trace:WireTraceEnv"),
-    EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read:TrackReadEnv"),
-    EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image:AskImageEnv"),
-    EnvEntry("Pixelis/WebBrowse-v0", "pixelis.envs.web.browse:WebBrowseEnv"),
-    EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply:TweetReplyEnv"),
-    EnvEntry("Pixelis/CodeProblem-v0", "pixelis.envs.coding.code_problem:CodeProblemEnv"),
+    EnvEntry("Pixelis/ZoomRead-v0", "pixelis.envs.pixel.zoom_read.env:ZoomReadEnv"),
+    EnvEntry("Pixelis/SizeCompare-v0", "pixelis.envs.pixel.size_compare.env:SizeCompareEnv"),
+    EnvEntry("Pixelis/CountTiny-v0", "pixelis.envs.pixel.count_tiny.env:CountTinyEnv"),
+    EnvEntry("Pixelis/ChartRead-v0", "pixelis.envs.pixel.chart_read.env:ChartReadEnv"),
+    EnvEntry("Pixelis/ReceiptSum-v0", "pixelis.envs.pixel.receipt_sum.env:ReceiptSumEnv"),
+    EnvEntry("Pixelis/WireTrace-v0", "pixelis.envs.pixel.wire_trace.env:WireTraceEnv"),
+    EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read.env:TrackReadEnv"),
+    EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image.env:AskImageEnv"),
+    EnvEntry("Pixelis/WebBrowse-v0", "pixelis.envs.web.browse.env:WebBrowseEnv"),
+    EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.reply.env:TweetReplyEnv"),
+    EnvEntry("Pixelis/CodeProblem-v0", "pixelis.envs.coding.code_problem.env:CodeProblemEnv"),
 )
 
 BROWSER_ENVIRONMENTS = (
-    EnvEntry("Pixelis/WebPage-v0", "pixelis.envs.web.web_page:WebPageEnv"),
-    EnvEntry("Pixelis/MiniWoB-v0", "pixelis.envs.web.miniwob:MiniWoBEnv"),
+    EnvEntry("Pixelis/WebPage-v0", "pixelis.envs.web.foreign.web_page:WebPageEnv"),
+    EnvEntry("Pixelis/MiniWoB-v0", "pixelis.envs.web.miniwob.env:MiniWoBEnv"),
 )
 """On pages of others: they need a real browser, and have no oracle and no levels of their own."""
 

@@ -27,7 +27,7 @@ from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
-from pixelis.rewards.traits import RewardTraits
+from pixelis.rewards.terms.traits import RewardTraits
 
 W = TypeVar("W")
 W_contra = TypeVar("W_contra", contravariant=True)

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
 from pixelis.errors import ConfigError, shown, suggest
-from pixelis.rewards.traits import ToolTraits
+from pixelis.rewards.terms.traits import ToolTraits
 
 if TYPE_CHECKING:
     from pixelis.envs.typed_tools import TypedFunction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 from pixelis.pretrain.demonstrations import demonstrator
 
 EPISODES = 150

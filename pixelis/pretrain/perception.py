@@ -23,10 +23,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformers import LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast
 
-from pixelis.agents.chat import ChatFormat
-from pixelis.envs.pixel.palette import KINDS
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv, ask_for
-from pixelis.envs.pixel.zoom_read_policies import call
+from pixelis.agents.models.chat import ChatFormat
+from pixelis.envs.pixel.tools.palette import KINDS
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, ask_for
+from pixelis.envs.pixel.zoom_read.policies import call
 from pixelis.pretrain.architecture import GRID, IMAGE_SIZE
 from pixelis.pretrain.scenes import COLOURS, SceneBatch
 from pixelis.pretrain.tokenizer import IMAGE_TOKEN, TENTHS

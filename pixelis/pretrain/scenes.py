@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from pixelis.envs.pixel.paint import paint_uncached
-from pixelis.envs.pixel.palette import KINDS, PALETTE
-from pixelis.envs.pixel.scene import sample_scene
-from pixelis.envs.pixel.view import overview
+from pixelis.envs.pixel.tools.palette import KINDS, PALETTE
+from pixelis.envs.pixel.tools.view import overview
+from pixelis.envs.pixel.zoom_read.paint import paint_uncached
+from pixelis.envs.pixel.zoom_read.scene import sample_scene
 
 VIEW_SIZE = 384
 LEVEL_SHARES = (0.1, 0.5, 0.4)

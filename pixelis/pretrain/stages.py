@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pixelis.agents.policy import Policy
+from pixelis.agents.models.policy import Policy
 from pixelis.agents.sft import SftSettings, demonstrations, sft
 from pixelis.pretrain.architecture import IMAGE_SIZE, build_model, build_processor
 from pixelis.pretrain.corpus import corpus

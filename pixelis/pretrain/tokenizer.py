@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from pixelis.envs.pixel.palette import KINDS, PALETTE
+from pixelis.envs.pixel.tools.palette import KINDS, PALETTE
 
 VOCABULARY_SIZE = 512
 IMAGE_TOKEN = "<image>"

@@ -9,10 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pixelis.rewards.curiosity import CuriosityTerm, InverseModel, LoRADynamicsModel
-    from pixelis.rewards.registry import make_term
-    from pixelis.rewards.stack import RewardStack, build_stack
-    from pixelis.rewards.term import RewardTerm, Transition
+    from pixelis.rewards.curiosity.term import CuriosityTerm, InverseModel, LoRADynamicsModel
+    from pixelis.rewards.stack.stack import RewardStack, build_stack
+    from pixelis.rewards.terms.registry import make_term
+    from pixelis.rewards.terms.term import RewardTerm, Transition
 
 __all__ = [
     "CuriosityTerm",

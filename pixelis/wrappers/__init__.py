@@ -10,14 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pixelis.wrappers.discrete_tool_actions import DiscreteToolActions
-    from pixelis.wrappers.orchestrator import RewardOrchestrator
-    from pixelis.wrappers.record import RecordTrajectory
+    from pixelis.wrappers.discrete.discrete_tool_actions import DiscreteToolActions
     from pixelis.wrappers.recording.files import read_trajectories
+    from pixelis.wrappers.recording.record import RecordTrajectory
     from pixelis.wrappers.recording.replay import Replayer
     from pixelis.wrappers.recording.rescore import rescore
+    from pixelis.wrappers.reward.orchestrator import RewardOrchestrator
+    from pixelis.wrappers.reward.term_reward import CoherenceReward, CuriosityReward, TermReward, ToolPenalty
     from pixelis.wrappers.stacking import wrap
-    from pixelis.wrappers.term_reward import CoherenceReward, CuriosityReward, TermReward, ToolPenalty
 
 __all__ = [
     "CoherenceReward",

@@ -8,10 +8,11 @@ from typing import Any
 from gymnasium.vector import VectorEnv
 
 from pixelis.errors import ConfigError, suggest
-from pixelis.rewards.reward_config import RewardConfig, TermEntry, fitting, read_rewards
-from pixelis.rewards.weights import TASK
-from pixelis.wrappers import orchestrator, record, term_reward
-from pixelis.wrappers.traits import traits_of
+from pixelis.rewards.stack.reward_config import RewardConfig, TermEntry, fitting, read_rewards
+from pixelis.rewards.terms.weights import TASK
+from pixelis.wrappers.recording import record
+from pixelis.wrappers.reward import orchestrator, term_reward
+from pixelis.wrappers.scoring.traits import traits_of
 from pixelis.wrappers.vector import orchestrator as vector_orchestrator
 from pixelis.wrappers.vector import record as vector_record
 from pixelis.wrappers.vector import term_reward as vector_term_reward
@@ -24,7 +25,7 @@ _CLASSES = {"curiosity": "CuriosityReward", "coherence": "CoherenceReward", "pen
 def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str] = ()) -> Any:
     """Return ``env`` with the wrappers that a mapping such as YAML's describes, in the right order.
 
-    The same mapping makes a trainer's stack (``pixelis.rewards.stack.build_stack``), for example::
+    The same mapping makes a trainer's stack (``pixelis.rewards.stack.stack.build_stack``), for example::
 
         {"curiosity": {"weight": 0.3}, "coherence": {}, "penalty": {}}
 
@@ -33,7 +34,7 @@ def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str]
 
     Args:
         env: a Gymnasium environment, or a vector environment, which gets the vector twins.
-        values: see ``pixelis.rewards.reward_config.read_rewards``. Here it may also have ``record``, the
+        values: see ``pixelis.rewards.stack.reward_config.read_rewards``. Here it may also have ``record``, the
             keywords of ``RecordTrajectory``, which then records what all the others pay.
         available_metrics: what ``observe`` will be given, where there is a curriculum.
 

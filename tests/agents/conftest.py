@@ -23,9 +23,9 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.envs.spaces import Utf8Text
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.agents.answers import (
+from pixelis.agents.episodes.answers import (
     DIVERSITIES,
     answer_distances,
     answer_in,
@@ -16,7 +16,7 @@ from pixelis.agents.answers import (
     final_answer,
     measure_named,
 )
-from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.errors import ConfigError, RewardError
 
 

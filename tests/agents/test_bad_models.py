@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.fingerprint import frozen_fingerprint
-from pixelis.agents.grpo.batch import make_batch
-from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.update import Updater, UpdateSettings
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.rollout import EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.vocabulary import vocabulary_size
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.fingerprint import frozen_fingerprint
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.models.vocabulary import vocabulary_size
+from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rollout.collector import EpisodeRequest, collect
+from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.errors import ModelLoadError, TrainingError
 
 REQUESTS = [EpisodeRequest(seed, 0, seed, {"turns": 1 + seed % 3}) for seed in range(6)]

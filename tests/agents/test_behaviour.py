@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.behaviour import (
+from pixelis.agents.episodes.behaviour import (
     VISUAL_TOOLS,
     action_shares,
     behaviour_metrics,
@@ -16,8 +16,8 @@ from pixelis.agents.behaviour import (
     length_metrics,
     tool_scores,
 )
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.metrics import tool_metrics
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.runs.metrics import tool_metrics
 
 CALL = '<tool_call>{"name": "ZOOM", "arguments": {}}</tool_call>'
 
@@ -106,8 +106,8 @@ def test_tool_scores_are_means_over_the_calls_that_have_them():
 
 
 def test_the_visual_tools_are_the_pixel_family_s():
-    from pixelis.envs.pixel.toolset import pixel_toolset
-    from pixelis.envs.pixel.video_tools import VIDEO_TOOLS
+    from pixelis.envs.pixel.base.video_tools import VIDEO_TOOLS
+    from pixelis.envs.pixel.tools.toolset import pixel_toolset
 
     def never_opened(task):
         raise AssertionError(task)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.chat import ChatFormat
+from pixelis.agents.models.chat import ChatFormat
 from pixelis.errors import ModelLoadError
 
 TOOLS = [{"type": "function", "function": {"name": "LOOK", "description": "Looks.", "parameters": {}}}]

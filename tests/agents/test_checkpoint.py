@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.checkpoint import (
+from pixelis.agents.run_files.checkpoint import (
     checkpoint_name,
     discard_after,
     latest_checkpoint,
@@ -168,8 +168,8 @@ def test_leftovers_of_killed_processes_are_no_checkpoints_and_are_swept(tmp_path
 LIMITED = """
     import resource, sys
     from pathlib import Path
-    from pixelis.agents.checkpoint import save_checkpoint
-    from pixelis.agents.state_files import write_tensors
+    from pixelis.agents.run_files.checkpoint import save_checkpoint
+    from pixelis.agents.run_files.state_files import write_tensors
     from pixelis.errors import OutputError
     import torch
 
@@ -201,7 +201,7 @@ def test_a_file_that_may_not_grow(tmp_path):
 KILLED = """
     import sys
     from pathlib import Path
-    from pixelis.agents.checkpoint import save_checkpoint
+    from pixelis.agents.run_files.checkpoint import save_checkpoint
 
     def write(folder):
         for number in range(20):

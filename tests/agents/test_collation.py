@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.agents.collation import collate
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.policy import Policy
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.scoring.collation import collate
 
 
 def test_episodes_become_rows_padded_on_the_right(text_policy: Policy):

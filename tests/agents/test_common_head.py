@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.agents.decoding import Decoder
-from pixelis.agents.episode import Segment
-from pixelis.agents.policy import Policy
-from pixelis.agents.prefix.packing import common_head
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.episode import Segment
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.decoding import Decoder
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.scoring.packing import common_head
 
 TOOLS = "Tools: " + "press the button, " * 5  # one byte a token
 QUESTIONS = ("which colour?", "how many are there on the left?", "x")

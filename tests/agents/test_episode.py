@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode, Segment, join_images
+from pixelis.agents.episodes.episode import Episode, Segment, join_images
 from pixelis.errors import ModelLoadError
 
 

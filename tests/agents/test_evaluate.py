@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import (
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import (
     evaluate,
     evaluation_table,
     oracle_gaps,
     summarise,
     wilson_interval,
 )
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
 from pixelis.errors import ConfigError
 
 

@@ -7,8 +7,8 @@ import math
 
 import pytest
 
-from pixelis.agents.evaluate import Evaluation
-from pixelis.agents.evaluation_file import read_evaluations, write_evaluations
+from pixelis.agents.runs.evaluate import Evaluation
+from pixelis.agents.runs.evaluation_file import read_evaluations, write_evaluations
 from pixelis.errors import CheckpointError, OutputError
 
 GOOD = Evaluation(

@@ -8,10 +8,17 @@ import sys
 
 import pytest
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.failures import PATIENCE, FailureWatch, described, failed_share, place_of, user_code
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.failures import (
+    PATIENCE,
+    FailureWatch,
+    described,
+    failed_share,
+    place_of,
+    user_code,
+)
 from pixelis.errors import ConfigError, EpisodesFailedError, UserCodeError
-from pixelis.rewards.weights import as_number
+from pixelis.rewards.terms.weights import as_number
 
 
 def episodes(*valid: bool, reason: str = "step raised OSError: no disk", place: str | None = "mine.py:7"):

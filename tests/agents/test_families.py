@@ -14,8 +14,8 @@ import torch
 from PIL import Image
 from tiny_models import FAMILIES, TEXT_FAMILIES, VISION_FAMILIES, build
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import LoraSettings, Policy
 
 TURNS = ["<answer>seven</answer>", "a longer turn, ZOOM", "ok"]
 # Sides of pictures; those models that tile or keep proportions give each its own number of tokens.

@@ -12,17 +12,17 @@ import torch
 import yaml
 from transformers import AutoModelForCausalLM
 
-from pixelis.agents.checkpoint import list_checkpoints
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.expert.run import ExpertRun
-from pixelis.agents.export import export_model
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.loading import portable_name
-from pixelis.agents.named_models import NAMED_MODELS
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.saved_run import newest_adapter, settings_of, weights_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models.loading import portable_name
+from pixelis.agents.models.named_models import NAMED_MODELS
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.publish.export import export_model
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.checkpoint import list_checkpoints
+from pixelis.agents.run_files.saved_run import newest_adapter, settings_of, weights_of
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.sft.expert.run import ExpertRun
 from pixelis.agents.sft.run import SftRun
 from pixelis.cli import analyse_lora, compare, evaluate, export
 from pixelis.cli import train as train_command

@@ -14,22 +14,22 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-from pixelis.agents.checkpoint import latest_checkpoint
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.expert.run import ExpertRun
-from pixelis.agents.export import export_model
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.policy import Policy
-from pixelis.agents.saved_run import newest_adapter
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.publish.export import export_model
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.checkpoint import latest_checkpoint
+from pixelis.agents.run_files.saved_run import newest_adapter
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.sft.expert.run import ExpertRun
 from pixelis.agents.sft.run import SftRun
 from pixelis.errors import ConfigError
 
 PROGRAM = """
 import sys, json
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.rl.run import TrainingRun
 with TrainingRun.start(TrainConfig.from_mapping(json.loads(sys.argv[1]))) as run:
     run.train(on_step=lambda row: print(row["step"], flush=True))
 """
@@ -55,7 +55,7 @@ def test_every_weight_of_the_language_part_is_trained_and_saved(toy_config, lett
 
 def test_the_vision_tower_stays_as_it_is(tmp_path):
     config = dict(env="Pixelis/ZoomRead-v0", model="pixelis-tiny", groups=1, group_size=2, max_new_tokens=8)
-    from pixelis.agents.grpo.config import TrainConfig
+    from pixelis.agents.settings.rl import TrainConfig
 
     run = train(
         TrainConfig(

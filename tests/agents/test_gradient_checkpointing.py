@@ -21,12 +21,12 @@ for folder in (HERE, HERE / "grpo"):
 from letter_model import build_letter_model  # noqa: E402
 from tiny_models import FAMILIES, VISION_FAMILIES, build  # noqa: E402
 
-from pixelis.agents.episode import Episode, Segment  # noqa: E402
-from pixelis.agents.gradient_checkpointing import checkpoint_layers  # noqa: E402
-from pixelis.agents.grpo.config import TrainConfig  # noqa: E402
-from pixelis.agents.grpo.run import TrainingRun  # noqa: E402
-from pixelis.agents.policy import LoraSettings, Policy  # noqa: E402
-from pixelis.agents.sft.config import SftConfig  # noqa: E402
+from pixelis.agents.episodes.episode import Episode, Segment  # noqa: E402
+from pixelis.agents.models.gradient_checkpointing import checkpoint_layers  # noqa: E402
+from pixelis.agents.models.policy import LoraSettings, Policy  # noqa: E402
+from pixelis.agents.rl.run import TrainingRun  # noqa: E402
+from pixelis.agents.settings.rl import TrainConfig  # noqa: E402
+from pixelis.agents.settings.sft import SftConfig  # noqa: E402
 from pixelis.agents.sft.run import SftRun  # noqa: E402
 from pixelis.errors import ConfigError  # noqa: E402
 

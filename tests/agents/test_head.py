@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from pixelis.agents import head
+from pixelis.agents.scoring import head
 
 
 def test_by_hand():

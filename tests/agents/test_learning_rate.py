@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.expert.run import ExpertRun
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.learning_rate import count_parameters, rate_by_size
-from pixelis.agents.metrics import read_metrics
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.saved_run import settings_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.learning_rate import count_parameters, rate_by_size
+from pixelis.agents.runs.metrics import read_metrics
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.sft.expert.run import ExpertRun
 from pixelis.agents.sft.run import SftRun
 
 SMOLLM2_PARAMETERS = 134_515_008

@@ -10,7 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.lora_analysis import (
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.publish.lora_analysis import (
     LayerUpdate,
     compare,
     effective_rank,
@@ -20,7 +21,6 @@ from pixelis.agents.lora_analysis import (
     singular_values,
     stable_rank,
 )
-from pixelis.agents.policy import LoraSettings, Policy
 from pixelis.errors import ConfigError
 
 

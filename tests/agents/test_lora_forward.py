@@ -9,8 +9,8 @@ import pytest
 import torch
 from peft.tuners.lora import Linear
 
-from pixelis.agents.lora import _rounded_at_random
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.models.lora import _rounded_at_random
+from pixelis.agents.models.policy import LoraSettings, Policy
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.lora_targets import chosen_linears
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.saved_run import newest_adapter
+from pixelis.agents.models.lora_targets import chosen_linears
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.saved_run import newest_adapter
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError
 
 LAYERS = [f"model.layers.{number}." for number in (0, 1)]

@@ -7,8 +7,14 @@ import math
 
 import pytest
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.metrics import MetricsLog, MovingMeans, comparable_metrics, episode_metrics, read_metrics
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.runs.metrics import (
+    MetricsLog,
+    MovingMeans,
+    comparable_metrics,
+    episode_metrics,
+    read_metrics,
+)
 from pixelis.errors import OutputError
 
 

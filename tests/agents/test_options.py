@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from pixelis.agents.options import check_options, option, within
+from pixelis.agents.settings.options import check_options, option, within
 from pixelis.errors import ConfigError
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import wilson_interval
-from pixelis.agents.paired import bootstrap_interval, compare, mcnemar_p, newcombe_interval
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.runs.evaluate import wilson_interval
+from pixelis.agents.runs.paired import bootstrap_interval, compare, mcnemar_p, newcombe_interval
 from pixelis.errors import ConfigError
 
 counts = st.integers(0, 60)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from pixelis.agents.evaluate import evaluate
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import evaluate
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 
 FOLDER = Path(str(files("pixelis"))) / "models" / "pixelis-tiny"
 

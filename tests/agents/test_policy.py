@@ -13,9 +13,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.lora import language_linears
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.lora import language_linears
+from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.errors import ConfigError, ModelLoadError, PixelisError
 
 

@@ -13,8 +13,8 @@ import pytest
 from tiny_models import IDEFICS, LLAMA, build, build_tokenizer
 from transformers import AutoConfig, AutoTokenizer, Lfm2VlConfig, Qwen2_5_VLProcessor
 
-from pixelis.agents.policy import Policy
-from pixelis.agents.processors import load_processor, save_processor
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.models.processors import load_processor, save_processor
 from pixelis.cli import USER_MISTAKE, train
 from pixelis.errors import MissingDependencyError
 

@@ -11,10 +11,10 @@ import pytest
 import tomllib
 import torch
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.options import choices_of
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.quantisation import QUANTIZATIONS, quantisation_config, quantised_loading
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.models.quantisation import QUANTIZATIONS, quantisation_config, quantised_loading
+from pixelis.agents.settings.options import choices_of
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import USER_MISTAKE, evaluate, train
 from pixelis.cli.evaluate import EvaluateSettings
 from pixelis.errors import ConfigError, MissingDependencyError
@@ -88,7 +88,7 @@ def test_the_commands_say_it_in_one_line(main, flag, text_folder, tmp_path, monk
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_cuda_the_weights_shrink_and_the_adapter_gets_a_gradient(kind: str, text_folder: Path):
-    from pixelis.agents.episode import Episode, Segment
+    from pixelis.agents.episodes.episode import Episode, Segment
 
     plain = Policy.load(text_folder, device="cuda")
     small = Policy.load(text_folder, device="cuda", quantization=kind, lora=LoraSettings(rank=2))

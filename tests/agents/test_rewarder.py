@@ -8,12 +8,12 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from pixelis.agents.policy import Policy
-from pixelis.agents.rewarder import Rewarder
-from pixelis.agents.rollout import Collector, EpisodeRequest
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.rewarder import Rewarder
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.errors import RewardError
-from pixelis.rewards.stack import build_stack
+from pixelis.rewards.stack.stack import build_stack
 from pixelis.wrappers import wrap
 
 SETTINGS = SamplingSettings(max_new_tokens=8)

@@ -12,10 +12,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.rollout import Collector, EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest, collect
+from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.errors import ConfigError, PixelisError
 
 SETTINGS = SamplingSettings(max_new_tokens=12)

@@ -10,9 +10,9 @@ import pytest
 import torch
 from tiny_models import build
 
-from pixelis.agents.policy import Policy
-from pixelis.agents.rollout import EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.collector import EpisodeRequest, collect
+from pixelis.agents.rollout.sampling import SamplingSettings
 
 
 @pytest.fixture(scope="module", params=["qwen2_vl", "qwen2_5_vl", "qwen3_vl"])

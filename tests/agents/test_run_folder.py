@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from pixelis.agents.run_folder import RunFolder, free_run_path, write_atomically, writing
+from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, write_atomically, writing
 from pixelis.errors import CheckpointError, ConfigError, OutputError
 
 
@@ -79,7 +79,7 @@ def test_the_log_takes_what_pixelis_says_while_it_is_open(tmp_path):
     run = RunFolder.create(tmp_path, {})
     with run.logging() as log:
         log.info("inside")
-        logging.getLogger("pixelis.agents.sampling").warning("slow path")
+        logging.getLogger("pixelis.agents.rollout.sampling").warning("slow path")
     logging.getLogger("pixelis").error("outside")
     text = (tmp_path / "log.txt").read_text()
     assert "INFO inside" in text and "WARNING slow path" in text and "outside" not in text

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.decoding import Decoder
-from pixelis.agents.sampling import SamplingSettings, draw
+from pixelis.agents.rollout.decoding import Decoder
+from pixelis.agents.rollout.sampling import SamplingSettings, draw
 from pixelis.errors import ConfigError
 
 PROBABILITIES = [0.1, 0.0, 0.2, 0.7]  # cumulative 0.1 0.1 0.3 1.0

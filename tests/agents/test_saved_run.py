@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.checkpoint import save_checkpoint
-from pixelis.agents.run_folder import RunFolder
-from pixelis.agents.saved_run import ADAPTER, checkpoint_of, newest_adapter, run_path, settings_of
+from pixelis.agents.run_files.checkpoint import save_checkpoint
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of, newest_adapter, run_path, settings_of
 from pixelis.errors import CheckpointError
 
 

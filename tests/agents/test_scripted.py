@@ -7,8 +7,8 @@ from collections.abc import Callable
 import gymnasium as gym
 import pytest
 
-from pixelis.agents.scripted import play_scripted, scripted_names
-from pixelis.agents.seat import EpisodeRequest
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.scripted import play_scripted, scripted_names
 from pixelis.errors import ConfigError
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.options import default_of, option, option_of, rows
-from pixelis.agents.run_settings import RunSettings
-from pixelis.agents.settings import Settings, digest_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.options import default_of, option, option_of, rows
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.run_settings import RunSettings
+from pixelis.agents.settings.settings import Settings, digest_of
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.errors import CheckpointError, ConfigError
 
 RUNS: list[RunSettings] = [TrainConfig(), SftConfig(env="toy_env:Toy/Echo-v0"), ExpertConfig()]

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from pixelis.agents import named_models, smollm2
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.loading import find_folder, load_model
-from pixelis.agents.model_card import licence_of
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models import named_models, smollm2
+from pixelis.agents.models.loading import find_folder, load_model
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.publish.model_card import licence_of
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun
 from pixelis.errors import MissingDependencyError, ModelLoadError
 

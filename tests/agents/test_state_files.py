@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.state_files import (
+from pixelis.agents.run_files.state_files import (
     one_line,
     random_state,
     read_json,

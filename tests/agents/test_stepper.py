@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import torch
 
-from pixelis.agents.checkpoint import list_checkpoints
-from pixelis.agents.metrics import Row, comparable_metrics, read_metrics
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.run_folder import RunFolder
-from pixelis.agents.run_settings import RunSettings
-from pixelis.agents.saved_run import ADAPTER, PROGRESS
-from pixelis.agents.stepper import Stepper
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.run_files.checkpoint import list_checkpoints
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.run_files.saved_run import ADAPTER, PROGRESS
+from pixelis.agents.runs.metrics import Row, comparable_metrics, read_metrics
+from pixelis.agents.runs.stepper import Stepper
+from pixelis.agents.settings.run_settings import RunSettings
 from pixelis.errors import CheckpointError
 
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from pixelis.agents.chat import ChatFormat
-from pixelis.agents.export import export_model
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.metrics import comparable_metrics
-from pixelis.agents.policy import Policy
-from pixelis.agents.saved_run import settings_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models.chat import ChatFormat
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.publish.export import export_model
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.metrics import comparable_metrics
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun
 from pixelis.cli import compare, evaluate
 from pixelis.errors import ConfigError

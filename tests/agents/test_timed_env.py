@@ -9,10 +9,10 @@ from collections.abc import Callable
 import gymnasium as gym
 import pytest
 
-from pixelis.agents.policy import Policy
-from pixelis.agents.rollout import Collector, EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.timed_env import EnvTimeoutError, TimedEnv
+from pixelis.agents.episodes.timed_env import EnvTimeoutError, TimedEnv
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest, collect
+from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.envs.spaces import Utf8Text
 
 SECONDS = 1.5  # a busy machine may keep a thread waiting for a while
@@ -179,7 +179,7 @@ def test_a_close_that_hangs_or_raises_keeps_no_other_env_open(
 
 
 def test_scripted_episodes_go_on_with_a_new_env(letter_env: Callable[..., gym.Env]):
-    from pixelis.agents.evaluate import evaluate
+    from pixelis.agents.runs.evaluate import evaluate
 
     class Late(letter_env):  # type: ignore[misc, valid-type]
         def reset(self, *, seed=None, options=None):

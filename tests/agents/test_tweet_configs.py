@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from tiny_models import build
 
-from pixelis.agents.grpo.term_rewards import build_rewards
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.split import SplitSettings
-from pixelis.envs.tweet.split_folder import write_split
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.split import SplitSettings
+from pixelis.envs.tweet.data.split_folder import write_split
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs" / "tweet").glob("*.yaml"))
 SHORT = ["--max-new-tokens", "6", "--eval-episodes", "0", "--lora-rank", "2"]

@@ -12,8 +12,8 @@ import gymnasium as gym
 import pytest
 import yaml
 
-from pixelis.envs.tweet.near_duplicates import NEAR
-from pixelis.envs.tweet.tweet_text import jaccard, shingles
+from pixelis.envs.tweet.data.near_duplicates import NEAR
+from pixelis.envs.tweet.data.tweet_text import jaccard, shingles
 from pixelis.errors import DatasetError
 
 ROOT = Path(__file__).parents[2]

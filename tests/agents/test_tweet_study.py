@@ -15,7 +15,7 @@ import pytest
 import torch
 from tiny_models import build
 
-from pixelis.agents.lora_analysis import LayerUpdate
+from pixelis.agents.publish.lora_analysis import LayerUpdate
 from pixelis.errors import ConfigError
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"

@@ -13,9 +13,9 @@ import torch
 from letter_model import build_letter_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.grpo.seeds import task_seeds
+from pixelis.agents.episodes.seeds import task_seeds
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.settings.rl import TrainConfig
 
 FOLDER = str(Path(__file__).parents[2] / "benchmarks")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import train
+from pixelis.agents.rl.run import train
+from pixelis.agents.settings.rl import TrainConfig
 
 CONFIG = Path(__file__).parents[2] / "configs" / "zoom_read.yaml"
 

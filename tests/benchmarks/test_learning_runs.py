@@ -14,7 +14,7 @@ import yaml
 from learning_runs import LearningRuns, arguments, is_whole, write_result
 from result_tables import interval_cell, markdown_table, rate, rate_cell
 
-from pixelis.agents.metrics import comparable_metrics
+from pixelis.agents.runs.metrics import comparable_metrics
 
 TOYS = Path(__file__).parents[1] / "agents" / "grpo"
 

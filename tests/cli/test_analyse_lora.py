@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from pixelis.agents.lora_analysis import LayerReport
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.publish.lora_analysis import LayerReport
 from pixelis.cli.analyse_lora import csv_of, main, short_names
 
 

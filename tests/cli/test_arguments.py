@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.compare import CompareSettings
 from pixelis.cli.tweet_reward import RewardModelSettings

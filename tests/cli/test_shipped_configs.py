@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.grpo.term_rewards import build_rewards
-from pixelis.agents.task_env import TaskEnv
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.rl.term_rewards import build_rewards
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
-from pixelis.rewards.registry import TERMS
-from pixelis.rewards.weights import ALONE_GAP
+from pixelis.rewards.terms.registry import TERMS
+from pixelis.rewards.terms.weights import ALONE_GAP
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pixelis.cli.tweet_reward import main
-from pixelis.rewards.tweet.learned.model import load_model
+from pixelis.envs.tweet.learned.model import load_model
 
 WORDS = ["kettle", "garden", "violin", "harbour", "ladder", "pepper", "winter", "ticket", "saddle", "copper"]
 

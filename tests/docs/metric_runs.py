@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.expert.run import ExpertRun
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.run import Sb3Run
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.sft.expert.run import ExpertRun
 from pixelis.agents.sft.run import SftRun
 
 _REWARDS = {

@@ -10,10 +10,10 @@ import gymnasium as gym
 import numpy as np
 from doc_pages import Page
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.levels.sampler import Ask
-from pixelis.agents.levels.selection import SAMPLERS
-from pixelis.agents.levels.space import Level, LevelSpace, level_space
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.sampler import Ask
+from pixelis.agents.ued.selection import SAMPLERS
+from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.cli.train import read_settings
 
 PAGE = Page("levels.md")

@@ -11,7 +11,7 @@ import pytest
 from doc_pages import Page
 from metric_runs import every_run
 
-from pixelis.agents.options import within
+from pixelis.agents.settings.options import within
 
 PAGE = Page("metrics.md")
 NAME = re.compile(r"<[^<>]+>")

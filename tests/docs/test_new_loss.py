@@ -10,13 +10,13 @@ import sys
 import pytest
 from doc_pages import ROOT, Page, run
 
-from pixelis.agents.grpo.advantages import ADVANTAGES
-from pixelis.agents.grpo.aggregation import AGGREGATIONS
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.correction import CORRECTIONS
-from pixelis.agents.grpo.kl import KL_ESTIMATORS
-from pixelis.agents.grpo.ratio import RATIOS
-from pixelis.agents.grpo.surrogate import SURROGATES
+from pixelis.agents.losses.advantages import ADVANTAGES
+from pixelis.agents.losses.aggregation import AGGREGATIONS
+from pixelis.agents.losses.correction import CORRECTIONS
+from pixelis.agents.losses.kl import KL_ESTIMATORS
+from pixelis.agents.losses.ratio import RATIOS
+from pixelis.agents.losses.surrogate import SURROGATES
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli.train import read_settings
 
 PAGE = Page("new_loss.md")
@@ -78,8 +78,8 @@ def test_a_run_trains_with_everything_of_the_page(folder):
 import json, pathlib, sys
 sys.path.insert(0, {str(ROOT / "tests" / "agents" / "grpo")!r})
 from letter_model import build_letter_model
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.rl.run import TrainingRun
 
 model = build_letter_model(pathlib.Path("model"))
 changes = {{setting: "my_losses:" + name for setting, name in {OWN!r}.items()}}

@@ -12,10 +12,10 @@ import yaml
 from doc_pages import ROOT, Page, run
 
 from pixelis import wrappers
-from pixelis.rewards.reward_config import default_weight
-from pixelis.rewards.stack import build_stack
+from pixelis.rewards.stack.reward_config import default_weight
+from pixelis.rewards.stack.stack import build_stack
 from pixelis.wrappers.recording.trajectory import FORMAT, VERSION
-from pixelis.wrappers.scoring import PARTS_KEY, TASK_KEY, TERMS_KEY
+from pixelis.wrappers.scoring.scoring import PARTS_KEY, TASK_KEY, TERMS_KEY
 
 PAGE = Page("rewards.md")
 METRICS = ["success/rate"]

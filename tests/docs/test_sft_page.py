@@ -10,9 +10,9 @@ import pytest
 import yaml
 from doc_pages import ROOT, Page, run
 
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.grpo.warm_start import sft_settings
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.rl.warm_start import sft_settings
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.cli.expert import COMMAND as EXPERT
 from pixelis.cli.sft import COMMAND as SFT
 from pixelis.cli.train import read_settings

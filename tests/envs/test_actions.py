@@ -17,7 +17,7 @@ from pixelis.envs.actions import (
     ToolCall,
     parse_action,
 )
-from pixelis.envs.nasty_actions import BAD_CALLS, NASTY_ACTIONS
+from pixelis.envs.check.nasty_actions import BAD_CALLS, NASTY_ACTIONS
 from pixelis.envs.spaces import clean_text
 
 ZOOM = '<tool_call>{"name": "ZOOM", "arguments": {"factor": 2}}</tool_call>'

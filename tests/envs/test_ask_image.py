@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from pixelis.agents.scripted import play_scripted
-from pixelis.agents.seat import EpisodeRequest
-from pixelis.envs.contract_scores import score
-from pixelis.envs.contract_tests import EnvContractTests
-from pixelis.envs.pixel.ask_image import EXAMPLES, AskImageEnv
-from pixelis.envs.pixel.paint import FONT_FOLDER
-from pixelis.envs.pixel.question_rows import row_of
-from pixelis.envs.pixel.scripted_turns import answer, call
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.scripted import play_scripted
+from pixelis.envs.check.scores import score
+from pixelis.envs.check.tests import EnvContractTests
+from pixelis.envs.pixel.ask_image.env import EXAMPLES, AskImageEnv
+from pixelis.envs.pixel.ask_image.question_rows import row_of
+from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.zoom_read.paint import FONT_FOLDER
 from pixelis.errors import DatasetError, DifficultyError, TaskError
 
 ROOT = Path(__file__).parents[2]

@@ -6,14 +6,14 @@ import importlib
 
 import pytest
 
-from pixelis.envs.pixel.count_tiny import CountTinyEnv
-from pixelis.envs.pixel.pixel_env import PixelEnv
-from pixelis.envs.pixel.scripted_turns import call
-from pixelis.envs.pixel.toolset import NO_TEXT
-from pixelis.envs.pixel.video_env import VideoEnv
+from pixelis.envs.pixel.base.env import PixelEnv
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.base.video_env import VideoEnv
+from pixelis.envs.pixel.count_tiny.env import CountTinyEnv
+from pixelis.envs.pixel.tools.toolset import NO_TEXT
 from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.errors import TaskError
-from pixelis.rewards.penalties import CallTally, PenaltySettings, charges
+from pixelis.rewards.terms.penalties import CallTally, PenaltySettings, charges
 
 CASES = {
     "a zero-area box": (call("SEGMENT", box=[0.2, 0.2, 0.2, 0.2]), "box_too_small", "at least 0.02"),

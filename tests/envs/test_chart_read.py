@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.contract_scores import score
-from pixelis.envs.pixel.chart_axis import label_value
-from pixelis.envs.pixel.chart_read import ChartReadEnv, ask_for, asked_point, verify_value
-from pixelis.envs.pixel.chart_read_policies import LABEL, axis_line
-from pixelis.envs.pixel.chart_sample import LEVELS, QUANTITIES, sample_chart
-from pixelis.envs.pixel.ocr import make_reader
-from pixelis.envs.pixel.scripted_turns import call
+from pixelis.envs.check.scores import score
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.chart_read.axis import label_value
+from pixelis.envs.pixel.chart_read.env import ChartReadEnv, ask_for, asked_point, verify_value
+from pixelis.envs.pixel.chart_read.policies import LABEL, axis_line
+from pixelis.envs.pixel.chart_read.sample import LEVELS, QUANTITIES, sample_chart
+from pixelis.envs.pixel.tools.ocr import make_reader
 from pixelis.envs.tasks import Task
 from pixelis.errors import TaskError
 from pixelis.rewards.answers import parse_quantity

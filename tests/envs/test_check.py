@@ -8,8 +8,8 @@ import gymnasium as gym
 import pytest
 
 from pixelis.envs.check import CheckReport, check_env, main
-from pixelis.envs.contract import Finding
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.envs.check.contract import Finding
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 from pixelis.errors import ConfigError, DifficultyError, UnknownEnvError
 
 ROOT = Path(__file__).parents[2]

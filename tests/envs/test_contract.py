@@ -8,11 +8,11 @@ import time
 import numpy as np
 import pytest
 
-from pixelis.envs import contract, contract_scores
-from pixelis.envs.check import CLAUSES
-from pixelis.envs.contract import Subject, run_clause
-from pixelis.envs.contract_tests import EnvContractTests
-from pixelis.envs.playing import same
+from pixelis.envs.check import CLAUSES, contract
+from pixelis.envs.check import scores as contract_scores
+from pixelis.envs.check.contract import Subject, run_clause
+from pixelis.envs.check.playing import same
+from pixelis.envs.check.tests import EnvContractTests
 from pixelis.envs.policies import NothingPolicy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict

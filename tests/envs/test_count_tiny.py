@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from pixelis.envs.contract_scores import score
-from pixelis.envs.pixel.count_scene import LEVELS
-from pixelis.envs.pixel.count_tiny import CountTinyEnv, ask_for, verify_count
-from pixelis.envs.pixel.count_tiny_policies import tiling
-from pixelis.envs.pixel.scripted_turns import call
+from pixelis.envs.check.scores import score
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.count_tiny.env import CountTinyEnv, ask_for, verify_count
+from pixelis.envs.pixel.count_tiny.policies import tiling
+from pixelis.envs.pixel.count_tiny.scene import LEVELS
 
 
 @pytest.fixture(scope="module")

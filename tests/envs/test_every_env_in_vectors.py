@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from pixelis.envs.check import make_env
-from pixelis.envs.contract import Subject, run_clause
-from pixelis.envs.contract_scores import processes_equal_sync, threads_equal_sync
+from pixelis.envs.check.contract import Subject, run_clause
+from pixelis.envs.check.scores import processes_equal_sync, threads_equal_sync
 from pixelis.envs.registration import ENVIRONMENTS
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.envs.pixel.pixel_env import PixelEnv
+from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.registration import ENVIRONMENTS
 
 FILE = Path(__file__).with_name("golden_scenes.json")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from pixelis.envs.pixel.ocr import Line, Reading
-from pixelis.envs.pixel.toolset import NO_TEXT, pixel_toolset
-from pixelis.envs.pixel.workspace import WHOLE, PixelWorkspace, format_box
+from pixelis.envs.pixel.tools.ocr import Line, Reading
+from pixelis.envs.pixel.tools.toolset import NO_TEXT, pixel_toolset
+from pixelis.envs.pixel.tools.workspace import WHOLE, PixelWorkspace, format_box
 from pixelis.envs.tools import CallRefused
 
 TOOLSET = pixel_toolset(lambda task: None)

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.contract_scores import score
-from pixelis.envs.pixel.receipt_question import Ask, decimal_text
-from pixelis.envs.pixel.receipt_scene import ReceiptScene, amount_end
-from pixelis.envs.pixel.receipt_sum import ReceiptSumEnv, verify_amount
-from pixelis.envs.pixel.receipt_sum_policies import ReadingPolicy, is_struck, read_cents
-from pixelis.envs.pixel.scripted_turns import answer, call
-from pixelis.envs.playing import play
+from pixelis.envs.check.playing import play
+from pixelis.envs.check.scores import score
+from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.receipt_sum.env import ReceiptSumEnv, verify_amount
+from pixelis.envs.pixel.receipt_sum.policies import ReadingPolicy, is_struck, read_cents
+from pixelis.envs.pixel.receipt_sum.question import Ask, decimal_text
+from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene, amount_end
 from pixelis.envs.tasks import Task
 from pixelis.errors import TaskError
 

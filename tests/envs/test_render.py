@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pixelis.envs.pixel.ask_image import AskImageEnv
-from pixelis.envs.pixel.render import FRAME_SHAPE, PANEL_WIDTH, SCENE_SIDE, Ending, render_episode
-from pixelis.envs.pixel.workspace import PixelWorkspace
+from pixelis.envs.pixel.ask_image.env import AskImageEnv
+from pixelis.envs.pixel.base.render import FRAME_SHAPE, PANEL_WIDTH, SCENE_SIDE, Ending, render_episode
+from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task
 from pixelis.envs.tools import ToolResult
 

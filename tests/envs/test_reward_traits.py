@@ -9,28 +9,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.code_problem import CodeProblemEnv
-from pixelis.envs.playing import play
+from pixelis.envs.check.playing import play
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 from pixelis.envs.policies import NothingPolicy
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolOutput, Toolset
-from pixelis.envs.tweet.conversation import Conversation, JudgedReply
-from pixelis.envs.tweet.heuristic_reward import HeuristicReward
-from pixelis.envs.tweet.tweet_reply import GOOD_REPLY, TweetReplyEnv, judge
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.levels import DIALS
+from pixelis.envs.tweet.reply.conversation import Conversation, JudgedReply
+from pixelis.envs.tweet.reply.env import GOOD_REPLY, TweetReplyEnv, judge
+from pixelis.envs.tweet.reply.heuristic_reward import HeuristicReward
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.sites.levels import DIALS
 from pixelis.errors import ConfigError
-from pixelis.rewards.coherence import CoherenceTerm
-from pixelis.rewards.orchestrator import Orchestrator, OrchestratorSettings
-from pixelis.rewards.penalties import PenaltyTerm
-from pixelis.rewards.stack import RewardStack
-from pixelis.rewards.stages import SHIPPED
-from pixelis.rewards.term import Transition
-from pixelis.rewards.traits import RewardTraits, ToolTraits
-from pixelis.rewards.web import WebEpisode, WebRewardConfig, web_terms
-from pixelis.rewards.weights import ALONE_WEIGHTS, ORCHESTRATED_WEIGHTS
+from pixelis.rewards.stack.orchestrator import Orchestrator, OrchestratorSettings
+from pixelis.rewards.stack.stack import RewardStack
+from pixelis.rewards.stack.stages import SHIPPED
+from pixelis.rewards.terms.coherence import CoherenceTerm
+from pixelis.rewards.terms.penalties import PenaltyTerm
+from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.traits import RewardTraits, ToolTraits
+from pixelis.rewards.terms.web import WebEpisode, WebRewardConfig, web_terms
+from pixelis.rewards.terms.weights import ALONE_WEIGHTS, ORCHESTRATED_WEIGHTS
 from pixelis.wrappers import CoherenceReward, RewardOrchestrator, ToolPenalty, wrap
 
 SEEDS = range(3)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.row_fields import check_names, check_needed
+from pixelis.envs.data.fields import check_names, check_needed
 from pixelis.errors import DatasetError
 
 KNOWN = ("tweet", "reply")

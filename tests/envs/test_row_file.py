@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pixelis.envs.row_file import Entry, RowFile
+from pixelis.envs.data.file import Entry, RowFile
 from pixelis.errors import DatasetError
 
 

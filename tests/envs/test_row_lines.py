@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.row_lines import (
+from pixelis.envs.data.lines import (
     MAX_LINE_BYTES,
     Line,
     file_state,

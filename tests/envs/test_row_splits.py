@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.pixel.question_rows import image_split
-from pixelis.envs.row_splits import hashed_split, row_split
-from pixelis.envs.tweet.tweet_rows import tweet_split
+from pixelis.envs.data.splits import hashed_split, row_split
+from pixelis.envs.pixel.ask_image.question_rows import image_split
+from pixelis.envs.tweet.data.tweet_rows import tweet_split
 from pixelis.errors import DatasetError
 
 

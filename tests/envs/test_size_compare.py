@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.contract_scores import score
-from pixelis.envs.pixel.scripted_turns import answer, call
-from pixelis.envs.pixel.size_compare import SizeCompareEnv, ask_for, verify_colour
-from pixelis.envs.pixel.size_compare_policies import candidates
-from pixelis.envs.playing import play
+from pixelis.envs.check.playing import play
+from pixelis.envs.check.scores import score
+from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.size_compare.env import SizeCompareEnv, ask_for, verify_colour
+from pixelis.envs.pixel.size_compare.policies import candidates
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.contract_scores import score
-from pixelis.envs.pixel.scripted_turns import call
-from pixelis.envs.pixel.tool_scores import box_iou
-from pixelis.envs.pixel.track_read import TrackReadEnv, ask_for
-from pixelis.envs.pixel.track_read_policies import question_box
-from pixelis.envs.pixel.track_sample import LEVELS
-from pixelis.envs.pixel.track_scene import CLEAR, TrackScene
-from pixelis.envs.playing import play
+from pixelis.envs.check.playing import play
+from pixelis.envs.check.scores import score
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.base.tool_scores import box_iou
+from pixelis.envs.pixel.track_read.env import TrackReadEnv, ask_for
+from pixelis.envs.pixel.track_read.policies import question_box
+from pixelis.envs.pixel.track_read.sample import LEVELS
+from pixelis.envs.pixel.track_read.scene import CLEAR, TrackScene
 from pixelis.errors import TaskError
-from pixelis.rewards.penalties import CallTally, PenaltySettings, charges
+from pixelis.rewards.terms.penalties import CallTally, PenaltySettings, charges
 
 
 @pytest.fixture(scope="module")

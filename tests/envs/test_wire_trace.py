@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.contract_scores import score
-from pixelis.envs.pixel.scripted_turns import call
-from pixelis.envs.pixel.wire_scene import CABLE_COLOURS
-from pixelis.envs.pixel.wire_trace import CableBoards, WireTraceEnv, ask_for, asked_cable, verify_port
-from pixelis.envs.pixel.wire_trace_policies import any_port, cable_places, opposite_port, port_of_colour
+from pixelis.envs.check.scores import score
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.wire_trace.env import CableBoards, WireTraceEnv, ask_for, asked_cable, verify_port
+from pixelis.envs.pixel.wire_trace.policies import any_port, cable_places, opposite_port, port_of_colour
+from pixelis.envs.pixel.wire_trace.scene import CABLE_COLOURS
 from pixelis.envs.tasks import Task
 from pixelis.errors import TaskError
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
-from pixelis.envs.pixel.zoom_read_policies import FixedTurns, answer, call
-from pixelis.rewards.orchestrator import Orchestrator, OrchestratorSettings
-from pixelis.rewards.registry import make_term
-from pixelis.rewards.stack import RewardStack
-from pixelis.rewards.stages import SHIPPED
-from pixelis.rewards.term import Transition
-from pixelis.rewards.weights import ALONE_WEIGHTS, ORCHESTRATED_WEIGHTS
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
+from pixelis.envs.pixel.zoom_read.policies import FixedTurns, answer, call
+from pixelis.rewards.stack.orchestrator import Orchestrator, OrchestratorSettings
+from pixelis.rewards.stack.stack import RewardStack
+from pixelis.rewards.stack.stages import SHIPPED
+from pixelis.rewards.terms.registry import make_term
+from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.weights import ALONE_WEIGHTS, ORCHESTRATED_WEIGHTS
 from pixelis.wrappers import wrap
 
 SEEDS = range(4)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.coherence import CoherenceSettings, CoherenceTerm, coherence, cosine
-from pixelis.rewards.term import Transition
+from pixelis.rewards.terms.coherence import CoherenceSettings, CoherenceTerm, coherence, cosine
+from pixelis.rewards.terms.term import Transition
 
 
 def calls(text):

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.controllable import CLOSED, ControllableFeatures
+from pixelis.rewards.curiosity.controllable import CLOSED, ControllableFeatures
 
 
 def one(index: int, value: float) -> torch.Tensor:

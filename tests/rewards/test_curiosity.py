@@ -14,11 +14,11 @@ import torch
 
 import pixelis.rewards
 from pixelis.errors import ConfigError, RewardError, StateError
-from pixelis.rewards import curiosity
-from pixelis.rewards.curiosity import CuriosityTerm
-from pixelis.rewards.registry import make_term
-from pixelis.rewards.state_encoder import Look
-from pixelis.rewards.term import Transition
+from pixelis.rewards.curiosity import term as curiosity
+from pixelis.rewards.curiosity.term import CuriosityTerm
+from pixelis.rewards.features.state_encoder import Look
+from pixelis.rewards.terms.registry import make_term
+from pixelis.rewards.terms.term import Transition
 
 
 def length(observation: Mapping[str, Any]) -> np.ndarray:
@@ -258,8 +258,8 @@ def test_steps_that_were_scored_and_not_learnt_are_in_the_state():
 
 _FRESH = """
 import hashlib, numpy as np
-from pixelis.rewards.curiosity import CuriosityTerm
-from pixelis.rewards.term import Transition
+from pixelis.rewards.curiosity.term import CuriosityTerm
+from pixelis.rewards.terms.term import Transition
 rng, term, values = np.random.default_rng(0), CuriosityTerm(seed=3), []
 looks = [{"text": f"v{i}", "image": rng.integers(0, 256, (24, 24, 3), dtype=np.uint8)} for i in range(30)]
 for start in range(0, 28, 4):

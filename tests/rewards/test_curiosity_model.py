@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.curiosity_model import CuriosityModel
-from pixelis.rewards.curiosity_settings import CuriositySettings
-from pixelis.rewards.experience import Rows
+from pixelis.rewards.curiosity.experience import Rows
+from pixelis.rewards.curiosity.model import CuriosityModel
+from pixelis.rewards.curiosity.settings import CuriositySettings
 
 
 def random_rows(count: int, seed: int = 0) -> Rows:

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from pixelis.rewards.curiosity import CuriosityTerm
+from pixelis.rewards.curiosity.term import CuriosityTerm
 
 
 def load_worlds() -> ModuleType:

@@ -7,8 +7,14 @@ import json
 import pytest
 
 from pixelis.errors import ConfigError, RewardError, StateError
-from pixelis.rewards.curriculum import Curriculum, StageChange, read_curriculum
-from pixelis.rewards.stages import PERFORMANCE_CURRICULUM, ExitCondition, RollbackRule, Stage, read_stages
+from pixelis.rewards.stack.curriculum import Curriculum, StageChange, read_curriculum
+from pixelis.rewards.stack.stages import (
+    PERFORMANCE_CURRICULUM,
+    ExitCondition,
+    RollbackRule,
+    Stage,
+    read_stages,
+)
 
 KNOWN = ("success/rate", "coherence/raw")
 

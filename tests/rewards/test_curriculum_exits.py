@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pixelis.agents.metrics import EVERY_STEP
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
-from pixelis.envs.playing import play
-from pixelis.rewards.coherence import CoherenceTerm, coherence
-from pixelis.rewards.curriculum import Curriculum, read_curriculum
-from pixelis.rewards.stages import SHIPPED, ExitCondition, read_stages
+from pixelis.agents.runs.metrics import EVERY_STEP
+from pixelis.envs.check.playing import play
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
+from pixelis.rewards.stack.curriculum import Curriculum, read_curriculum
+from pixelis.rewards.stack.stages import SHIPPED, ExitCondition, read_stages
+from pixelis.rewards.terms.coherence import CoherenceTerm, coherence
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 CURRICULA = dict(SHIPPED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pixelis.rewards.dynamics import InverseModel, LoRADynamicsModel, LoRALinear, seeded_linear
+from pixelis.rewards.curiosity.dynamics import InverseModel, LoRADynamicsModel, LoRALinear, seeded_linear
 
 
 def generator(seed: int = 0) -> torch.Generator:

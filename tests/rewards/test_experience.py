@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.experience import ROW_DIMS, Experience, Rows
+from pixelis.rewards.curiosity.experience import ROW_DIMS, Experience, Rows
 
 
 def rows(*marks: float) -> torch.Tensor:

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from pixelis.errors import ConfigError, MissingDependencyError, RewardError
-from pixelis.rewards.features import HashedEncoder, make_encoder
-from pixelis.rewards.function_encoder import FunctionEncoder
+from pixelis.rewards.features.encoder import HashedEncoder, make_encoder
+from pixelis.rewards.features.function_encoder import FunctionEncoder
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
 ENCODER = HashedEncoder()

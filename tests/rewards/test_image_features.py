@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.image_features import PatchProjection, is_image, thumbnail
+from pixelis.rewards.features.image import PatchProjection, is_image, thumbnail
 
 PATCHES = PatchProjection(384, seed=0)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError
-from pixelis.rewards.lru_cache import AgedCache, LRUCache
+from pixelis.rewards.curiosity.lru_cache import AgedCache, LRUCache
 
 
 def test_hit_refreshes():

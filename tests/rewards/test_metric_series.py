@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.metric_series import MetricSeries, slope
+from pixelis.rewards.stack.metric_series import MetricSeries, slope
 
 
 def test_slopes_by_hand():

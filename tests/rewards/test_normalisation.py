@@ -12,7 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError, StateError
-from pixelis.rewards.normalisation import Moments, Normaliser, NormaliserSettings, WindowStatistics, merge
+from pixelis.rewards.stack.normalisation import (
+    Moments,
+    Normaliser,
+    NormaliserSettings,
+    WindowStatistics,
+    merge,
+)
 
 
 def test_moments_by_hand():

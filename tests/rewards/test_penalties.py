@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError
-from pixelis.rewards.penalties import CallTally, PenaltySettings, PenaltyTerm, charges, penalty
-from pixelis.rewards.term import Transition
+from pixelis.rewards.terms.penalties import CallTally, PenaltySettings, PenaltyTerm, charges, penalty
+from pixelis.rewards.terms.term import Transition
 
 SEGMENT, ZOOM = {"tool": "SEGMENT", "ok": True}, {"tool": "ZOOM", "ok": True}
 PROPERTIES, TRACK = {"tool": "GET_PROPERTIES", "ok": True}, {"tool": "TRACK", "ok": True}

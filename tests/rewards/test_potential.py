@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.potential import PotentialTerm
-from pixelis.rewards.stack import RewardStack
-from pixelis.rewards.term import Transition
+from pixelis.rewards.stack.stack import RewardStack
+from pixelis.rewards.terms.potential import PotentialTerm
+from pixelis.rewards.terms.term import Transition
 
 STATES, ACTIONS, GAMMA = 6, 3, 0.9
 END = STATES - 1

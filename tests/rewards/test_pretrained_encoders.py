@@ -9,9 +9,9 @@ import pytest
 from embedding_models import save_clip_model, save_text_model
 
 from pixelis.errors import ModelLoadError, RewardError
-from pixelis.rewards.curiosity import CuriosityTerm
-from pixelis.rewards.features import make_encoder
-from pixelis.rewards.term import Transition
+from pixelis.rewards.curiosity.term import CuriosityTerm
+from pixelis.rewards.features.encoder import make_encoder
+from pixelis.rewards.terms.term import Transition
 
 RNG = np.random.default_rng(0)
 IMAGE = RNG.integers(0, 256, (64, 64, 3), dtype=np.uint8)

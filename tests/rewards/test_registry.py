@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.coherence import CoherenceTerm
-from pixelis.rewards.penalties import PenaltySettings, PenaltyTerm
-from pixelis.rewards.registry import TERMS, check_term, check_term_name, load, make_settings, make_term
-from pixelis.rewards.weights import check_number, check_weight
+from pixelis.rewards.terms.coherence import CoherenceTerm
+from pixelis.rewards.terms.penalties import PenaltySettings, PenaltyTerm
+from pixelis.rewards.terms.registry import TERMS, check_term, check_term_name, load, make_settings, make_term
+from pixelis.rewards.terms.weights import check_number, check_weight
 
 
 def test_shipped_terms_by_name():
     assert isinstance(make_term("coherence"), CoherenceTerm)
     assert make_term("penalty", {"base": 0.2}).settings.base == 0.2
-    assert make_term("pixelis.rewards.penalties:PenaltyTerm", {"name": "mine"}).name == "mine"
+    assert make_term("pixelis.rewards.terms.penalties:PenaltyTerm", {"name": "mine"}).name == "mine"
     assert make_term("potential", {"potential": "math:cos", "gamma": 0.5}).gamma == 0.5
     assert set(TERMS) == {"curiosity", "coherence", "penalty", "potential"}
 
@@ -26,8 +26,8 @@ def test_shipped_terms_by_name():
         ("zzz", "Known: coherence, curiosity, penalty, potential"),
         ("nowhere_at_all:Term", "cannot be imported"),
         ("nowhere_at_all:Term", r"is its folder on PYTHONPATH\?"),
-        ("pixelis.rewards.penalties:PenaltyTrem", "Did you mean 'PenaltyTerm'"),
-        ("pixelis.rewards.penalties:Nothing", "cannot be imported"),
+        ("pixelis.rewards.terms.penalties:PenaltyTrem", "Did you mean 'PenaltyTerm'"),
+        ("pixelis.rewards.terms.penalties:Nothing", "cannot be imported"),
         (":Term", "expected module:name"),
         ("math:", "expected module:name"),
         ("math:pi", "not callable"),

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError, RewardError, StateError
-from pixelis.rewards.orchestrator import Orchestrator
-from pixelis.rewards.stack import RewardStack, build_stack, hold
-from pixelis.rewards.stages import STEP_CURRICULUM
-from pixelis.rewards.term import Transition
-from pixelis.rewards.weights import ALONE_WEIGHTS
+from pixelis.rewards.stack.orchestrator import Orchestrator
+from pixelis.rewards.stack.stack import RewardStack, build_stack, hold
+from pixelis.rewards.stack.stages import STEP_CURRICULUM
+from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.weights import ALONE_WEIGHTS
 
 
 class Scripted:
@@ -214,7 +214,7 @@ def test_settings_reach_terms_and_orchestrator():
 
 def test_a_term_of_ones_own_is_module_and_class(tmp_path, monkeypatch):
     (tmp_path / "term_of_a_test.py").write_text(
-        "from pixelis.rewards.penalties import PenaltyTerm\n"
+        "from pixelis.rewards.terms.penalties import PenaltyTerm\n"
         "class Mine(PenaltyTerm):\n"
         "    def __init__(self, amount):\n"
         "        super().__init__(name='mine', no_answer=amount)\n"

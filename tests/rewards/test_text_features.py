@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.text_features import action_text, hash_texts
+from pixelis.rewards.features.text import action_text, hash_texts
 
 TEXTS = st.lists(st.text(max_size=40), min_size=1, max_size=5)
 
@@ -76,7 +76,7 @@ def test_seeds_give_other_features():
 
 def test_same_in_another_process():
     code = (
-        "import hashlib; from pixelis.rewards.text_features import hash_texts; "
+        "import hashlib; from pixelis.rewards.features.text import hash_texts; "
         "print(hashlib.sha256(hash_texts(['View [0.1]', 'Ж'], 128, 3).tobytes()).hexdigest())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError
-from pixelis.rewards.web import TERMS, WebEpisode, WebRewardConfig, web_terms
+from pixelis.rewards.terms.web import TERMS, WebEpisode, WebRewardConfig, web_terms
 
 SIZES = st.floats(0, 2, allow_nan=False)
 SHARES = st.floats(0, 1, allow_nan=False)

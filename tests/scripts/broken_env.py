@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 from toy_env import EchoEnv
 
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 
 REWARDS = {"none": None, "nan": float("nan"), "inf": float("inf"), "text": "1.0", "list": [1.0, 2.0]}
 
@@ -126,7 +126,7 @@ class Watcher:
 
 
 def _register_loss() -> None:
-    from pixelis.agents.grpo.surrogate import SURROGATES
+    from pixelis.agents.losses.surrogate import SURROGATES
 
     @SURROGATES.register("broken_surrogate")
     def broken_surrogate(given: Any, constants: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.runs.metrics import read_metrics
 
 ROOT = Path(__file__).parents[2]
 TOYS = ROOT / "tests" / "agents" / "grpo"

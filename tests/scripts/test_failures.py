@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.runs.metrics import read_metrics
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from pixelis.envs.coding.code_problem import CodeProblemEnv
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from pixelis.agents.checkpoint import latest_checkpoint, verify_checkpoint
-from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.run_files.checkpoint import latest_checkpoint, verify_checkpoint
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 
 pytestmark = pytest.mark.slow
 

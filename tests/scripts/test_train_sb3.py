@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.runs.metrics import read_metrics
 
 SMALL = (
     *("--env", "Pixelis/SizeCompare-v0", "--difficulty", 0, "--env-kwargs.max_turns", 2),

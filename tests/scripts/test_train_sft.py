@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.metrics import comparable_metrics
+from pixelis.agents.runs.metrics import comparable_metrics
 
 pytestmark = pytest.mark.slow
 

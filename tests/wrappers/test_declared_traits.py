@@ -11,11 +11,11 @@ from calling_env import CallingEnv
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import pixelis.envs  # noqa: F401  # registers the environments
-from pixelis.agents.grpo.term_rewards import build_rewards
-from pixelis.agents.task_env import TaskEnv
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.rl.term_rewards import build_rewards
 from pixelis.errors import ConfigError, RecordingError
-from pixelis.rewards.stack import build_stack
-from pixelis.rewards.traits import RewardTraits, ToolTraits, together
+from pixelis.rewards.stack.stack import build_stack
+from pixelis.rewards.terms.traits import RewardTraits, ToolTraits, together
 from pixelis.wrappers import (
     CoherenceReward,
     RecordTrajectory,
@@ -26,7 +26,7 @@ from pixelis.wrappers import (
     vector,
     wrap,
 )
-from pixelis.wrappers.traits import traits_of
+from pixelis.wrappers.scoring.traits import traits_of
 
 CODE = "Pixelis/CodeProblem-v0"
 

@@ -15,8 +15,8 @@ from gymnasium.envs.registration import load_env_creator
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from pixelis.envs.pixel.pixel_env import PixelEnv
-from pixelis.envs.playing import same
+from pixelis.envs.check.playing import same
+from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.envs.spaces import Utf8Text
 from pixelis.errors import ActionTypeError, ConfigError

@@ -17,7 +17,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from pixelis import wrappers
 from pixelis.errors import ConfigError, WrapperOrderError
 from pixelis.wrappers import read_trajectories, vector, wrap
-from pixelis.wrappers.order import RIGHT_ORDER
+from pixelis.wrappers.scoring.order import RIGHT_ORDER
 
 TERMS = ("CuriosityReward", "CoherenceReward", "ToolPenalty")
 EACH = (*TERMS, "RewardOrchestrator", "RecordTrajectory")

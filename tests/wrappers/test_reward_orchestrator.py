@@ -8,10 +8,10 @@ import yaml
 from calling_env import CallingEnv
 
 from pixelis.errors import ConfigError, RewardError, StateError
-from pixelis.rewards.stack import build_stack
-from pixelis.rewards.term import Transition
+from pixelis.rewards.stack.stack import build_stack
+from pixelis.rewards.terms.term import Transition
 from pixelis.wrappers import CoherenceReward, RewardOrchestrator, ToolPenalty, wrap
-from pixelis.wrappers.order import layers
+from pixelis.wrappers.scoring.order import layers
 
 YAML = """
 coherence: {weight: 0.4}
@@ -110,7 +110,8 @@ def test_wrap_builds_the_wrappers_that_yaml_describes():
 
 def test_wrap_without_an_orchestrator():
     env = wrap(
-        CallingEnv(), {"orchestrate": False, "penalty": {}, "pixelis.rewards.coherence:CoherenceTerm": {}}
+        CallingEnv(),
+        {"orchestrate": False, "penalty": {}, "pixelis.rewards.terms.coherence:CoherenceTerm": {}},
     )
     rewards, info = play(env, "ZOOM:a READ_TEXT", "TRACK", "right")
     assert rewards == pytest.approx([0.0, -0.008, 1.0 - 0.05 * 0.05])

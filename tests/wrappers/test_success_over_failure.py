@@ -13,7 +13,7 @@ import gymnasium as gym
 import pytest
 
 import pixelis.envs  # noqa: F401  # registers the environments
-from pixelis.envs.playing import Recorder, play
+from pixelis.envs.check.playing import Recorder, play
 from pixelis.wrappers import RewardOrchestrator, TermReward
 
 WEB = {"difficulty": 2, "family": "settings", "max_turns": 80}

@@ -21,7 +21,7 @@ from pixelis.wrappers import (
     ToolPenalty,
     read_trajectories,
 )
-from pixelis.wrappers.scoring import as_mapping
+from pixelis.wrappers.scoring.scoring import as_mapping
 
 
 class SeenTerm:

@@ -22,7 +22,7 @@ from pixelis.errors import (
     StateError,
     WrapperOrderError,
 )
-from pixelis.rewards.stack import build_stack
+from pixelis.rewards.stack.stack import build_stack
 from pixelis.wrappers import Replayer, RewardOrchestrator, read_trajectories, rescore, vector, wrap
 
 TERMS = {"CuriosityReward": "curiosity", "CoherenceReward": "coherence", "ToolPenalty": "penalty"}

@@ -14,8 +14,11 @@ from gymnasium import spaces
 from safetensors import SafetensorError
 from safetensors.torch import load_file, load_model, save_file, save_model
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.saved_run import ADAPTER
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.run_files.saved_run import ADAPTER
+from pixelis.agents.run_files.state_files import one_line
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.grpo import GroupLearner
@@ -24,9 +27,6 @@ from pixelis.agents.sb3.library import Logger, VecEnv
 from pixelis.agents.sb3.network import PictureFeatures
 from pixelis.agents.sb3.policy import ToolPolicy
 from pixelis.agents.sb3.vectors import EnvMaker, make_vec
-from pixelis.agents.seat import EpisodeRequest
-from pixelis.agents.state_files import one_line
-from pixelis.agents.task_env import TaskEnv
 from pixelis.errors import CheckpointError
 
 WEIGHTS, REPLAY, DESCRIPTION = "policy.safetensors", "replay.safetensors", "agent.json"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pixelis.agents.options import option
-from pixelis.agents.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, AnyRunSettings
+from pixelis.agents.settings.options import option
+from pixelis.agents.settings.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE, AnyRunSettings
 from pixelis.errors import ConfigError
-from pixelis.rewards.reward_config import read_rewards
+from pixelis.rewards.stack.reward_config import read_rewards
 
 AGENTS = ("sb3-ppo", "sb3-dqn", "sb3-grpo")
 DQN, GROUPS, REWARDS = "DQN", "GRPO", "Rewards"

@@ -10,9 +10,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pixelis.agents.episode import Episode
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
 from pixelis.agents.sb3.library import VecEnv
-from pixelis.agents.seat import EpisodeRequest, Seat
 
 RECORD, IDLE = "record", "idle"
 Observations = dict[str, np.ndarray]

@@ -1,6 +1,6 @@
 """GRPO for the network that PPO trains: no critic, the group of episodes of one task is the baseline.
 
-Advantages and surrogate are the functions that train language models (`pixelis.agents.grpo`). There is no
+Advantages and surrogate are the functions that train language models (`pixelis.agents.rl`). There is no
 reference model and no KL penalty: the network begins at random, so there is nothing to stay near to.
 """
 
@@ -14,16 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.grpo.advantages import group_advantages, zero_variance_groups
-from pixelis.agents.grpo.seeds import task_seeds
-from pixelis.agents.grpo.surrogate import SURROGATES, SurrogateConstants, SurrogateInputs
-from pixelis.agents.metrics import Row
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.seeds import task_seeds
+from pixelis.agents.losses.advantages import group_advantages, zero_variance_groups
+from pixelis.agents.losses.surrogate import SURROGATES, SurrogateConstants, SurrogateInputs
+from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, PlayedStep, play
 from pixelis.agents.sb3.learners import StepPPO
 from pixelis.agents.sb3.library import obs_as_tensor
-from pixelis.agents.seat import EpisodeRequest
 
 
 @dataclass(frozen=True)

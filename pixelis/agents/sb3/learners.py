@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.grpo.seeds import sampling_seed
-from pixelis.agents.metrics import Row
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.seeds import sampling_seed
+from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import RECORD
 from pixelis.agents.sb3.library import DQN, PPO, BaseCallback, BasePolicy, VecEnv

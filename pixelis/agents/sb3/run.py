@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import Evaluation, Listener, Taken, summarise
-from pixelis.agents.run import Run
-from pixelis.agents.saved_run import newest_adapter, settings_of
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.run_files.saved_run import newest_adapter, settings_of
+from pixelis.agents.runs.evaluate import Evaluation, Listener, Taken, summarise
+from pixelis.agents.runs.run import Run
 from pixelis.agents.sb3.agent import Sb3Agent, action_count
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.trainer import Sb3Trainer
-from pixelis.agents.seat import EpisodeRequest
-from pixelis.agents.task_env import TaskEnv
 
 
 class Sb3Run(Run[Sb3Config, Sb3Trainer]):
@@ -67,7 +67,7 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
 def evaluate_agent(
     agent: Sb3Agent, seeds: list[int], options: Mapping[str, Any], *, name: str, greedy: bool
 ) -> Evaluation:
-    """Play one episode a seed and summarise them, see `pixelis.agents.evaluate`."""
+    """Play one episode a seed and summarise them, see `pixelis.agents.runs.evaluate`."""
     episodes = play_small(agent, seeds, options, greedy=greedy)
     return summarise(episodes, agent=name, mode="greedy" if greedy else "sampled")
 
@@ -80,7 +80,7 @@ def play_small(
     greedy: bool,
     listener: Listener | None = None,
 ) -> list[Episode]:
-    """Return one episode a seed, see `pixelis.agents.evaluate.play`.
+    """Return one episode a seed, see `pixelis.agents.runs.evaluate.play`.
 
     Raises:
         EpisodesFailedError: no episode could be played to its end.

@@ -8,14 +8,14 @@ from typing import Any
 
 import torch
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.failures import FailureWatch
-from pixelis.agents.grpo.optimiser import schedule
-from pixelis.agents.metrics import MovingMeans, Row, episode_metrics
-from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.failures import FailureWatch
+from pixelis.agents.rl.optimiser import schedule
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
+from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.sb3.agent import Sb3Agent
 from pixelis.agents.sb3.config import Sb3Config
-from pixelis.agents.stepper import Stepper
 from pixelis.errors import TrainingError
 
 SAMPLES = 8

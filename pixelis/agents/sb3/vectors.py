@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pixelis  # noqa: F401  # registers the ids, also in a spawned process
+from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.sb3.episodes import RequestedEpisodes
 from pixelis.agents.sb3.library import DummyVecEnv, SubprocVecEnv, VecEnv, VecTransposeImage
-from pixelis.agents.task_env import TaskEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import ConfigError
-from pixelis.rewards.registry import make_term
-from pixelis.rewards.reward_config import read_rewards
-from pixelis.wrappers.discrete_tool_actions import DiscreteToolActions
+from pixelis.rewards.stack.reward_config import read_rewards
+from pixelis.rewards.terms.registry import make_term
+from pixelis.wrappers.discrete.discrete_tool_actions import DiscreteToolActions
 from pixelis.wrappers.stacking import wrap
 
 

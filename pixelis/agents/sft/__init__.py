@@ -2,7 +2,7 @@
 
 A demonstration is an ordinary `Episode` in which the loss mask marks what the demonstrator said. It comes
 from a scripted policy that played the environment (`demonstrations`), from a JSONL file of chats
-(`load_chats`), or from the policy itself (expert iteration, `pixelis.agents.expert`).
+(`load_chats`), or from the policy itself (expert iteration, `pixelis.agents.sft.expert`).
 """
 
 from __future__ import annotations

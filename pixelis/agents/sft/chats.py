@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.chat import ChatFormat
-from pixelis.agents.episode import Episode
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.chat import ChatFormat
 from pixelis.agents.sft.demonstrate import add_observation, add_turn
 from pixelis.errors import ConfigError
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.chat import ChatFormat
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.failures import FailureWatch
-from pixelis.agents.rollout import EnvFactory, EpisodeRequest
-from pixelis.agents.scripted import Transcript, play_all
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.failures import FailureWatch
+from pixelis.agents.episodes.scripted import Transcript, play_all
+from pixelis.agents.models.chat import ChatFormat
+from pixelis.agents.rollout.collector import EnvFactory, EpisodeRequest
 from pixelis.errors import ConfigError
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.policy import Policy
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import Policy
 from pixelis.agents.sft.packing import RowScores, can_pack, pack, packable, score_rows
 from pixelis.errors import ConfigError, TrainingError
 

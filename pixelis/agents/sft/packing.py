@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from transformers.cache_utils import DynamicCache, DynamicLayer
 
-from pixelis.agents.episode import Episode, join_images
-from pixelis.agents.policy import Policy
+from pixelis.agents.episodes.episode import Episode, join_images
+from pixelis.agents.models.policy import Policy
 from pixelis.agents.sft.shared_head import shared_scores
 from pixelis.errors import ConfigError
 

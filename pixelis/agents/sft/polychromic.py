@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from pixelis.agents.answers import DIVERSITIES, answer_in, distances_between, set_metrics
-from pixelis.agents.decoding import Decoder
-from pixelis.agents.episode import Episode, Segment, join_images
-from pixelis.agents.metrics import Row
-from pixelis.agents.policy import Policy
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.answers import DIVERSITIES, answer_in, distances_between, set_metrics
+from pixelis.agents.episodes.episode import Episode, Segment, join_images
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.decoding import Decoder
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.metrics import Row
 from pixelis.envs.actions import parse_action
-from pixelis.rewards.diversity import marginal_diversity, mean_distance
+from pixelis.rewards.text.diversity import marginal_diversity, mean_distance
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.episode import Episode
+from pixelis.agents.episodes.episode import Episode
 from pixelis.errors import CheckpointError, ConfigError
 
 _HOLD_OUT, _ORDER, _MIX = 1, 2, 3  # what a random generator is for

@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pixelis.agents.answers import measure_named
-from pixelis.agents.chat import ChatFormat
-from pixelis.agents.episode import Episode
-from pixelis.agents.policy import Policy
-from pixelis.agents.run import Run
-from pixelis.agents.saved_run import trained_in
+from pixelis.agents.episodes.answers import measure_named
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.chat import ChatFormat
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.run_files.saved_run import trained_in
+from pixelis.agents.runs.run import Run
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.settings.supervised import SupervisedConfig
 from pixelis.agents.sft.chats import load_chats
-from pixelis.agents.sft.config import SftConfig
 from pixelis.agents.sft.demonstrate import demonstrations
 from pixelis.agents.sft.pool import Pool
-from pixelis.agents.sft.settings import SupervisedConfig
 from pixelis.agents.sft.stepper import SupervisedStepper
 from pixelis.agents.sft.trainer import SftTrainer
-from pixelis.agents.task_env import TaskEnv
 from pixelis.errors import ConfigError
 
 _LOG = logging.getLogger(__name__)

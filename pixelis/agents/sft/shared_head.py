@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.policy import Policy
-from pixelis.agents.prefix.packing import SHORTEST_HEAD, Packing, common_head
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.scoring.packing import SHORTEST_HEAD, Packing, common_head
 
 
 def shared_scores(policy: Policy, episodes: Sequence[Episode]) -> tuple[Tensor, Tensor] | None:

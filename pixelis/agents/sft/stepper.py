@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pixelis.agents.language_stepper import LanguageStepper
-from pixelis.agents.learning_rate import rate_of
-from pixelis.agents.policy import Policy
-from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.publish.language_stepper import LanguageStepper
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.runs.learning_rate import rate_of
+from pixelis.agents.settings.supervised import SupervisedConfig
 from pixelis.agents.sft.learner import Learner, SftSettings
-from pixelis.agents.sft.settings import SupervisedConfig
 
 C = TypeVar("C", bound=SupervisedConfig)
 

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.metrics import Row
-from pixelis.agents.policy import Policy
-from pixelis.agents.run_folder import RunFolder
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.sft.config import SftConfig
-from pixelis.agents.sft.curriculum import Curriculum
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.settings.sft_curriculum import Curriculum
 from pixelis.agents.sft.learner import HeldOutScore, rate_factor
 from pixelis.agents.sft.polychromic import DiversitySettings, DiversityTerm, SampledSets
 from pixelis.agents.sft.pool import Draws, Pool

@@ -23,7 +23,7 @@ from pixelis.envs.registration import check_env_id
 from pixelis.errors import PixelisError, RecordingError, UnknownEnvError, shown
 from pixelis.wrappers.recording.values import decode, encode, opaque_type
 
-RECORDER = "pixelis.wrappers.record:RecordTrajectory"  # left out: a replay records nothing
+RECORDER = "pixelis.wrappers.recording.record:RecordTrajectory"  # left out: a replay records nothing
 _OF_MAKE_VEC = ("num_envs", "vectorization_mode", "vector_kwargs", "wrappers")
 
 

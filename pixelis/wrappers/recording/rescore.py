@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import RecordingError, RewardError, shown
-from pixelis.rewards.orchestrator import Part
-from pixelis.rewards.stack import EpisodeMemory, RewardStack, StepReward
-from pixelis.rewards.traits import RewardTraits
-from pixelis.rewards.weights import TASK
+from pixelis.rewards.stack.orchestrator import Part
+from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack, StepReward
+from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.rewards.terms.weights import TASK
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
 from pixelis.wrappers.recording.replay import Replayer
 from pixelis.wrappers.recording.trajectory import Step, Trajectory
 from pixelis.wrappers.recording.values import decode, tag_of
-from pixelis.wrappers.scoring import CALLS_KEY, TASK_KEY, Lessons, term_that_needs_calls
-from pixelis.wrappers.scoring import Step as Played
+from pixelis.wrappers.scoring.scoring import CALLS_KEY, TASK_KEY, Lessons, term_that_needs_calls
+from pixelis.wrappers.scoring.scoring import Step as Played
 
 Load = Callable[[Mapping[str, Any]], np.ndarray]
 
@@ -68,7 +68,7 @@ def rescore(
 
     Args:
         trajectories: recorded episodes.
-        stack: the new rewards, for example of ``pixelis.rewards.stack.build_stack``.
+        stack: the new rewards, for example of ``pixelis.rewards.stack.stack.build_stack``.
         replayer: plays episodes again for their pictures.
 
     Raises:

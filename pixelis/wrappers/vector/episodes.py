@@ -11,10 +11,10 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import iterate
 
 from pixelis.errors import RewardError
-from pixelis.rewards.stack import EpisodeMemory, RewardStack
-from pixelis.wrappers.episodes import Scorer
-from pixelis.wrappers.order import check_calling_wrappers
-from pixelis.wrappers.scoring import READ_KEYS, CutEpisodes, Lessons, Step, as_text
+from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
+from pixelis.wrappers.reward.episodes import Scorer
+from pixelis.wrappers.scoring.order import check_calling_wrappers
+from pixelis.wrappers.scoring.scoring import READ_KEYS, CutEpisodes, Lessons, Step, as_text
 
 
 class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):

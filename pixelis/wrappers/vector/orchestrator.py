@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from pixelis.rewards.curriculum import StageChange
-from pixelis.wrappers.orchestrator import orchestrator_scorer
-from pixelis.wrappers.order import check_orchestrator_order
+from pixelis.rewards.stack.curriculum import StageChange
+from pixelis.wrappers.reward.orchestrator import orchestrator_scorer
+from pixelis.wrappers.scoring.order import check_orchestrator_order
 from pixelis.wrappers.vector.episodes import VectorEpisodeReward
 
 

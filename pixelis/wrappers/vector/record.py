@@ -16,7 +16,7 @@ from pixelis.wrappers.recording.environments import describe_lanes
 from pixelis.wrappers.recording.rows import as_batched, lane_info, rng_state
 from pixelis.wrappers.recording.tape import Draft, Tape, start_of
 from pixelis.wrappers.recording.values import encode
-from pixelis.wrappers.traits import traits_of
+from pixelis.wrappers.scoring.traits import traits_of
 
 _RESET_MASK = "reset_mask"
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from pixelis.rewards.term import RewardTerm
-from pixelis.wrappers.order import check_term_order
-from pixelis.wrappers.term_reward import term_scorer
+from pixelis.rewards.terms.term import RewardTerm
+from pixelis.wrappers.reward.term_reward import term_scorer
+from pixelis.wrappers.scoring.order import check_term_order
 from pixelis.wrappers.vector.episodes import VectorEpisodeReward
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pixelis.agents.expert.config import ExpertConfig
+from pixelis.agents.settings.expert import ExpertConfig
 
 
 @pytest.fixture

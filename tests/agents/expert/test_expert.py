@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.expert.config import ExpertConfig
-from pixelis.agents.expert.run import ExpertRun
-from pixelis.agents.expert.selection import select
-from pixelis.agents.grpo.seeds import task_seeds
-from pixelis.agents.metrics import comparable_metrics
-from pixelis.agents.policy import Policy
-from pixelis.agents.saved_run import settings_of
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.seeds import task_seeds
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.metrics import comparable_metrics
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.sft.expert.run import ExpertRun
+from pixelis.agents.sft.expert.selection import select
 from pixelis.errors import ConfigError
 
 CHANCE = 1 / 8  # eight letters are known

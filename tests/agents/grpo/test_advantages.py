@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pixelis.agents.grpo.advantages import ADVANTAGES, group_advantages, zero_variance_groups
+from pixelis.agents.losses.advantages import ADVANTAGES, group_advantages, zero_variance_groups
 from pixelis.errors import ConfigError
 
 NAN = math.nan

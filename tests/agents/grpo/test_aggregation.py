@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pixelis.agents.grpo.aggregation import AGGREGATIONS, StepCounts
+from pixelis.agents.losses.aggregation import AGGREGATIONS, StepCounts
 
 VALUES = torch.tensor([[1.0, 2.0, 3.0, 4.0], [10.0, 99.0, 20.0, 99.0], [5.0, 99.0, 99.0, 99.0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 0, 1, 0], [1, 0, 0, 0]], dtype=torch.bool)

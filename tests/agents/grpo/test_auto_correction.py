@@ -15,19 +15,19 @@ import pytest
 import torch
 from toy_env import EchoEnv
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.aggregation import StepCounts
-from pixelis.agents.grpo.batch import StepBatch, make_batch
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.correction import chosen_correction, sampler_gaps
-from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.grpo.trainer import update_settings
-from pixelis.agents.grpo.update import Updater, UpdateSettings
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.rollout import EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.losses.correction import chosen_correction, sampler_gaps
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.batch import StepBatch, make_batch
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.trainer import update_settings
+from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rollout.collector import EpisodeRequest, collect
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.settings.rl import TrainConfig
 
 GROUPS, MEMBERS, TURN = 8, 8, 4
 GAPS = {

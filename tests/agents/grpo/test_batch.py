@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.episode import Segment
-from pixelis.agents.grpo.aggregation import StepCounts
-from pixelis.agents.grpo.batch import (
+from pixelis.agents.episodes.episode import Segment
+from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.rl.batch import (
     BatchSettings,
     batch_metrics,
     make_batch,
     reward_matrix,
     sampled_logprobs,
 )
-from pixelis.agents.grpo.shaping import ShapingSettings
+from pixelis.agents.rl.shaping import ShapingSettings
 from pixelis.errors import ConfigError
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.advantages import STD_EPSILON, group_advantages
-from pixelis.agents.grpo.batch import BatchSettings, make_batch, reward_matrix, score
-from pixelis.agents.grpo.comparison import Comparison, compared, member_scores, sets_of
-from pixelis.agents.grpo.config import TrainConfig
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.losses.advantages import STD_EPSILON, group_advantages
+from pixelis.agents.rl.batch import BatchSettings, make_batch, reward_matrix, score
+from pixelis.agents.rl.comparison import Comparison, compared, member_scores, sets_of
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError, RewardError
 
 ROOT_HALF = math.sqrt(0.5)  # the deviation (n - 1) of 0 and 1

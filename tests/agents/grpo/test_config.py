@@ -7,19 +7,19 @@ from typing import get_type_hints
 
 import pytest
 
-from pixelis.agents.answers import DIVERSITIES
-from pixelis.agents.grpo.advantages import ADVANTAGES
-from pixelis.agents.grpo.aggregation import AGGREGATIONS
-from pixelis.agents.grpo.comparison import COMPARISONS
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.correction import CORRECTIONS
-from pixelis.agents.grpo.kl import KL_ESTIMATORS
-from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.ratio import RATIOS
-from pixelis.agents.grpo.surrogate import SURROGATES
-from pixelis.agents.grpo.trainer import update_settings
-from pixelis.agents.levels.selection import SAMPLERS
-from pixelis.agents.options import choices_of, option_of
+from pixelis.agents.episodes.answers import DIVERSITIES
+from pixelis.agents.losses.advantages import ADVANTAGES
+from pixelis.agents.losses.aggregation import AGGREGATIONS
+from pixelis.agents.losses.correction import CORRECTIONS
+from pixelis.agents.losses.kl import KL_ESTIMATORS
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.losses.ratio import RATIOS
+from pixelis.agents.losses.surrogate import SURROGATES
+from pixelis.agents.rl.comparison import COMPARISONS
+from pixelis.agents.rl.trainer import update_settings
+from pixelis.agents.settings.options import choices_of, option_of
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.selection import SAMPLERS
 from pixelis.errors import ConfigError
 
 

@@ -7,8 +7,8 @@ import math
 import pytest
 import torch
 
-from pixelis.agents.grpo.correction import CORRECTIONS, Importance, log_weights
-from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.losses.correction import CORRECTIONS, Importance, log_weights
+from pixelis.agents.rl.run import TrainingRun
 
 LOG2 = math.log(2)
 # weights of the tokens: 2, 1/2 and (not sampled) huge; 4 alone

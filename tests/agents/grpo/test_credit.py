@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.advantages import group_advantages, zero_variance_groups
-from pixelis.agents.grpo.credit import (
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.losses.advantages import group_advantages, zero_variance_groups
+from pixelis.agents.losses.credit import (
     by_token,
     flat_turn_groups,
     returns_to_go,

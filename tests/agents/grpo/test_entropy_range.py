@@ -8,8 +8,8 @@ import logging
 import pytest
 from rich.console import Console
 
-from pixelis.agents.grpo.entropy_range import EntropyRange
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.rl.entropy_range import EntropyRange
+from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli import train as command
 from pixelis.cli.console import warnings_on
 

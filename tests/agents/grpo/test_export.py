@@ -15,13 +15,13 @@ import yaml
 from tiny_models import FAMILIES, VISION_FAMILIES, build
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor, AutoTokenizer
 
-from pixelis.agents.export import export_model
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.metrics import read_metrics
-from pixelis.agents.model_card import training_command
-from pixelis.agents.policy import Policy
-from pixelis.agents.saved_run import newest_adapter
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.publish.export import export_model
+from pixelis.agents.publish.model_card import training_command
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.saved_run import newest_adapter
+from pixelis.agents.runs.metrics import read_metrics
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import USER_MISTAKE, export
 from pixelis.cli.train import read_settings
 from pixelis.errors import CheckpointError, ConfigError, OutputError

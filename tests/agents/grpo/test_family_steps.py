@@ -6,10 +6,10 @@ import pytest
 import torch
 from tiny_models import FAMILIES, VISION_FAMILIES, build
 
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.policy import Policy
-from pixelis.agents.rollout import EpisodeRequest, collect
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rollout.collector import EpisodeRequest, collect
+from pixelis.agents.rollout.sampling import SamplingSettings
 
 
 def check_sampler_against_trainer(policy: Policy, family: str) -> None:

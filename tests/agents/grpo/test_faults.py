@@ -12,15 +12,15 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from pixelis.agents.checkpoint import latest_checkpoint
-from pixelis.agents.decoding import SharedMemory
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.grpo.seeds import task_seeds
-from pixelis.agents.grpo.trainer import Trainer
-from pixelis.agents.grpo.update import Updater
-from pixelis.agents.metrics import MetricsLog, comparable_metrics, read_metrics
-from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.episodes.seeds import task_seeds
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.rl.trainer import Trainer
+from pixelis.agents.rl.update import Updater
+from pixelis.agents.rollout.decoding import SharedMemory
+from pixelis.agents.run_files.checkpoint import latest_checkpoint
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.runs.metrics import MetricsLog, comparable_metrics, read_metrics
 from pixelis.errors import CheckpointError, ConfigError, EpisodesFailedError
 
 HERE = Path(__file__).parent
@@ -64,7 +64,7 @@ MOMENTS = {
 @pytest.fixture(scope="module")
 def whole_rows(letter_model, tmp_path_factory):
     """The rows of the run that nobody stops."""
-    from pixelis.agents.grpo.config import TrainConfig
+    from pixelis.agents.settings.rl import TrainConfig
 
     config = TrainConfig.from_mapping(
         {
@@ -176,8 +176,8 @@ def test_an_env_that_hangs_at_once_is_one_clear_error(toy_config):
 HANGING = """
     import sys
     sys.path.insert(0, sys.argv[1])
-    from pixelis.agents.grpo.config import TrainConfig
-    from pixelis.agents.grpo.run import train
+    from pixelis.agents.settings.rl import TrainConfig
+    from pixelis.agents.rl.run import train
 
     from pixelis.errors import EpisodesFailedError
 

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from pixelis.agents.grpo.kl import KL_ESTIMATORS, episode_kl
+from pixelis.agents.losses.kl import KL_ESTIMATORS, episode_kl
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.rl.run import TrainingRun
 
 CHANCE, ALWAYS_THE_SAME, BEST = 1 / 8, 1 / 4, 1.0  # rewards a turn: eight letters are known, four are shown
 COMMON = {

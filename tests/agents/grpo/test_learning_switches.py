@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.agents.grpo.run import TrainingRun
+from pixelis.agents.rl.run import TrainingRun
 
 CHANCE, ALWAYS_THE_SAME = 1 / 8, 1 / 4  # rewards a turn, see test_learning.py
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pixelis.agents.grpo.aggregation import AGGREGATIONS, StepCounts
-from pixelis.agents.grpo.correction import CORRECTIONS, LEVELS
-from pixelis.agents.grpo.loss import LossInputs, LossSettings, grpo_loss
-from pixelis.agents.grpo.ratio import RATIOS
-from pixelis.agents.grpo.surrogate import SURROGATES
+from pixelis.agents.losses.aggregation import AGGREGATIONS, StepCounts
+from pixelis.agents.losses.correction import CORRECTIONS, LEVELS
+from pixelis.agents.losses.loss import LossInputs, LossSettings, grpo_loss
+from pixelis.agents.losses.ratio import RATIOS
+from pixelis.agents.losses.surrogate import SURROGATES
 from pixelis.errors import ConfigError
 
 MASK = torch.tensor([[0, 1, 1, 1, 1], [0, 1, 0, 1, 0], [0, 0, 0, 1, 1], [0, 1, 1, 0, 0]], dtype=torch.bool)

@@ -12,17 +12,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.checkpoint import latest_checkpoint, verify_checkpoint
-from pixelis.agents.decoding import SharedMemory
-from pixelis.agents.grpo.batch import make_batch
-from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.micro_batch import MicroBatchSize, is_out_of_memory, told_memory
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.grpo.update import Updater, UpdateSettings
-from pixelis.agents.metrics import read_metrics
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.state_files import read_json
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.micro_batch import MicroBatchSize, is_out_of_memory, told_memory
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rollout.decoding import SharedMemory
+from pixelis.agents.run_files.checkpoint import latest_checkpoint, verify_checkpoint
+from pixelis.agents.run_files.state_files import read_json
+from pixelis.agents.runs.metrics import read_metrics
 from pixelis.errors import TrainingError
 
 
@@ -223,12 +223,12 @@ ADDRESS_SPACE = """
     sys.path.insert(0, sys.argv[1])
     from letter_model import build_letter_model
     from pathlib import Path
-    from pixelis.agents.episode import Episode, Segment
-    from pixelis.agents.grpo.batch import make_batch
-    from pixelis.agents.grpo.loss import LossSettings
-    from pixelis.agents.grpo.optimiser import Optimiser
-    from pixelis.agents.grpo.update import Updater, UpdateSettings
-    from pixelis.agents.policy import LoraSettings, Policy
+    from pixelis.agents.episodes.episode import Episode, Segment
+    from pixelis.agents.rl.batch import make_batch
+    from pixelis.agents.losses.loss import LossSettings
+    from pixelis.agents.rl.optimiser import Optimiser
+    from pixelis.agents.rl.update import Updater, UpdateSettings
+    from pixelis.agents.models.policy import LoraSettings, Policy
 
     torch.manual_seed(0)
     policy = Policy.load(build_letter_model(Path(sys.argv[2])), device="cpu", lora=LoraSettings(rank=4))

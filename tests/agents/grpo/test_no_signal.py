@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.agents.grpo.batch import make_batch
-from pixelis.agents.grpo.no_signal import PATIENCE, NoSignal
-from pixelis.agents.grpo.run import train
-from pixelis.agents.metrics import read_metrics
+from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.no_signal import PATIENCE, NoSignal
+from pixelis.agents.rl.run import train
+from pixelis.agents.runs.metrics import read_metrics
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from pixelis.agents.grpo.ratio import RATIOS, token_log_ratio
+from pixelis.agents.losses.ratio import RATIOS, token_log_ratio
 
 NEW = [[-1.0, -2.0, -0.5, -3.0], [-1.0, -1.0, -1.0, -1.0]]
 OLD = [[-1.5, -1.0, -9.0, -3.5], [-2.0, -9.0, -9.0, -9.0]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.recipes import RECIPES
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.saved_run import settings_of
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.settings.recipes import RECIPES
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli.train import read_settings
 from pixelis.errors import ConfigError
 

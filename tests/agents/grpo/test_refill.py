@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.grpo.batch import score
-from pixelis.agents.grpo.refill import play_step
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.rl.batch import score
+from pixelis.agents.rl.refill import play_step
 
 SIZE = 2
 

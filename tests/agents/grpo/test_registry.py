@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.agents.grpo.registry import Registry
 from pixelis.errors import ConfigError
+from pixelis.registry import Registry
 
 
 @pytest.fixture
@@ -62,12 +62,12 @@ def test_a_name_with_a_colon_is_refused(sauces):
 def test_the_module_of_a_qualified_name_is_imported(module):
     module(
         "sauces_of_mine",
-        "from pixelis.agents.grpo.aggregation import AGGREGATIONS\n"
+        "from pixelis.agents.losses.aggregation import AGGREGATIONS\n"
         "@AGGREGATIONS.register('test_sum')\n"
         "def total(values, mask, counts):\n"
         "    return (values * mask).sum()\n",
     )
-    from pixelis.agents.grpo.aggregation import AGGREGATIONS
+    from pixelis.agents.losses.aggregation import AGGREGATIONS
 
     try:
         found = AGGREGATIONS.find("sauces_of_mine:test_sum")

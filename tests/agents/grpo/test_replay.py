@@ -8,12 +8,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.aggregation import StepCounts
-from pixelis.agents.grpo.batch import StepBatch, make_batch
-from pixelis.agents.grpo.replay import ReplayBuffer, with_replay
-from pixelis.agents.grpo.seeds import replay_generator
-from pixelis.agents.state_files import read_tensors, write_tensors
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.seeds import replay_generator
+from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.rl.batch import StepBatch, make_batch
+from pixelis.agents.rl.replay import ReplayBuffer, with_replay
+from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 
 
 def batch(*advantages, name=0, sampled=2):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.grpo.batch import make_batch
-from pixelis.agents.grpo.reward_kl import RewardKL
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import read_metrics
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.reward_kl import RewardKL
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.runs.metrics import read_metrics
 
 
 @pytest.fixture

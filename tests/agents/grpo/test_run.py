@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.agents.evaluation_file import read_evaluations
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.policy import Policy
-from pixelis.agents.saved_run import newest_adapter, settings_of
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.run_files.saved_run import newest_adapter, settings_of
+from pixelis.agents.runs.evaluation_file import read_evaluations
 from pixelis.errors import ConfigError
 
 

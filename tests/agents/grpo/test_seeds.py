@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.grpo.seeds import replay_generator, sampling_seed, task_seeds
+from pixelis.agents.episodes.seeds import replay_generator, sampling_seed, task_seeds
 
 run_seeds, steps = st.integers(0, 2**32 - 1), st.integers(0, 10**6)
 

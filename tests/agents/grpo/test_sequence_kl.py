@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.grpo.aggregation import AGGREGATIONS, StepCounts
-from pixelis.agents.grpo.loss import LossInputs, LossSettings, grpo_loss
+from pixelis.agents.losses.aggregation import AGGREGATIONS, StepCounts
+from pixelis.agents.losses.loss import LossInputs, LossSettings, grpo_loss
 
 REFERENCE = json.loads(Path(__file__).with_name("trl_reference.json").read_text())
 GIVEN = {key: torch.tensor(value).double() for key, value in REFERENCE["given"].items()}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.shaping import (
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.rl.shaping import (
     BONUSES,
     ShapingSettings,
     distinct_answers,

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.grpo.surrogate import SURROGATES, SurrogateConstants, SurrogateInputs
+from pixelis.agents.losses.surrogate import SURROGATES, SurrogateConstants, SurrogateInputs
 
 CONSTANTS = SurrogateConstants(
     epsilon_low=0.2, epsilon_high=0.3, dual_clip=3.0, sapo_positive=1.0, sapo_negative=2.0

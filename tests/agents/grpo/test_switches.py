@@ -7,8 +7,8 @@ import json
 import pytest
 import torch
 
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import comparable_metrics
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.runs.metrics import comparable_metrics
 from pixelis.errors import ConfigError
 
 TWO_TURNS = {"env_kwargs": {"turns": 2}}

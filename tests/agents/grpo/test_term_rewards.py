@@ -9,11 +9,11 @@ import pytest
 import torch
 import yaml
 
-from pixelis.agents.checkpoint import list_checkpoints, step_of, verify_checkpoint
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.grpo.term_rewards import TermRewards
-from pixelis.agents.metrics import EVERY_STEP, comparable_metrics, episode_metrics, read_metrics
-from pixelis.agents.state_files import read_tensors, write_tensors
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.rl.term_rewards import TermRewards
+from pixelis.agents.run_files.checkpoint import list_checkpoints, step_of, verify_checkpoint
+from pixelis.agents.run_files.state_files import read_tensors, write_tensors
+from pixelis.agents.runs.metrics import EVERY_STEP, comparable_metrics, episode_metrics, read_metrics
 from pixelis.errors import CheckpointError, ConfigError
 
 TERMS = {"coherence": {"encoder": "hashed"}, "curiosity": {}, "penalty": {}, "task_gap": 1.0}

@@ -10,13 +10,13 @@ import pytest
 import torch
 from letter_model import build_letter_model
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.batch import make_batch
-from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.grpo.update import Updater, UpdateSettings
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.update import Updater, UpdateSettings
 
 PROMPT, COMPLETION, MEMBERS = 1024, 128, 8
 

@@ -7,10 +7,10 @@ import json
 import pytest
 import torch
 
-from pixelis.agents.checkpoint import latest_checkpoint, list_checkpoints
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.saved_run import settings_of
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoints
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import CheckpointError, TrainingError
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.grpo.advantages import group_advantages
-from pixelis.agents.grpo.aggregation import StepCounts
-from pixelis.agents.grpo.correction import CORRECTIONS, log_weights
-from pixelis.agents.grpo.kl import episode_kl
-from pixelis.agents.grpo.loss import LossInputs, LossSettings, grpo_loss
+from pixelis.agents.losses.advantages import group_advantages
+from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.losses.correction import CORRECTIONS, log_weights
+from pixelis.agents.losses.kl import episode_kl
+from pixelis.agents.losses.loss import LossInputs, LossSettings, grpo_loss
 
 REFERENCE = json.loads(Path(__file__).with_name("trl_reference.json").read_text())
 AGGREGATION_OF = {

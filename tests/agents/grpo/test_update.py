@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.grpo.aggregation import StepCounts
-from pixelis.agents.grpo.batch import StepBatch, make_batch
-from pixelis.agents.grpo.loss import LossSettings
-from pixelis.agents.grpo.optimiser import Optimiser
-from pixelis.agents.grpo.update import Updater, UpdateSettings
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.batch import StepBatch, make_batch
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.update import Updater, UpdateSettings
 
 
 @pytest.fixture

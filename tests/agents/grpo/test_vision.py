@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.levels.sampler import Ask, Draw, Outcome
-from pixelis.agents.levels.space import Level, LevelSpace
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.sampler import Ask, Draw, Outcome
+from pixelis.agents.ued.space import Level, LevelSpace
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.levels.accel import Accel
-from pixelis.agents.levels.oracle import Oracle
-from pixelis.agents.levels.sfl import SamplingForLearnability
-from pixelis.agents.levels.space import Level, LevelSpace, level_space
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.accel import Accel
+from pixelis.agents.ued.oracle import Oracle
+from pixelis.agents.ued.sfl import SamplingForLearnability
+from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.errors import ConfigError
 
 RNG = np.random.default_rng(0)

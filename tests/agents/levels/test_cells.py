@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.levels.cells import CellLearnability
-from pixelis.agents.levels.oracle import OracleResult
-from pixelis.agents.levels.sampler import Ask, Draw, Outcome
-from pixelis.agents.levels.space import Level, LevelSpace
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.cells import CellLearnability
+from pixelis.agents.ued.oracle import OracleResult
+from pixelis.agents.ued.sampler import Ask, Draw, Outcome
+from pixelis.agents.ued.space import Level, LevelSpace
 from pixelis.errors import StateError
 
 RNG = np.random.default_rng(0)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.levels.buffer import LevelBuffer
-from pixelis.agents.levels.plr import PrioritisedLevelReplay
-from pixelis.agents.levels.sampler import Draw, Outcome
-from pixelis.agents.levels.space import Level
+from pixelis.agents.ued.buffer import LevelBuffer
+from pixelis.agents.ued.plr import PrioritisedLevelReplay
+from pixelis.agents.ued.sampler import Draw, Outcome
+from pixelis.agents.ued.space import Level
 from pixelis.errors import StateError
 
 RNG = np.random.default_rng(0)

@@ -8,10 +8,10 @@ import json
 import pytest
 from rich.console import Console
 
-from pixelis.agents.levels.outcomes import outcomes_of
-from pixelis.agents.levels.report import MOST_LABELS, LevelReport, is_solved
-from pixelis.agents.levels.sampler import Draw, Outcome
-from pixelis.agents.levels.space import Level
+from pixelis.agents.ued.outcomes import outcomes_of
+from pixelis.agents.ued.report import MOST_LABELS, LevelReport, is_solved
+from pixelis.agents.ued.sampler import Draw, Outcome
+from pixelis.agents.ued.space import Level
 
 
 def test_the_share_of_groups_without_variance(outcome):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.levels.scores import (
+from pixelis.agents.ued.scores import (
     PRIOR_LEARNABILITY,
     band_weight,
     beta_mean,

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.checkpoint import latest_checkpoint
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.grpo.seeds import level_generator, task_seeds
-from pixelis.agents.levels.selection import LevelSelection
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.rollout import Collector
-from pixelis.agents.task_env import TaskEnv
+from pixelis.agents.episodes.seeds import level_generator, task_seeds
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rollout.collector import Collector
+from pixelis.agents.run_files.checkpoint import latest_checkpoint
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError, ConfigError
 
 SAMPLERS = ("uniform", "domain_random", "learnability", "plr", "accel", "sfl")
@@ -233,9 +233,9 @@ def test_what_is_drawn_depends_on_run_step_and_round(run_seed, step, round):
 
 PROGRAM = """
 import sys
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.run_folder import RunFolder
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.run_files.run_folder import RunFolder
 import json
 config = TrainConfig.from_mapping(json.loads(sys.argv[1]))
 run = TrainingRun.start(config) if sys.argv[2] == "start" else TrainingRun.resume(config.output, config)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.levels.space import Level, LevelSpace, level_space
+from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.errors import ConfigError
 
 

@@ -6,13 +6,13 @@ from math import prod
 
 import pytest
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.levels.selection import LevelSelection
-from pixelis.agents.levels.space import MOST_CELLS, Level
-from pixelis.agents.metrics import read_metrics
-from pixelis.agents.task_env import TaskEnv
-from pixelis.envs.web.levels import WebDifficulty
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.runs.metrics import read_metrics
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.selection import LevelSelection
+from pixelis.agents.ued.space import MOST_CELLS, Level
+from pixelis.envs.web.sites.levels import WebDifficulty
 from pixelis.errors import ConfigError
 
 ENV = "Pixelis/WebBrowse-v0"

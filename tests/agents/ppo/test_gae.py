@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.grpo.credit import returns_to_go
-from pixelis.agents.ppo.gae import gae, token_rewards
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.losses.credit import returns_to_go
+from pixelis.agents.losses.gae import gae, token_rewards
 
 REWARDS, VALUES = [0.0, 1.0], [0.5, 0.25]
 

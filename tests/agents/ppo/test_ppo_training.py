@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.grpo.refill import Played
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.grpo.trainer import update_settings
-from pixelis.agents.metrics import comparable_metrics
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.ppo.learner import PpoLearner
-from pixelis.agents.task_env import TaskEnv
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.ppo import PpoLearner
+from pixelis.agents.rl.refill import Played
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.trainer import update_settings
+from pixelis.agents.runs.metrics import comparable_metrics
 from pixelis.errors import ConfigError
 
 CHANCE, BEST = 1 / 8, 1.0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.ppo.value import ValueHead, clipped_value_loss, token_states
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.value import ValueHead, clipped_value_loss, token_states
 
 
 def test_the_clipped_loss_by_hand():

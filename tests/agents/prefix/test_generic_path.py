@@ -16,14 +16,14 @@ import transformers as hf
 from tiny_models import SMOLLM, build_tokenizer, text_settings
 from toy_env import AlbumEnv
 
-from pixelis.agents.decoding import RereadMemory, SharedMemory, memory_of
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.prefix.support import disagreement
-from pixelis.agents.rollout import Collector, EpisodeRequest
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.uncached import UncachedMemory
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.decoding import RereadMemory, SharedMemory, memory_of
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.rollout.uncached import UncachedMemory
+from pixelis.agents.scoring.support import disagreement
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use_mamba_kernels")
@@ -86,11 +86,11 @@ def test_the_generic_path_is_announced_and_right(kind: str, tmp_path: Path, capl
     with caplog.at_level(logging.WARNING, "pixelis"), Collector(AlbumEnv) as collector:
         episodes = collector.collect(policy, requests, SamplingSettings(max_new_tokens=6), 0)
     assert not policy.shares_prefixes and memory_of(policy) is memory
-    (said,) = [each for each in caplog.records if each.name == "pixelis.agents.prefix.support"]
+    (said,) = [each for each in caplog.records if each.name == "pixelis.agents.scoring.support"]
     assert said.levelname == "WARNING" and "\n" not in said.getMessage()
     start = f"{name} does not fit the shared-prefix path; the generic path reads every episode by itself"
     assert said.getMessage().startswith(start) and reason in said.getMessage()
-    others = [each for each in caplog.records if each.name == "pixelis.agents.uncached"]
+    others = [each for each in caplog.records if each.name == "pixelis.agents.rollout.uncached"]
     assert len(others) == (memory is UncachedMemory)
     assert all(each.getMessage().startswith(f"{name} cannot be decoded with") for each in others)
 

@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.agents.prefix import attention as attention_module
-from pixelis.agents.prefix.attention import attend_last, attend_prefixes, attend_rows, row_mask
-from pixelis.agents.prefix.packing import PackedAttention, _Padded
-from pixelis.agents.prefix.store import PrefixReader, PrefixStore
+from pixelis.agents.scoring import attention as attention_module
+from pixelis.agents.scoring.attention import attend_last, attend_prefixes, attend_rows, row_mask
+from pixelis.agents.scoring.packing import PackedAttention, _Padded
+from pixelis.agents.scoring.store import PrefixReader, PrefixStore
 
 HEADS, KEPT, WIDTH = 4, 2, 8
 SCALING = WIDTH**-0.5

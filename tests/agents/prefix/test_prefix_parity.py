@@ -19,13 +19,13 @@ from peft import PeftModel
 from tiny_models import FAMILIES, VISION_FAMILIES, build
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
-from pixelis.agents import head
-from pixelis.agents.decoding import SharedMemory
-from pixelis.agents.episode import Episode
-from pixelis.agents.loading import find_folder
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.rollout import Collector, EpisodeRequest
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.loading import find_folder
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.decoding import SharedMemory
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.scoring import head
 
 EXACT = 1e-5
 GROUPS, MEMBERS, TEMPERATURE = 3, 3, 1.25

@@ -6,11 +6,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.sb3.episodes import IDLE, RECORD, RequestedEpisodes, play
 from pixelis.agents.sb3.vectors import EnvMaker, make_vec
-from pixelis.agents.seat import EpisodeRequest
-from pixelis.agents.task_env import TaskEnv
-from pixelis.envs.playing import same
+from pixelis.envs.check.playing import same
 from pixelis.wrappers import DiscreteToolActions
 
 SEGMENT, ANSWER = [2, 0, 0, 0, 0], [4, 0, 0, 0, 0]

@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 
 from pixelis.agents.sb3.potentials import text_was_read
-from pixelis.envs.pixel.zoom_read import target_sign
+from pixelis.envs.pixel.zoom_read.env import target_sign
 from pixelis.wrappers import DiscreteToolActions, wrap
 
 REWARDS = {

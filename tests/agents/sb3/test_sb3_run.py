@@ -11,12 +11,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pixelis.agents.checkpoint import list_checkpoints
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.saved_run import newest_adapter
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.run_files.checkpoint import list_checkpoints
+from pixelis.agents.run_files.saved_run import newest_adapter
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.agents.sb3.config import AGENTS
 from pixelis.agents.sb3.run import Sb3Run, load_agent, train
-from pixelis.agents.seat import EpisodeRequest
 from pixelis.errors import CheckpointError, ConfigError
 
 

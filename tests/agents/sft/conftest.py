@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.settings.sft import SftConfig
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.policy import Policy
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import Policy
 from pixelis.agents.sft import load_chats
 from pixelis.agents.sft.pool import difficulty_of
 from pixelis.errors import ConfigError

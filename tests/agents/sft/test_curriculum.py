@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.sft.curriculum import Curriculum, RollbackRule, Stage, stages_from, worse
+from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, Stage, stages_from, worse
 from pixelis.errors import CheckpointError, ConfigError
 
 EASY = Stage("easy", {0: 1.0}, threshold=0.9, patience=2)

@@ -10,13 +10,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from pixelis.agents.checkpoint import latest_checkpoint
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.saved_run import settings_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.run_files.checkpoint import latest_checkpoint
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own

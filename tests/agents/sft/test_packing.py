@@ -22,8 +22,8 @@ from transformers import (
     Qwen3Config,
 )
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.policy import LoraSettings, Policy
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.sft import Learner, SftSettings, demonstrations, sft
 from pixelis.agents.sft.packing import block_mask, can_pack, pack, packable, score_rows
 from pixelis.errors import ConfigError

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from pixelis.agents.answers import DIVERSITIES
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.sampling import SamplingSettings
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.episodes.answers import DIVERSITIES
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.demonstrate import add_observation, add_turn
 from pixelis.agents.sft.learner import Learner, SftSettings
 from pixelis.agents.sft.polychromic import DiversitySettings, DiversityTerm, prompt_of
 from pixelis.agents.sft.run import SftRun
 from pixelis.errors import ConfigError
-from pixelis.rewards.diversity import marginal_diversity, mean_distance
+from pixelis.rewards.text.diversity import marginal_diversity, mean_distance
 
 SHORT = SamplingSettings(max_new_tokens=2)
 

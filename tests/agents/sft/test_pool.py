@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.episode import Episode, Segment
+from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.sft.pool import Draws, Pool, difficulty_of
 from pixelis.errors import CheckpointError, ConfigError
 

@@ -13,10 +13,10 @@ import pytest
 import torch
 from PIL import Image
 
-from pixelis.agents.episode import Episode
-from pixelis.agents.evaluate import evaluate
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.sampling import SamplingSettings
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import evaluate
 from pixelis.agents.sft import SftSettings, SftStep, demonstrations, load_chats, rate_factor, sft
 from pixelis.errors import ConfigError, TrainingError
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.evaluation_file import read_evaluations
-from pixelis.agents.metrics import comparable_metrics
-from pixelis.agents.policy import Policy
-from pixelis.agents.saved_run import settings_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.evaluation_file import read_evaluations
+from pixelis.agents.runs.metrics import comparable_metrics
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun, fitting
 from pixelis.errors import CheckpointError, ConfigError
 
@@ -151,7 +151,7 @@ def test_a_demonstrator_that_is_not_there_is_told(sft_config: Callable[..., SftC
 
 
 def test_what_does_not_fit_into_the_context_is_left_out(caplog: pytest.LogCaptureFixture):
-    from pixelis.agents.episode import Episode, Segment
+    from pixelis.agents.episodes.episode import Episode, Segment
 
     episodes = [Episode("", n, n, 0, [Segment.given([1] * n)]) for n in (3, 9, 5)]
     assert [episode.seed for episode in fitting(episodes, 5)] == [3, 5]

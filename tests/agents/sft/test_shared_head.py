@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pixelis.agents.episode import Episode, Segment
-from pixelis.agents.policy import LoraSettings, Policy
-from pixelis.agents.prefix.packing import SHORTEST_HEAD, common_head
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.scoring.packing import SHORTEST_HEAD, common_head
 from pixelis.agents.sft import Learner, SftSettings
 from pixelis.agents.sft.packing import score_rows
 from pixelis.agents.sft.shared_head import shared_scores

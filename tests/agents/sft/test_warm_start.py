@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pixelis.agents.grpo.config import TrainConfig
-from pixelis.agents.grpo.run import TrainingRun
-from pixelis.agents.metrics import comparable_metrics, read_metrics
-from pixelis.agents.saved_run import settings_of
-from pixelis.agents.sft.config import SftConfig
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun
 from pixelis.cli import INTERRUPTED, USER_MISTAKE, train
 from pixelis.cli.progress import TrainingProgress

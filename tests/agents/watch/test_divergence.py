@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pixelis.agents.watch.divergence import Change, change_between, parts_ways
+from pixelis.agents.runs.watch.divergence import Change, change_between, parts_ways
 
 
 def test_the_change_between_two_windows_by_hand():

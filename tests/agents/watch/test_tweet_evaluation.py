@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import pixelis
-from pixelis.agents.scripted import play_scripted
-from pixelis.agents.seat import EpisodeRequest
-from pixelis.agents.watch.tweet_evaluation import TweetEvaluation
-from pixelis.envs.tweet.conversation import JudgedReply
+from pixelis.agents.episodes.episode_runner import EpisodeRequest
+from pixelis.agents.episodes.scripted import play_scripted
+from pixelis.agents.runs.watch.tweet_evaluation import TweetEvaluation
+from pixelis.envs.tweet.learned.rewards import SHIPPED
+from pixelis.envs.tweet.reply.conversation import JudgedReply
+from pixelis.envs.tweet.reward import EvaluationReward
 from pixelis.errors import ModelLoadError, RewardError
-from pixelis.rewards.tweet import EvaluationReward
-from pixelis.rewards.tweet.learned.rewards import SHIPPED
 
 
 class Flat:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pixelis.agents.watch.scorers import make_scorers, mean_score
-from pixelis.agents.watch.watch import Watch, WatchSettings, spread
+from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
+from pixelis.agents.runs.watch.watch import Watch, WatchSettings, spread
 from pixelis.errors import ConfigError, RewardError
 
 AGAINST = {"watch_scorers:Reward": {"factor": -1.0}}

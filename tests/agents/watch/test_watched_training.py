@@ -10,9 +10,9 @@ import pytest
 import torch
 from letter_model import build_letter_model
 
-from pixelis.agents.evaluate import Evaluation, evaluation_table
-from pixelis.agents.grpo.run import TrainingRun, train
-from pixelis.agents.metrics import comparable_metrics, read_metrics
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.runs.evaluate import Evaluation, evaluation_table
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
 
 SCORER = "watch_scorers:Letters"

@@ -14,10 +14,10 @@ import gymnasium as gym
 import pytest
 
 import pixelis  # noqa: F401
-from pixelis.envs.coding.code_problem import CodeProblemEnv
+from pixelis.envs.check.scores import score
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 from pixelis.envs.coding.problems import FAMILIES, Problem, TestCase
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
-from pixelis.envs.contract_scores import score
 from pixelis.errors import ConfigError, DatasetError, DifficultyError, SandboxUnavailableError, TaskError
 
 SPIN = "while True: pass"

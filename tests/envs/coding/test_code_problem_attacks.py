@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pixelis.envs.coding.code_problem import CodeProblemEnv
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.spaces import Utf8Text
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pixelis.envs.coding.code_problem import CodeProblemEnv
-from pixelis.envs.contract_tests import EnvContractTests
+from pixelis.envs.check.tests import EnvContractTests
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 
 
 class TestCodeProblem(EnvContractTests):

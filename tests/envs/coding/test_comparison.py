@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.comparison import EXACT, Comparison, canonical, compare
-from pixelis.envs.coding.matching import MOST_COMPARISONS
+from pixelis.envs.coding.answers.comparison import EXACT, Comparison, canonical, compare
+from pixelis.envs.coding.answers.matching import MOST_COMPARISONS
 from pixelis.errors import AnswerError
 
 NAN, INF = math.nan, math.inf

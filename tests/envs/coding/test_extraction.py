@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.extraction import defines, extract_code
+from pixelis.envs.coding.answers.extraction import defines, extract_code
 
 CODE = "def f(x):\n    return x + 1"
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.code_problem import CodeProblemEnv
-from pixelis.envs.coding.code_problem_exploits import EXPLOITS, filled_in
-from pixelis.envs.coding.code_tasks import task_of
-from pixelis.envs.coding.extraction import extract_code
+from pixelis.envs.coding.answers.extraction import extract_code
+from pixelis.envs.coding.answers.python_source import parse
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
+from pixelis.envs.coding.code_problem.exploits import EXPLOITS, filled_in
+from pixelis.envs.coding.code_problem.tasks import task_of
 from pixelis.envs.coding.problems import FAMILIES, Problem, TestCase
 from pixelis.envs.coding.problems.problem_rows import row_of
-from pixelis.envs.coding.python_source import parse
 
 
 def call(name, code):

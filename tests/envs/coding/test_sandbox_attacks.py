@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pixelis.envs.coding import selftest
-from pixelis.envs.coding.attack_programs import PROGRAMS
 from pixelis.envs.coding.sandbox import Call, Job, Limits, Sandbox
+from pixelis.envs.coding.selftest.attack_programs import PROGRAMS
 
 LIMITS = Limits(wall_seconds=2.0, cpu_seconds=0.5, memory_bytes=256 << 20)
 PATIENT = Limits(wall_seconds=60.0, cpu_seconds=20.0, memory_bytes=256 << 20)

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from pixelis.envs.coding.sandbox import Call, Job, SandboxSettings
-from pixelis.envs.coding.sandbox_lease import SandboxLease
+from pixelis.envs.coding.verification.sandbox_lease import SandboxLease
 
 SETTINGS = SandboxSettings(allow_threads=False)
 JOB = Job("def f(x): return x + 1", "f", (Call((1,)),))

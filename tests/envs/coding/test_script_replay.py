@@ -6,8 +6,8 @@ import pytest
 
 from pixelis.envs.coding.problems.problem_rows import row_of
 from pixelis.envs.coding.sandbox import Limits, Sandbox
-from pixelis.envs.coding.script_replay import MOST_CALLS
-from pixelis.envs.coding.verification import verify
+from pixelis.envs.coding.verification.script_replay import MOST_CALLS
+from pixelis.envs.coding.verification.verification import verify
 from pixelis.errors import ScriptNeededError
 
 PROMPT = "def turned(s):\n    return s[1:] + s[:1]\n\n\ndef turned_back(s):\n    '''Undo turned.'''\n"

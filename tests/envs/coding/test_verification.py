@@ -13,11 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.comparison import Comparison
+from pixelis.envs.coding.answers.comparison import Comparison
 from pixelis.envs.coding.problems import FAMILIES, HiddenTests, Problem, TestCase, draw_problem
 from pixelis.envs.coding.problems.problem_rows import row_of
 from pixelis.envs.coding.sandbox import Limits, Sandbox
-from pixelis.envs.coding.verification import judging_tests, run_cases, verify, verify_by, whole_program
+from pixelis.envs.coding.verification.verification import (
+    judging_tests,
+    run_cases,
+    verify,
+    verify_by,
+    whole_program,
+)
 from pixelis.errors import SandboxJobError, ScriptNeededError, TaskError
 
 QUICK = Limits(wall_seconds=60.0, cpu_seconds=1.0)  # a busy machine gives little of its time

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.pixel.receipt_scene import Item, ReceiptScene
+from pixelis.envs.pixel.receipt_sum.scene import Item, ReceiptScene
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.chart_axis import (
+from pixelis.envs.pixel.chart_read.axis import (
     AXIS_KINDS,
     KEEP_AWAY,
     VALUES,

@@ -9,14 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.chart_axis import VALUES, Axis, label_value
-from pixelis.envs.pixel.chart_paint import chart_labels, paint_chart
-from pixelis.envs.pixel.chart_sample import ASKED, CATEGORIES, LEVELS, NAMES, QUANTITIES, sample_chart
-from pixelis.envs.pixel.chart_scene import THEMES, ChartScene, Series
-from pixelis.envs.pixel.chart_text import category_texts, chart_texts, legend_places, text_width, tick_texts
-from pixelis.envs.pixel.palette import PALETTE
-from pixelis.envs.pixel.signs import FONTS
-from pixelis.envs.pixel.splits import seed_split
+from pixelis.envs.pixel.base.splits import seed_split
+from pixelis.envs.pixel.chart_read.axis import VALUES, Axis, label_value
+from pixelis.envs.pixel.chart_read.paint import chart_labels, paint_chart
+from pixelis.envs.pixel.chart_read.sample import ASKED, CATEGORIES, LEVELS, NAMES, QUANTITIES, sample_chart
+from pixelis.envs.pixel.chart_read.scene import THEMES, ChartScene, Series
+from pixelis.envs.pixel.chart_read.text import (
+    category_texts,
+    chart_texts,
+    legend_places,
+    text_width,
+    tick_texts,
+)
+from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.errors import SplitError, TaskError
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)

@@ -3,8 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.colours import colour_names, dominant_colour, name_colour, name_colours, rgb_to_lab
-from pixelis.envs.pixel.palette import PALETTE
+from pixelis.envs.pixel.tools.colours import (
+    colour_names,
+    dominant_colour,
+    name_colour,
+    name_colours,
+    rgb_to_lab,
+)
+from pixelis.envs.pixel.tools.palette import PALETTE
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.count_paint import count_labels, paint_pieces
-from pixelis.envs.pixel.count_scene import LEVELS, CountScene, sample_count_scene
-from pixelis.envs.pixel.palette import PALETTE
-from pixelis.envs.pixel.splits import seed_split
+from pixelis.envs.pixel.base.splits import seed_split
+from pixelis.envs.pixel.count_tiny.paint import count_labels, paint_pieces
+from pixelis.envs.pixel.count_tiny.scene import LEVELS, CountScene, sample_count_scene
+from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.errors import SplitError, TaskError
 
 

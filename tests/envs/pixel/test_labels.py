@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from pixelis.envs.pixel.labels import Silhouette, label_map_view, label_view, silhouette
-from pixelis.envs.pixel.paint import sign_labels
-from pixelis.envs.pixel.scene import sample_scene
-from pixelis.envs.pixel.view import square_box
+from pixelis.envs.pixel.tools.labels import Silhouette, label_map_view, label_view, silhouette
+from pixelis.envs.pixel.tools.view import square_box
+from pixelis.envs.pixel.zoom_read.paint import sign_labels
+from pixelis.envs.pixel.zoom_read.scene import sample_scene
 
 SQUARE = Silhouette(2, 4, np.ones((2, 4), bool))  # columns 2-5, rows 4-5 of a scene of 8 x 8
 

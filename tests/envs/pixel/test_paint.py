@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFont
 
-from pixelis.envs.pixel.backdrop import paint_backdrop
-from pixelis.envs.pixel.paint import FONT_FOLDER, add_noise, add_noise_to, draw_board, paint, paint_uncached
-from pixelis.envs.pixel.scene import CODE_ALPHABET, FONTS, SCENE_SIZE, Scene, sample_scene
+from pixelis.envs.pixel.zoom_read.backdrop import paint_backdrop
+from pixelis.envs.pixel.zoom_read.paint import (
+    FONT_FOLDER,
+    add_noise,
+    add_noise_to,
+    draw_board,
+    paint,
+    paint_uncached,
+)
+from pixelis.envs.pixel.zoom_read.scene import CODE_ALPHABET, FONTS, SCENE_SIZE, Scene, sample_scene
 from pixelis.errors import ImageSizeError
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from pixelis.envs.pixel.palette import BASE_COLOURS, KINDS, PALETTE, shade
+from pixelis.envs.pixel.tools.palette import BASE_COLOURS, KINDS, PALETTE, shade
 
 
 def lab(rgb):

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from pixelis.envs.pixel import photo
-from pixelis.envs.pixel.photo import BAR_COLOUR, Letterbox, open_photo
+from pixelis.envs.pixel.ask_image import photo
+from pixelis.envs.pixel.ask_image.photo import BAR_COLOUR, Letterbox, open_photo
 from pixelis.errors import ImageReadError, ImageSizeError
 
 RED, BLUE = (200, 30, 30), (20, 40, 220)

@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 from PIL import Image
 
-from pixelis.envs.pixel.ocr_truth import TextItem
-from pixelis.envs.pixel.picture import Picture
-from pixelis.envs.pixel.pixel_env import PixelEnv
-from pixelis.envs.pixel.render import FRAME_SHAPE
-from pixelis.envs.pixel.scripted_turns import answer, call
-from pixelis.envs.pixel.toolset import NO_TEXT, THINK, ZOOM
+from pixelis.envs.pixel.base.env import PixelEnv
+from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.render import FRAME_SHAPE
+from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.tools.ocr_truth import TextItem
+from pixelis.envs.pixel.tools.toolset import NO_TEXT, THINK, ZOOM
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import Verdict
 from pixelis.errors import TaskError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.properties import measure, outline_length, position_words
+from pixelis.envs.pixel.tools.properties import measure, outline_length, position_words
 from pixelis.errors import ImageSizeError
 
 

@@ -8,8 +8,8 @@ import tracemalloc
 import pytest
 from PIL import Image
 
-from pixelis.envs.pixel.question_file import QuestionFile, load_questions
-from pixelis.envs.row_lines import MAX_LINE_BYTES
+from pixelis.envs.data.lines import MAX_LINE_BYTES
+from pixelis.envs.pixel.ask_image.question_file import QuestionFile, load_questions
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import DatasetError
 

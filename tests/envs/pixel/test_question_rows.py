@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.question_rows import image_split, row_of
+from pixelis.envs.pixel.ask_image.question_rows import image_split, row_of
 from pixelis.errors import DatasetError
 
 GOOD = {"image": "a.png", "question": "What?", "answer": "KT47", "answer_type": "text"}

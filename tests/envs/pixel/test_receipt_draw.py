@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.receipt_draw import (
+from pixelis.envs.pixel.base.splits import seed_split
+from pixelis.envs.pixel.receipt_sum.sample import (
     ADJECTIVES,
     LEVELS,
     NOUNS,
@@ -18,8 +19,7 @@ from pixelis.envs.pixel.receipt_draw import (
     greatest_guess,
     sample_receipt,
 )
-from pixelis.envs.pixel.receipt_scene import ReceiptScene
-from pixelis.envs.pixel.splits import seed_split
+from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene
 from pixelis.errors import SplitError
 
 

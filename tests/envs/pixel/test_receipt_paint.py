@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.palette import PALETTE
-from pixelis.envs.pixel.receipt_draw import sample_receipt
-from pixelis.envs.pixel.receipt_paint import paint_receipt, receipt_labels, receipt_texts
-from pixelis.envs.pixel.receipt_scene import amount_end, name_start
+from pixelis.envs.pixel.receipt_sum.paint import paint_receipt, receipt_labels, receipt_texts
+from pixelis.envs.pixel.receipt_sum.sample import sample_receipt
+from pixelis.envs.pixel.receipt_sum.scene import amount_end, name_start
+from pixelis.envs.pixel.tools.palette import PALETTE
 
 
 def draw(seed, difficulty):

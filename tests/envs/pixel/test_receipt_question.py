@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.receipt_question import KINDS, Ask, decimal_text
+from pixelis.envs.pixel.receipt_sum.question import KINDS, Ask, decimal_text
 from pixelis.errors import TaskError
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.receipt_scene import (
+from pixelis.envs.pixel.receipt_sum.scene import (
     Item,
     ReceiptScene,
     amount_end,

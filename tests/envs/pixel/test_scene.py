@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.palette import BASE_COLOURS, KINDS, PALETTE
-from pixelis.envs.pixel.scene import (
+from pixelis.envs.pixel.tools.palette import BASE_COLOURS, KINDS, PALETTE
+from pixelis.envs.pixel.zoom_read.scene import (
     CODE_ALPHABET,
     LEVELS,
     SCENE_SIZE,

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pixelis.envs.pixel.scene_fields import flag, one_of, reading_scene, real, whole, word
+from pixelis.envs.data.scene_fields import flag, one_of, reading_scene, real, whole, word
 from pixelis.errors import TaskError
 
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.paint import paint
-from pixelis.envs.pixel.palette import PALETTE
-from pixelis.envs.pixel.salient import salient_regions
-from pixelis.envs.pixel.scene import sample_scene
-from pixelis.envs.pixel.segment import segment_box, segment_point
-from pixelis.envs.pixel.view import crop_view, square_box
+from pixelis.envs.pixel.tools.palette import PALETTE
+from pixelis.envs.pixel.tools.salient import salient_regions
+from pixelis.envs.pixel.tools.segment import segment_box, segment_point
+from pixelis.envs.pixel.tools.view import crop_view, square_box
+from pixelis.envs.pixel.zoom_read.paint import paint
+from pixelis.envs.pixel.zoom_read.scene import sample_scene
 from pixelis.errors import ImageSizeError
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.shapes import (
+from pixelis.envs.pixel.drawing.shapes import (
     GROWTH,
     SHAPES,
     SUBPIXELS,

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.shapes import SUBPIXELS
-from pixelis.envs.pixel.size_paint import paint_sizes, size_labels
-from pixelis.envs.pixel.size_scene import LEVELS, RANGE, SCENE_SIZE, SizeScene, sample_size_scene
-from pixelis.envs.pixel.splits import seed_split
+from pixelis.envs.pixel.base.splits import seed_split
+from pixelis.envs.pixel.drawing.shapes import SUBPIXELS
+from pixelis.envs.pixel.size_compare.paint import paint_sizes, size_labels
+from pixelis.envs.pixel.size_compare.scene import LEVELS, RANGE, SCENE_SIZE, SizeScene, sample_size_scene
 from pixelis.errors import SplitError, TaskError
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)

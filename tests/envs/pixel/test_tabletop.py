@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.tabletop import TONES, paint_tabletop, tabletop_pixels
+from pixelis.envs.pixel.drawing.tabletop import TONES, paint_tabletop, tabletop_pixels
 
 
 @pytest.mark.parametrize("size", [100, 256, 300, 520])

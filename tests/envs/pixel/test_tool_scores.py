@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from pixelis.envs.pixel.labels import Silhouette, label_view
-from pixelis.envs.pixel.ocr_truth import TextItem
-from pixelis.envs.pixel.picture import Picture
-from pixelis.envs.pixel.scripted_turns import call
-from pixelis.envs.pixel.tool_scores import (
+from pixelis.envs.check.playing import play, same
+from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.base.tool_scores import (
     best_iou,
     box_iou,
     character_errors,
     edit_distance,
     track_iou,
 )
-from pixelis.envs.pixel.video import Place
-from pixelis.envs.pixel.zoom_read import ZoomReadEnv
-from pixelis.envs.playing import play, same
+from pixelis.envs.pixel.base.video import Place
+from pixelis.envs.pixel.tools.labels import Silhouette, label_view
+from pixelis.envs.pixel.tools.ocr_truth import TextItem
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 
 VIEW = (0, 0, 100, 100)
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.track_motion import (
+from pixelis.envs.pixel.track_read.motion import (
     apart,
     boxes_along,
     bridge_box,

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.ocr import RapidReader
-from pixelis.envs.pixel.ocr_truth import TruthReader, text_inside
-from pixelis.envs.pixel.palette import PALETTE
-from pixelis.envs.pixel.track_paint import (
+from pixelis.envs.pixel.tools.ocr import RapidReader
+from pixelis.envs.pixel.tools.ocr_truth import TruthReader, text_inside
+from pixelis.envs.pixel.tools.palette import PALETTE
+from pixelis.envs.pixel.tools.view import crop_view, square_around
+from pixelis.envs.pixel.track_read.paint import (
     layers,
     paint_part,
     plate_sign,
@@ -15,9 +16,8 @@ from pixelis.envs.pixel.track_paint import (
     track_labels,
     vehicle_places,
 )
-from pixelis.envs.pixel.track_sample import sample_track_scene
-from pixelis.envs.pixel.track_scene import CLEAR, GLARE, SMEAR, TrackScene, Vehicle
-from pixelis.envs.pixel.view import crop_view, square_around
+from pixelis.envs.pixel.track_read.sample import sample_track_scene
+from pixelis.envs.pixel.track_read.scene import CLEAR, GLARE, SMEAR, TrackScene, Vehicle
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)
 

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.scene import code_split
-from pixelis.envs.pixel.track_motion import (
+from pixelis.envs.pixel.track_read.motion import (
     bridge_box,
     prediction_errors,
     tree_box,
     vehicle_boxes,
     visible_share,
 )
-from pixelis.envs.pixel.track_sample import LEVELS, sample_track_scene
-from pixelis.envs.pixel.track_scene import CLEAR, LENGTHS, MAX_FRAMES, TrackScene, Vehicle
+from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
+from pixelis.envs.pixel.track_read.scene import CLEAR, LENGTHS, MAX_FRAMES, TrackScene, Vehicle
+from pixelis.envs.pixel.zoom_read.scene import code_split
 from pixelis.errors import SplitError, TaskError
 
 

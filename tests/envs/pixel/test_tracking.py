@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pixelis.envs.pixel.locators import HueLocator, TemplateLocator, choose_method, texture
-from pixelis.envs.pixel.tool_scores import box_iou
-from pixelis.envs.pixel.tracking import Sighting, follow
-from pixelis.envs.pixel.video import film_of
+from pixelis.envs.pixel.base.tool_scores import box_iou
+from pixelis.envs.pixel.base.video import film_of
+from pixelis.envs.pixel.tools.locators import HueLocator, TemplateLocator, choose_method, texture
+from pixelis.envs.pixel.tools.tracking import Sighting, follow
 
 SIZE, SIDE = (240, 160), 32
 GREY = (128, 128, 128)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pixelis.envs.pixel.ocr_truth import TruthReader
-from pixelis.envs.pixel.picture import Picture
-from pixelis.envs.pixel.toolset import NEED_FRAMES
-from pixelis.envs.pixel.video import Film, VideoWorkspace, film_of
-from pixelis.envs.pixel.video_tools import VIDEO_TOOLS, reported_frames
-from pixelis.envs.pixel.view import Box
+from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.video import Film, VideoWorkspace, film_of
+from pixelis.envs.pixel.base.video_tools import VIDEO_TOOLS, reported_frames
+from pixelis.envs.pixel.tools.ocr_truth import TruthReader
+from pixelis.envs.pixel.tools.toolset import NEED_FRAMES
+from pixelis.envs.pixel.tools.view import Box
 from pixelis.envs.tools import Toolset
 
 RED = (208, 32, 38)

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from pixelis.envs.pixel.view import MIN_SIDE, check_image_size, crop_view, overview, square_around, square_box
+from pixelis.envs.pixel.tools.view import (
+    MIN_SIDE,
+    check_image_size,
+    crop_view,
+    overview,
+    square_around,
+    square_box,
+)
 from pixelis.errors import ImageSizeError
 
 anything = st.floats(allow_nan=True, allow_infinity=True)

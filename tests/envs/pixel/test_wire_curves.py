@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.wire_curves import (
+from pixelis.envs.pixel.wire_trace.curves import (
     LEAST_ANGLE,
     STEPS,
     Mesh,
@@ -15,7 +15,7 @@ from pixelis.envs.pixel.wire_curves import (
     strand_curve,
     unclear_tiles,
 )
-from pixelis.envs.pixel.wire_grid import (
+from pixelis.envs.pixel.wire_trace.grid import (
     BENDS_LEFT,
     BENDS_RIGHT,
     BOTTOM,

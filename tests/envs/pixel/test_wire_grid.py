@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.wire_grid import (
+from pixelis.envs.pixel.wire_trace.grid import (
     BENDS_LEFT,
     BENDS_RIGHT,
     BOTTOM,

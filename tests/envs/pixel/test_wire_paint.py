@@ -4,11 +4,11 @@ import cv2
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.labels import label_map_view
-from pixelis.envs.pixel.palette import PALETTE
-from pixelis.envs.pixel.wire_grid import BENDS_LEFT, LEVEL_OVER, UPRIGHT_OVER
-from pixelis.envs.pixel.wire_paint import paint_wires, wire_labels
-from pixelis.envs.pixel.wire_scene import LEVELS, WireScene, sample_wire_scene
+from pixelis.envs.pixel.tools.labels import label_map_view
+from pixelis.envs.pixel.tools.palette import PALETTE
+from pixelis.envs.pixel.wire_trace.grid import BENDS_LEFT, LEVEL_OVER, UPRIGHT_OVER
+from pixelis.envs.pixel.wire_trace.paint import paint_wires, wire_labels
+from pixelis.envs.pixel.wire_trace.scene import LEVELS, WireScene, sample_wire_scene
 
 LINES = (190, 575, 960, 1346)
 

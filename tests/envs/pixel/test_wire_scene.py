@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.scene import code_split
-from pixelis.envs.pixel.splits import seed_split
-from pixelis.envs.pixel.wire_curves import all_curves, crossing_points, strand_curve, unclear_tiles
-from pixelis.envs.pixel.wire_grid import BENDS_LEFT, cables, follow
-from pixelis.envs.pixel.wire_scene import LEVELS, MOST_TILES, WireScene, sample_wire_scene
+from pixelis.envs.pixel.base.splits import seed_split
+from pixelis.envs.pixel.wire_trace.curves import all_curves, crossing_points, strand_curve, unclear_tiles
+from pixelis.envs.pixel.wire_trace.grid import BENDS_LEFT, cables, follow
+from pixelis.envs.pixel.wire_trace.scene import LEVELS, MOST_TILES, WireScene, sample_wire_scene
+from pixelis.envs.pixel.zoom_read.scene import code_split
 from pixelis.errors import SplitError, TaskError
 
 

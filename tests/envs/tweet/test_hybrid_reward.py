@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.contract_scores import greatest_floor
-from pixelis.envs.tweet.tweet_reply import BLIND_SUCCESS, TweetReplyEnv
-from pixelis.envs.tweet.tweet_reply_policies import answer
+from pixelis.envs.check.scores import greatest_floor
+from pixelis.envs.tweet.learned.rewards import SHIPPED
+from pixelis.envs.tweet.reply.env import BLIND_SUCCESS, TweetReplyEnv
+from pixelis.envs.tweet.reply.policies import answer
 from pixelis.errors import ConfigError, ModelLoadError
-from pixelis.rewards.tweet.learned.rewards import SHIPPED
 
 EPISODES = 60
 

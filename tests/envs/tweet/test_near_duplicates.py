@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.near_duplicates import NEAR, BandKeys, DisjointSets, join_near_duplicates
-from pixelis.envs.tweet.tweet_text import jaccard, shingles
+from pixelis.envs.tweet.data.near_duplicates import NEAR, BandKeys, DisjointSets, join_near_duplicates
+from pixelis.envs.tweet.data.tweet_text import jaccard, shingles
 
 HERON = "Mist on the river this morning, one heron, and nobody else awake."
 

@@ -7,12 +7,12 @@ from itertools import combinations
 
 import pytest
 
-from pixelis.envs.tweet.preference_parts import deal_in_four, derive_parts, split_preferences
-from pixelis.envs.tweet.preferences import Preference
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.tweet_file import load_tweets
-from pixelis.envs.tweet.tweet_text import normalised_text
-from pixelis.envs.tweet.worse_replies import worse_sentences
+from pixelis.envs.tweet.data.preference_parts import deal_in_four, derive_parts, split_preferences
+from pixelis.envs.tweet.data.preferences import Preference
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.tweet_file import load_tweets
+from pixelis.envs.tweet.data.tweet_text import normalised_text
+from pixelis.envs.tweet.data.worse_replies import worse_sentences
 from pixelis.errors import DatasetError
 
 

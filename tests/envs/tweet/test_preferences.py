@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pixelis.envs.tweet.preferences import (
+from pixelis.envs.tweet.data.preferences import (
     MAX_REJECTED_LENGTH,
     LabelledReply,
     Preference,

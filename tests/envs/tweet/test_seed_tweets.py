@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.split import PARTS, SplitSettings, split_tweets
-from pixelis.envs.tweet.tweet_file import TweetFile
-from pixelis.envs.tweet.tweet_text import jaccard, shingles
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.split import PARTS, SplitSettings, split_tweets
+from pixelis.envs.tweet.data.tweet_file import TweetFile
+from pixelis.envs.tweet.data.tweet_text import jaccard, shingles
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pixelis.envs.tweet.tweet_reply import BLIND_SUCCESS, GOOD_REPLY
-from pixelis.rewards.tweet.learned.calibration import area_under_curve
+from pixelis.envs.tweet.learned.calibration import area_under_curve
+from pixelis.envs.tweet.reply.env import BLIND_SUCCESS, GOOD_REPLY
 
 ROOT = Path(__file__).parents[3]
 SAYS_NOTHING = ("blind", "exploit_borrowed_reply", "exploit_stock_question", "exploit_template")

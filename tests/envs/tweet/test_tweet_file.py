@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.row_lines import MAX_LINE_BYTES
-from pixelis.envs.tweet.tweet_file import TweetFile, load_tweets
+from pixelis.envs.data.lines import MAX_LINE_BYTES
+from pixelis.envs.tweet.data.tweet_file import TweetFile, load_tweets
 from pixelis.errors import DatasetError
 
 ROWS = [

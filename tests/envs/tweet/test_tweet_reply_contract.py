@@ -5,9 +5,9 @@ from __future__ import annotations
 import gymnasium as gym
 import pytest
 
-from pixelis.envs.contract_tests import EnvContractTests
-from pixelis.envs.tweet.tweet_reply import TweetReplyEnv
-from pixelis.envs.tweet.tweet_reply_policies import answer
+from pixelis.envs.check.tests import EnvContractTests
+from pixelis.envs.tweet.reply.env import TweetReplyEnv
+from pixelis.envs.tweet.reply.policies import answer
 
 
 class TestTweetReply(EnvContractTests):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.tweet_rows import MAX_TWEET_LENGTH, FollowUp, tweet_row, tweet_split
-from pixelis.envs.tweet.tweet_text import jaccard, normalised_text, shingles
+from pixelis.envs.tweet.data.tweet_rows import MAX_TWEET_LENGTH, FollowUp, tweet_row, tweet_split
+from pixelis.envs.tweet.data.tweet_text import jaccard, normalised_text, shingles
 from pixelis.errors import DatasetError
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.split import PARTS, SplitSettings, deal, quartiles, split_tweets
-from pixelis.envs.tweet.split_folder import write_split
-from pixelis.envs.tweet.tweet_file import TweetFile
-from pixelis.envs.tweet.tweet_text import jaccard, shingles
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.split import PARTS, SplitSettings, deal, quartiles, split_tweets
+from pixelis.envs.tweet.data.split_folder import write_split
+from pixelis.envs.tweet.data.tweet_file import TweetFile
+from pixelis.envs.tweet.data.tweet_text import jaccard, shingles
 from pixelis.errors import ConfigError, DatasetError, OutputError
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from pixelis.envs.tweet.tweet_rows import TweetRow
-from pixelis.envs.tweet.worse_replies import derive_preferences, worse_sentences
+from pixelis.envs.tweet.data.tweet_rows import TweetRow
+from pixelis.envs.tweet.data.worse_replies import derive_preferences, worse_sentences
 
 RAIN = TweetRow(
     "The umbrella gave up before the rain did today.",

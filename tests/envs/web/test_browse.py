@@ -8,14 +8,14 @@ import pickle
 
 import pytest
 
-from pixelis.envs.playing import play, play_turns
-from pixelis.envs.web.backend import BackendFailure
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.levels import DIALS, WebDifficulty
+from pixelis.envs.check.playing import play, play_turns
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.dom.backend import DomBackend
+from pixelis.envs.web.page.backend import BackendFailure
+from pixelis.envs.web.sites.levels import DIALS, WebDifficulty
 from pixelis.errors import ConfigError, DifficultyError, SplitError, TaskError
-from pixelis.rewards.web import TERMS, WebRewardConfig
+from pixelis.rewards.terms.web import TERMS, WebRewardConfig
 
 
 def shop(**keywords) -> WebBrowseEnv:

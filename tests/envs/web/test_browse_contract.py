@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pixelis.envs.contract_tests import EnvContractTests
-from pixelis.envs.web.browse import WebBrowseEnv
+from pixelis.envs.check.tests import EnvContractTests
+from pixelis.envs.web.browse.env import WebBrowseEnv
 
 
 class TestWebBrowse(EnvContractTests):

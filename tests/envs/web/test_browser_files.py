@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.envs.web import browser_files
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browser import close_shared_browser
-from pixelis.envs.web.browser_files import BROWSER_VARIABLE, find_chromium
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.chromium import browser_files
+from pixelis.envs.web.chromium.browser import close_shared_browser
+from pixelis.envs.web.chromium.browser_files import BROWSER_VARIABLE, find_chromium
 from pixelis.errors import BrowserUnavailableError
 
 

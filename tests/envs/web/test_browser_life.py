@@ -15,16 +15,16 @@ import time
 import pytest
 from pages_server import PagesServer
 
-from pixelis.envs.web import chromium_backend
-from pixelis.envs.web.backend import BackendFailure, Click, PageActionError, Wait
-from pixelis.envs.web.browser import close_shared_browser, shared_browser
-from pixelis.envs.web.chromium_backend import ChromiumBackend
-from pixelis.envs.web.page_scripts import PageSettings
-from pixelis.envs.web.site import Response, SiteSession
+from pixelis.envs.web.chromium import backend as chromium_backend
+from pixelis.envs.web.chromium.backend import ChromiumBackend
+from pixelis.envs.web.chromium.browser import close_shared_browser, shared_browser
+from pixelis.envs.web.chromium.scripts import PageSettings
+from pixelis.envs.web.page.backend import BackendFailure, Click, PageActionError, Wait
+from pixelis.envs.web.sites.site import Response, SiteSession
 
 OPENS_A_PAGE = """
-from pixelis.envs.web.browser import shared_browser
-from pixelis.envs.web.chromium_backend import ChromiumBackend
+from pixelis.envs.web.chromium.browser import shared_browser
+from pixelis.envs.web.chromium.backend import ChromiumBackend
 backend = ChromiumBackend()
 backend.open("about:blank")
 browser = shared_browser()

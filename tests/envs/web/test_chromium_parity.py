@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.web.backend import ERROR_CODES
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.parity_scripts import MAX_ACTIONS, parity_scripts, replay
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.parity_scripts import MAX_ACTIONS, parity_scripts, replay
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.page.backend import ERROR_CODES
 
 PLACES = (
     "/static/widgets.js", "/favicon.ico", "/a|b", "/%2e%2e/..;/x", "/a\x00b\r\nX: y", "?q=a|b#c#d",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.levels import DIALS
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.sites.levels import DIALS
 
 SEEDS = range(8)
 

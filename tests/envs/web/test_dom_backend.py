@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.web.backend import Back, Click, Goto, PageActionError, Select, Type, Wait
-from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.site import Request, Response, SiteSession
-from pixelis.envs.web.snapshot import NO_PREVIOUS_PAGE, NOT_TAKEN
+from pixelis.envs.web.dom.backend import DomBackend
+from pixelis.envs.web.page.backend import Back, Click, Goto, PageActionError, Select, Type, Wait
+from pixelis.envs.web.page.snapshot import NO_PREVIOUS_PAGE, NOT_TAKEN
+from pixelis.envs.web.sites.site import Request, Response, SiteSession
 from pixelis.errors import ConfigError
 
 

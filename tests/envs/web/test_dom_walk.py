@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.web.dom_tree import parse_html
-from pixelis.envs.web.dom_walk import walk
-from pixelis.envs.web.form_state import FormState
-from pixelis.envs.web.snapshot import Control, Line, collapse, cut, listed_options
+from pixelis.envs.web.dom.form_state import FormState
+from pixelis.envs.web.dom.tree import parse_html
+from pixelis.envs.web.dom.walk import walk
+from pixelis.envs.web.page.snapshot import Control, Line, collapse, cut, listed_options
 
 
 def lines(html: str) -> list[Line]:

@@ -7,14 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from pixelis.envs.playing import play
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.family import draw_level, families, outcome, site_handler
-from pixelis.envs.web.levels import DIALS, WebDifficulty, WebLevel
-from pixelis.envs.web.oracle import solve
-from pixelis.envs.web.site import Request
-from pixelis.envs.web.workspace import WebWorkspace
+from pixelis.envs.check.playing import play
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.oracle import solve
+from pixelis.envs.web.browse.workspace import WebWorkspace
+from pixelis.envs.web.dom.backend import DomBackend
+from pixelis.envs.web.families.family import draw_level, families, outcome, site_handler
+from pixelis.envs.web.sites.levels import DIALS, WebDifficulty, WebLevel
+from pixelis.envs.web.sites.site import Request
 
 FAMILIES = sorted(families())
 EVERY_LEVEL = [(name, level) for name in FAMILIES for level in range(6)]
@@ -127,7 +127,7 @@ def _vocabulary(level: WebLevel) -> tuple[list[str], list[str]]:
 
 
 def _names_in(html: str) -> tuple[set[str], set[str]]:
-    from pixelis.envs.web.dom_tree import parse_html
+    from pixelis.envs.web.dom.tree import parse_html
 
     elements = list(parse_html(html).elements())
     targets = {e.get("href") or e.get("action") for e in elements if e.get("href") or e.get("action")}
@@ -136,7 +136,7 @@ def _names_in(html: str) -> tuple[set[str], set[str]]:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_pages_keep_to_the_rules_that_parity_needs(name: str):
-    from pixelis.envs.web.dom_tree import parse_html
+    from pixelis.envs.web.dom.tree import parse_html
 
     for level in range(6):
         one = level_of(name, 4, level)

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.family import Step, families
-from pixelis.envs.web.levels import DIALS, WebLevel
-from pixelis.envs.web.oracle import Oracle
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.oracle import Oracle
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.families.family import Step, families
+from pixelis.envs.web.sites.levels import DIALS, WebLevel
 
 PLAIN = dict.fromkeys(DIALS, 0)
 

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from pixelis.envs.web.chromium_backend import ChromiumBackend, Click, ClickAt, Point
-from pixelis.envs.web.page_scripts import PageSettings
-from pixelis.envs.web.web_page import WebPageEnv
+from pixelis.envs.web.chromium.backend import ChromiumBackend, Click, ClickAt, Point
+from pixelis.envs.web.chromium.scripts import PageSettings
+from pixelis.envs.web.foreign.web_page import WebPageEnv
 
 STYLED = """<title>start</title><style>
 .none { display: none } .unseen { visibility: hidden } .faint { opacity: 0; position: absolute }

@@ -13,10 +13,10 @@ import pytest
 from hostile_pages import BUTTONS, FORMS, LINKS, SLOW, hostile_page
 from pages_server import PagesServer
 
-from pixelis.envs.nasty_actions import NASTY_ACTIONS
-from pixelis.envs.web.browser import shared_browser
-from pixelis.envs.web.miniwob import MiniWoBEnv, miniwob_tasks
-from pixelis.envs.web.web_page import WebPageEnv
+from pixelis.envs.check.nasty_actions import NASTY_ACTIONS
+from pixelis.envs.web.chromium.browser import shared_browser
+from pixelis.envs.web.foreign.web_page import WebPageEnv
+from pixelis.envs.web.miniwob.env import MiniWoBEnv, miniwob_tasks
 
 PLACES = (
     "/", "/two", "/missing", "/gone", "", "#x", "?", "..", "http://[", "about:blank", "javascript:1",

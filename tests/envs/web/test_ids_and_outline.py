@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.web.backend import PageActionError
-from pixelis.envs.web.ids import IdBook
-from pixelis.envs.web.outline import outline
-from pixelis.envs.web.snapshot import Control, Line, Snapshot
+from pixelis.envs.web.page.backend import PageActionError
+from pixelis.envs.web.page.ids import IdBook
+from pixelis.envs.web.page.outline import outline
+from pixelis.envs.web.page.snapshot import Control, Line, Snapshot
 
 
 def page(count: int, generation: int = 1, notice: str = "") -> Snapshot:

@@ -12,19 +12,19 @@ import pytest
 from pages_server import PagesServer
 
 import pixelis  # noqa: F401  # registers the environments
-from pixelis.agents.seat import EpisodeRequest, Seat
-from pixelis.envs import contract
-from pixelis.envs.playing import play
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.envs.check import contract
+from pixelis.envs.check.playing import play
 from pixelis.envs.spaces import TRUNCATION_MARK, Utf8Text
-from pixelis.envs.web.backend import BackendFailure, PageActionError
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.browser import shared_browser
-from pixelis.envs.web.dom_backend import DomBackend
-from pixelis.envs.web.miniwob import MiniWoBEnv
-from pixelis.envs.web.page_views import NO_TREE, PageViews, ViewSettings
-from pixelis.envs.web.parity_scripts import MAX_ACTIONS, parity_scripts, replay
-from pixelis.envs.web.web_page import WebPageEnv
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.parity_scripts import MAX_ACTIONS, parity_scripts, replay
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.chromium.browser import shared_browser
+from pixelis.envs.web.chromium.views import NO_TREE, PageViews, ViewSettings
+from pixelis.envs.web.dom.backend import DomBackend
+from pixelis.envs.web.foreign.web_page import WebPageEnv
+from pixelis.envs.web.miniwob.env import MiniWoBEnv
+from pixelis.envs.web.page.backend import BackendFailure, PageActionError
 from pixelis.errors import ConfigError
 
 BOTH = ("screenshot", "accessibility")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.family import families
-from pixelis.envs.web.parity_scripts import parity_scripts, replay
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.parity_scripts import parity_scripts, replay
+from pixelis.envs.web.families.family import families
 
 
 def test_scripts_are_repeatable_and_replay_to_their_transcripts():

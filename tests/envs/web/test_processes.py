@@ -13,10 +13,10 @@ from pathlib import Path
 import gymnasium as gym
 import pytest
 
-from pixelis.envs.playing import play
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.server import shared_server
+from pixelis.envs.check.playing import play
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.sites.server import shared_server
 
 CLICK, WAIT = write(("CLICK", {"id": "e1@v1"})), write(("WAIT", {}))
 MANY_THREADS = "ignore:.*multi-threaded:DeprecationWarning"  # that forking works is what is tested

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pixelis.envs.web.family import draw_level, families, open_session
-from pixelis.envs.web.levels import WebDifficulty
-from pixelis.envs.web.server import COOKIE, MAX_BODY, SiteServer
-from pixelis.envs.web.site import Request, Response, SiteSession
+from pixelis.envs.web.families.family import draw_level, families, open_session
+from pixelis.envs.web.sites.levels import WebDifficulty
+from pixelis.envs.web.sites.server import COOKIE, MAX_BODY, SiteServer
+from pixelis.envs.web.sites.site import Request, Response, SiteSession
 
 
 @pytest.fixture

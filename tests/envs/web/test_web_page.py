@@ -10,9 +10,9 @@ import signal
 import pytest
 from pages_server import PagesServer
 
-from pixelis.envs.web.addresses import may_reach
-from pixelis.envs.web.browser import shared_browser
-from pixelis.envs.web.web_page import WebPageEnv, default_hosts
+from pixelis.envs.web.chromium.browser import shared_browser
+from pixelis.envs.web.foreign.web_page import WebPageEnv, default_hosts
+from pixelis.envs.web.page.addresses import may_reach
 from pixelis.errors import ConfigError, TaskError
 
 START = """<title>Start</title><h1>Start</h1>

@@ -8,16 +8,16 @@ import signal
 
 import pytest
 
-from pixelis.envs.playing import play
-from pixelis.envs.web.browse import WebBrowseEnv
-from pixelis.envs.web.browse_policies import write
-from pixelis.envs.web.browser import shared_browser
-from pixelis.envs.web.chromium_backend import ChromiumBackend, shared_server
-from pixelis.envs.web.family import draw_level, families, open_session
-from pixelis.envs.web.levels import DIALS, WebDifficulty
-from pixelis.envs.web.server import COOKIE, SiteServer
-from pixelis.envs.web.site import Request
-from pixelis.envs.web.theme import OFFER_PATH
+from pixelis.envs.check.playing import play
+from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.chromium.backend import ChromiumBackend, shared_server
+from pixelis.envs.web.chromium.browser import shared_browser
+from pixelis.envs.web.families.family import draw_level, families, open_session
+from pixelis.envs.web.sites.levels import DIALS, WebDifficulty
+from pixelis.envs.web.sites.server import COOKIE, SiteServer
+from pixelis.envs.web.sites.site import Request
+from pixelis.envs.web.sites.theme import OFFER_PATH
 
 PLAIN = dict.fromkeys(DIALS, 0)
 

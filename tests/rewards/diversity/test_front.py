@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import RewardError
-from pixelis.rewards.diversity import collapse_point, hypervolume, pareto_front
+from pixelis.rewards.text.diversity import collapse_point, hypervolume, pareto_front
 
 POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=8)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import RewardError
-from pixelis.rewards.diversity import best_at_k, efficiency_ratio, pass_at_k
+from pixelis.rewards.text.diversity import best_at_k, efficiency_ratio, pass_at_k
 
 
 @pytest.mark.parametrize(

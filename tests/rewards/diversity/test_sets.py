@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pixelis.errors import RewardError
-from pixelis.rewards.diversity import (
+from pixelis.rewards.text.diversity import (
     cosine_distances,
     distinct_n,
     embedding_diversity,

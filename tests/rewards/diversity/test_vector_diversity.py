@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pixelis.errors import RewardError
-from pixelis.rewards.diversity import embedding_diversity, vendi_score
+from pixelis.rewards.text.diversity import embedding_diversity, vendi_score
 
 VECTORS = st.tuples(st.integers(2, 7), st.integers(1, 5)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(-9, 9).map(lambda value: value or 10))

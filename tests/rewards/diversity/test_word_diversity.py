@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import MissingDependencyError, RewardError
-from pixelis.rewards.diversity import distinct_n, self_bleu
+from pixelis.rewards.text.diversity import distinct_n, self_bleu
 
 TEXTS = st.lists(
     st.lists(st.sampled_from(["one", "two", "three", "four", "five"]), min_size=1, max_size=8).map(" ".join),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.rewards.tweet import classic
-from pixelis.rewards.tweet.gates import Pair
-from pixelis.rewards.tweet.presets import PRESETS, WEIGHTS
-from pixelis.rewards.tweet.reading import ReadText
+from pixelis.envs.tweet.reward import classic
+from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.presets import PRESETS, WEIGHTS
+from pixelis.envs.tweet.reward.reading import ReadText
 
 
 def pair(reply: str, tweet: str = "A table.", cosine: float = 0.0) -> Pair:

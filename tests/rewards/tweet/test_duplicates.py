@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
+from pixelis.envs.tweet.reward.duplicates import duplicate_shares
+from pixelis.envs.tweet.reward.spread import group_spread
 from pixelis.errors import RewardError
-from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
-from pixelis.rewards.tweet.duplicates import duplicate_shares
-from pixelis.rewards.tweet.spread import group_spread
 
 UNIT = np.eye(3)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pixelis.envs.tweet.reward.gates import GATES, GateLimits, Pair, find_gates
+from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reward.repetition import copied_share, repeated_share
+from pixelis.envs.tweet.reward.slurs import digest, is_slur
 from pixelis.errors import ConfigError
-from pixelis.rewards.tweet.gates import GATES, GateLimits, Pair, find_gates
-from pixelis.rewards.tweet.reading import ReadText
-from pixelis.rewards.tweet.repetition import copied_share, repeated_share
-from pixelis.rewards.tweet.slurs import digest, is_slur
 
 TWEET = "Our village library closes on Saturday after ninety years. Come and take a book home."
 LONG = (

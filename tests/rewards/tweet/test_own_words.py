@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pixelis.rewards.tweet import TweetReward
-from pixelis.rewards.tweet.candidates import offers_candidates
-from pixelis.rewards.tweet.own_words import own_text
-from pixelis.rewards.tweet.reading import ReadText
+from pixelis.envs.tweet.reward import TweetReward
+from pixelis.envs.tweet.reward.candidates import offers_candidates
+from pixelis.envs.tweet.reward.own_words import own_text
+from pixelis.envs.tweet.reward.reading import ReadText
 
 TWEET = "Our village library closes on Saturday after ninety years. #books"
 ROWS = [

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.tweet import robust
-from pixelis.rewards.tweet.gates import Pair
-from pixelis.rewards.tweet.hardship import names_hardship
-from pixelis.rewards.tweet.presets import PRESETS, WEIGHTS
-from pixelis.rewards.tweet.reading import ReadText
+from pixelis.envs.tweet.reward import robust
+from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.hardship import names_hardship
+from pixelis.envs.tweet.reward.presets import PRESETS, WEIGHTS
+from pixelis.envs.tweet.reward.reading import ReadText
 
 TWEET = "Our village library closes on Saturday after ninety years."
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
+from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
+from pixelis.envs.tweet.reward import language as language_module
+from pixelis.envs.tweet.reward import sentiment as sentiment_module
+from pixelis.envs.tweet.reward.language import UNKNOWN, is_other_language, language, script
+from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reward.sentiment import sentiment
 from pixelis.errors import MissingDependencyError
-from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
-from pixelis.rewards.tweet import language as language_module
-from pixelis.rewards.tweet import sentiment as sentiment_module
-from pixelis.rewards.tweet.language import UNKNOWN, is_other_language, language, script
-from pixelis.rewards.tweet.reading import ReadText
-from pixelis.rewards.tweet.sentiment import sentiment
 
 PAIRS = Path(__file__).parents[3] / "benchmarks/data/tweet_pairs.jsonl"
 VADER = SentimentIntensityAnalyzer()

@@ -10,15 +10,15 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pixelis.rewards.tweet import reading, robust, slurs
-from pixelis.rewards.tweet.abuse import PATTERNS
-from pixelis.rewards.tweet.gates import Pair
-from pixelis.rewards.tweet.hardship import names_hardship
-from pixelis.rewards.tweet.lexicon import SYMPATHY
-from pixelis.rewards.tweet.patterns import INJECTION, PROMPT_LEAK, SPAM_STRONG, SPAM_WEAK, TEMPLATE
-from pixelis.rewards.tweet.reading import ReadText
-from pixelis.rewards.tweet.repetition import COPY_RUN, COPY_SHARE, copied_share, is_copy
-from pixelis.rewards.tweet.sentiment import may_be_negative, sentiment
+from pixelis.envs.tweet.reward import reading, robust, slurs
+from pixelis.envs.tweet.reward.abuse import PATTERNS
+from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.hardship import names_hardship
+from pixelis.envs.tweet.reward.lexicon import SYMPATHY
+from pixelis.envs.tweet.reward.patterns import INJECTION, PROMPT_LEAK, SPAM_STRONG, SPAM_WEAK, TEMPLATE
+from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reward.repetition import COPY_RUN, COPY_SHARE, copied_share, is_copy
+from pixelis.envs.tweet.reward.sentiment import may_be_negative, sentiment
 
 ROWS = [
     json.loads(line)

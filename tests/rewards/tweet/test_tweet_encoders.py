@@ -11,9 +11,9 @@ import pytest
 from embedding_models import save_text_model
 
 from pixelis.errors import ConfigError, MissingDependencyError, ModelLoadError, RewardError
-from pixelis.rewards.tweet import encoders, minilm
-from pixelis.rewards.tweet.encoders import CachedEncoder
-from pixelis.rewards.tweet.minilm import MiniLM, find_weights
+from pixelis.rewards.text import encoders, minilm
+from pixelis.rewards.text.encoders import CachedEncoder
+from pixelis.rewards.text.minilm import MiniLM, find_weights
 
 TEXTS = [
     "Where will the shelf with the old maps go?",
@@ -73,7 +73,7 @@ def test_missing_weights_are_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_a_missing_encoder_stops_the_score(monkeypatch: pytest.MonkeyPatch):
-    from pixelis.rewards.tweet import TweetReward
+    from pixelis.envs.tweet.reward import TweetReward
 
     monkeypatch.setattr(minilm, "PACKAGE", "no_such_package_with_weights")
     monkeypatch.setattr(encoders, "_LOADED", {})
@@ -88,7 +88,7 @@ def test_nothing_heavy_is_loaded_before_the_first_score_and_torch_never():
         "import sys\n"
         "import pixelis.rewards\n"
         "assert not {'regex', 'onnxruntime', 'onnx'} & set(sys.modules)\n"
-        "from pixelis.rewards.tweet import TweetReward\n"
+        "from pixelis.envs.tweet.reward import TweetReward\n"
         "reward = TweetReward()\n"
         "heavy = {'torch', 'onnxruntime', 'onnx', 'transformers', 'sentence_transformers'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"

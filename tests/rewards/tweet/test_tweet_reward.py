@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pixelis.envs.tweet.reward import PARTS, TweetReward, TweetRewardSettings
+from pixelis.envs.tweet.reward.gates import GATES
+from pixelis.envs.tweet.reward.presets import arithmetic, harmonic
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.tweet import PARTS, TweetReward, TweetRewardSettings
-from pixelis.rewards.tweet.gates import GATES
-from pixelis.rewards.tweet.presets import arithmetic, harmonic
 
 ROOT = Path(__file__).parents[3]
 ROWS = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.envs.pixel.colours import colour_names
-from pixelis.envs.pixel.count_scene import KINDS as PIECES
-from pixelis.envs.pixel.palette import KINDS as SIGNS
+from pixelis.envs.pixel.count_tiny.scene import KINDS as PIECES
+from pixelis.envs.pixel.tools.colours import colour_names
+from pixelis.envs.pixel.tools.palette import KINDS as SIGNS
 from pixelis.wrappers.discrete.question import (
     COLOUR_WORDS,
     QUESTION_WORDS,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.envs.actions import ToolCall, parse_action
-from pixelis.envs.pixel.toolset import PIXEL_TOOLS
+from pixelis.envs.pixel.tools.toolset import PIXEL_TOOLS
 from pixelis.errors import ConfigError
 from pixelis.wrappers.discrete.notebook import Notebook
 from pixelis.wrappers.discrete.turns import Choice, ToolPlan, TurnBuilder, check_grid, plan_tools

@@ -10,8 +10,8 @@ import numpy as np
 import toy_env  # noqa: F401  # registers Toy/Echo-v0, Toy/Picture-v0 and Toy/Album-v0
 
 import pixelis  # noqa: F401
-from pixelis.wrappers.record import RecordTrajectory
 from pixelis.wrappers.recording.files import read_trajectories, recording_files
+from pixelis.wrappers.recording.record import RecordTrajectory
 
 
 class WalkEnv(gym.Env):

@@ -16,9 +16,9 @@ from recorded_envs import play, record
 
 import pixelis
 from pixelis.errors import ConfigError
-from pixelis.wrappers.record import RecordTrajectory
 from pixelis.wrappers.recording.files import read_trajectories, recording_files
 from pixelis.wrappers.recording.images import ImageFolder
+from pixelis.wrappers.recording.record import RecordTrajectory
 from pixelis.wrappers.recording.replay import Replayer
 from pixelis.wrappers.recording.values import digest
 

@@ -69,7 +69,7 @@ def run(script, folder):
 FORKED = """
     import os, sys
     import gymnasium as gym, recorded_envs
-    from pixelis.wrappers.record import RecordTrajectory
+    from pixelis.wrappers.recording.record import RecordTrajectory
 
     env = RecordTrajectory(gym.make("Toy/Echo-v0"), sys.argv[1])
     env.reset(seed=1)
@@ -95,7 +95,7 @@ def test_a_forked_process_writes_to_a_file_of_its_own(tmp_path):
 ENDLESS = """
     import sys
     import gymnasium as gym, recorded_envs
-    from pixelis.wrappers.record import RecordTrajectory
+    from pixelis.wrappers.recording.record import RecordTrajectory
 
     env = RecordTrajectory(gym.make("Toy/Picture-v0"), sys.argv[1], images=True)
     for seed in range(10**9):
@@ -121,7 +121,7 @@ LIMITED = """
     import resource, sys
     import gymnasium as gym, recorded_envs
     from pixelis.errors import OutputError
-    from pixelis.wrappers.record import RecordTrajectory
+    from pixelis.wrappers.recording.record import RecordTrajectory
 
     env = RecordTrajectory(gym.make("CartPole-v1"), sys.argv[1])
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -8,8 +8,8 @@ import pytest
 from recorded_envs import WalkEnv, edit, record
 
 from pixelis.errors import RecordingError
-from pixelis.wrappers.record import RecordTrajectory
 from pixelis.wrappers.recording.files import read_trajectories
+from pixelis.wrappers.recording.record import RecordTrajectory
 from pixelis.wrappers.recording.replay import Replayer, rewards_compared, version_changes
 
 

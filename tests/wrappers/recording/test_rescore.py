@@ -8,7 +8,7 @@ import pytest
 from recorded_envs import edit, play, record
 
 from pixelis.errors import RecordingError, RewardError
-from pixelis.rewards.stack import RewardStack, build_stack
+from pixelis.rewards.stack.stack import RewardStack, build_stack
 from pixelis.wrappers import RecordTrajectory, Replayer, read_trajectories, rescore
 from pixelis.wrappers.recording.images import ImageFolder
 from pixelis.wrappers.recording.rescore import task_reward

@@ -12,10 +12,10 @@ import yaml
 from recorded_envs import play
 
 from pixelis.cli import replay
-from pixelis.rewards.stack import build_stack
+from pixelis.rewards.stack.stack import build_stack
 from pixelis.wrappers import RecordTrajectory, RewardOrchestrator, read_trajectories, rescore, wrap
-from pixelis.wrappers.order import layers
-from pixelis.wrappers.scoring import LEARN_EVERY, as_text
+from pixelis.wrappers.scoring.order import layers
+from pixelis.wrappers.scoring.scoring import LEARN_EVERY, as_text
 
 ALL = {"curiosity": {"fresh_size": 4}, "coherence": {"encoder": "hashed"}, "penalty": {}}
 REWARDS = {

@@ -8,7 +8,7 @@ import pytest
 from calling_env import CallingEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from pixelis.envs.pixel.zoom_read_policies import answer, call
+from pixelis.envs.pixel.zoom_read.policies import answer, call
 from pixelis.errors import RewardError, WrapperOrderError
 from pixelis.wrappers import CoherenceReward as SingleCoherence
 from pixelis.wrappers import ToolPenalty as SinglePenalty

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pixelis.envs.coding.comparison import Comparison
+from pixelis.envs.coding.answers.comparison import Comparison
+from pixelis.envs.coding.answers.python_source import given_names, parse_exactly, parse_trusted
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.coding.problems.problem import TestCase
-from pixelis.envs.coding.python_source import given_names, parse_exactly, parse_trusted
 from pixelis.errors import DatasetError, shown
 
 _ORDERLESS = ("set", "sorted")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from pixelis.envs.coding.comparison import EXACT, Comparison
+from pixelis.envs.coding.answers.comparison import EXACT, Comparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.tasks import check_split
 from pixelis.errors import DatasetError, PixelisError, TaskError, shown, suggest

@@ -9,8 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from pixelis.envs.coding.problems.problem_rows import ProblemRow, row_of
-from pixelis.envs.row_file import Entry, RowFile
-from pixelis.envs.row_lines import find_file
+from pixelis.envs.data.file import Entry, RowFile
+from pixelis.envs.data.lines import find_file
 from pixelis.errors import DatasetError, shown
 
 

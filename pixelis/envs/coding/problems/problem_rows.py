@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pixelis.envs.coding.comparison import Comparison
+from pixelis.envs.coding.answers.comparison import Comparison
+from pixelis.envs.coding.answers.python_source import parse_trusted
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
 from pixelis.envs.coding.problems.problem import Problem, TestCase
 from pixelis.envs.coding.problems.signatures import called_with, signature_of
-from pixelis.envs.coding.python_source import parse_trusted
-from pixelis.envs.row_fields import check_names, check_needed
-from pixelis.envs.row_splits import hashed_split, row_split
+from pixelis.envs.data.fields import check_names, check_needed
+from pixelis.envs.data.splits import hashed_split, row_split
 from pixelis.errors import AnswerError, DatasetError, shown
 
 OWN_FIELDS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from pixelis.envs.coding.answers.python_source import parse_trusted
 from pixelis.envs.coding.problems.problem import TestCase
-from pixelis.envs.coding.python_source import parse_trusted
 
 MOST_CHARACTERS = 60
 """Of a default value; a longer one is shown as ``...``, as type stubs do."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pixelis.envs.web.draw import Draw
+from pixelis.envs.web.sites.draw import Draw
 
 FIRST_NAMES = (
     *(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.draw import Draw
+from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
 from pixelis.envs.web.families.people import draw_name
-from pixelis.envs.web.family import Brief, Family, Step, not_found, register
-from pixelis.envs.web.levels import WebDifficulty, WebLevel
-from pixelis.envs.web.rendering import render
-from pixelis.envs.web.site import Request, Response, State
+from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
+from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.site import Request, Response, State
 
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Profile": {

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from pixelis.envs.web.draw import Draw
+from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
 from pixelis.envs.web.families.shop_draw import draw_brief, line_of
-from pixelis.envs.web.family import Brief, Family, Step, not_found, register
-from pixelis.envs.web.levels import WebDifficulty, WebLevel
-from pixelis.envs.web.rendering import ordered, render
-from pixelis.envs.web.site import Request, Response, State
+from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
+from pixelis.envs.web.sites.rendering import ordered, render
+from pixelis.envs.web.sites.site import Request, Response, State
 
 MAX_QUANTITY = 9
 PER_PAGE = (12, 24, 48)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pixelis.envs.web.draw import Draw
+from pixelis.envs.web.families.family import Brief
 from pixelis.envs.web.families.people import draw_address
-from pixelis.envs.web.family import Brief
+from pixelis.envs.web.sites.draw import Draw
 
 CATEGORIES = {
     "Kitchen": ("mug", "teapot", "bowl", "pan", "kettle", "jug"),

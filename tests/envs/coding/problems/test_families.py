@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.comparison import compare
+from pixelis.envs.coding.answers.comparison import compare
+from pixelis.envs.coding.families.family import HIDDEN_TESTS, rule_split
+from pixelis.envs.coding.families.registry import DIFFICULTIES
 from pixelis.envs.coding.problems import (
     FAMILIES,
     HiddenTests,
@@ -24,8 +26,6 @@ from pixelis.envs.coding.problems import (
     family_of,
     hidden_tests,
 )
-from pixelis.envs.coding.problems.family import HIDDEN_TESTS, rule_split
-from pixelis.envs.coding.problems.registry import DIFFICULTIES
 from pixelis.envs.coding.problems.trusted import trusted_function
 from pixelis.errors import ConfigError, DifficultyError, SplitError, TaskError
 

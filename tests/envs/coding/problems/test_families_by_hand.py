@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.coding.comparison import compare
+from pixelis.envs.coding.answers.comparison import compare
 from pixelis.envs.coding.problems import FAMILIES, Problem
 from pixelis.envs.coding.problems.trusted import trusted_function
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.tweet.learned.calibration import (
+from pixelis.envs.tweet.learned.calibration import (
     accuracy,
     area_under_curve,
     calibration_error,

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from pixelis.cli import tweet_faults
-from pixelis.envs.tweet.faulty_replies import FAULT_OF, FAULTY, FaultCase, load_faulty
+from pixelis.envs.tweet.data.faulty_replies import FAULT_OF, FAULTY, FaultCase, load_faulty
+from pixelis.envs.tweet.learned.calibration import area_under_curve
+from pixelis.envs.tweet.learned.fault_fitting import fit_logistic
+from pixelis.envs.tweet.learned.faults import FAULTS, SHIPPED, load_faults, save_faults, shipped_faults
+from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
 from pixelis.errors import DatasetError, ModelLoadError
-from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
-from pixelis.rewards.tweet.learned.calibration import area_under_curve
-from pixelis.rewards.tweet.learned.fault_fitting import fit_logistic
-from pixelis.rewards.tweet.learned.faults import FAULTS, SHIPPED, load_faults, save_faults, shipped_faults
 
 ROOT = Path(__file__).parents[4]
 UNSEEN = [
@@ -89,7 +89,7 @@ def test_kind_words_about_groups_and_kind_swearing_are_no_abuse(reply):
     "reply", ["7", "42!", "3.14", "10/10", "-5", "1,000", "Tuesday", "Yes.", "🎉", "2 of 3"]
 )
 def test_a_number_or_a_single_word_is_never_a_success(reply):
-    from pixelis.envs.tweet.tweet_reply import GOOD_REPLY
+    from pixelis.envs.tweet.reply.env import GOOD_REPLY
 
     reward = TweetReward()
     for tweet in (

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from pixelis.envs.tweet.learned.calibration import accuracy, preference_loss
+from pixelis.envs.tweet.learned.fitting import FitSettings, fit_head
+from pixelis.envs.tweet.learned.head import Head
 from pixelis.errors import ConfigError
-from pixelis.rewards.tweet.learned.calibration import accuracy, preference_loss
-from pixelis.rewards.tweet.learned.fitting import FitSettings, fit_head
-from pixelis.rewards.tweet.learned.head import Head
 
 
 def test_a_head_of_two_layers_by_hand():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pixelis.rewards.tweet.encoders import CachedEncoder
-from pixelis.rewards.tweet.learned.features import BUCKETS, SentenceFeatures, SurfaceFeatures
+from pixelis.envs.tweet.learned.features import BUCKETS, SentenceFeatures, SurfaceFeatures
+from pixelis.rewards.text.encoders import CachedEncoder
 
 TWEET = "The umbrella gave up before the rain did."
 ODD = ["", "\u200b", "x" * 100_000, "\ud800 half", "\0\1", "שלום עולם", "🔥" * 50, "été"]

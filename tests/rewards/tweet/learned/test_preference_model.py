@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pixelis.envs.tweet.learned.features import SentenceFeatures, SurfaceFeatures
+from pixelis.envs.tweet.learned.fitting import FitSettings
+from pixelis.envs.tweet.learned.head import Head
+from pixelis.envs.tweet.learned.held_out import score_rows
+from pixelis.envs.tweet.learned.model import load_model, save_model
+from pixelis.envs.tweet.learned.rewards import HYBRID_MEAN, EvaluationReward, LearnedReward, hybrid_reward
+from pixelis.envs.tweet.learned.training import train_model
+from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
 from pixelis.errors import ModelLoadError, OutputError, RewardError
-from pixelis.rewards.tweet import TweetReward, TweetRewardSettings
-from pixelis.rewards.tweet.encoders import CachedEncoder
-from pixelis.rewards.tweet.learned.features import SentenceFeatures, SurfaceFeatures
-from pixelis.rewards.tweet.learned.fitting import FitSettings
-from pixelis.rewards.tweet.learned.head import Head
-from pixelis.rewards.tweet.learned.held_out import score_rows
-from pixelis.rewards.tweet.learned.model import load_model, save_model
-from pixelis.rewards.tweet.learned.rewards import HYBRID_MEAN, EvaluationReward, LearnedReward, hybrid_reward
-from pixelis.rewards.tweet.learned.training import train_model
+from pixelis.rewards.text.encoders import CachedEncoder
 
 WORDS = ["kettle", "garden", "violin", "harbour", "ladder", "pepper", "winter", "ticket", "saddle", "copper"]
 TRIPLES = [

@@ -1,0 +1,210 @@
+"""An episode in play: its env, what the env said last, and the record that is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.failures import described, place_of, place_of_function, trace_of
+from pixelis.agents.episodes.timed_env import EnvTimeoutError
+from pixelis.errors import ConfigError, PixelisError, RewardError
+from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
+from pixelis.rewards.terms.weights import as_number
+
+_KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
+
+
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """One episode to play.
+
+    Attributes:
+        seed: the env's reset seed; equal for the members of a group.
+        group: which group of the batch.
+        member: index inside the group.
+        options: the env's reset options (``difficulty``, ``split``, ``task``, ...).
+    """
+
+    seed: int
+    group: int = 0
+    member: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Seat:
+    """Plays one request in one env and keeps the books; whoever holds it decides the actions.
+
+    Args:
+        env: an env of dict observations with ``text`` and perhaps ``image``.
+        request: what to play.
+
+    Attributes:
+        episode: the record so far; its segments are left to the holder.
+        observation: the last one.
+        before: the one to which the last action answered.
+        action: the last action.
+        memory: what reward terms keep of this episode, see `pixelis.agents.episodes.rewarder`; None without any.
+        info: the env's last info, whole.
+        done: nothing more to play.
+        timed_out: a call of the env did not return in time.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], request: EpisodeRequest) -> None:
+        self.env, self.request = env, request
+        env_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+        self.episode = Episode(env_id, request.seed, request.group, request.member)
+        self.observation: Any = None
+        self.before: Any = None
+        self.action = ""
+        self.memory: EpisodeMemory | None = None
+        self.info: dict[str, Any] = {}
+        self.done = self.timed_out = False
+
+    def reset(self) -> None:
+        """Reset the env; if it raises or is late, the episode is over and not valid for training.
+
+        Raises:
+            PixelisError: a wrong option, which is the caller's mistake and the same for every episode.
+        """
+        options = dict(self.request.options) or None
+        try:
+            self.observation, self.info = self.env.reset(seed=self.request.seed, options=options)
+        except PixelisError:
+            raise
+        except Exception as error:
+            self._blame("reset", error)
+        else:
+            self._note("reset")
+
+    def step(self, action: str) -> None:
+        """Play one turn.
+
+        If the env raises or is late, or its reward is no finite number, the episode is over and not valid for
+        training.
+        """
+        episode = self.episode
+        self.before, self.action = self.observation, action
+        try:
+            self.observation, given, terminated, truncated, self.info = self.env.step(action)
+            episode.terminated, episode.truncated = bool(terminated), bool(truncated)
+        except Exception as error:  # whatever an env does wrong, the other episodes go on
+            self._blame("step", error)
+            return
+        reward = as_number(given)
+        episode.turns += 1
+        self._add(0.0 if reward is None else reward)
+        self.done = episode.terminated or episode.truncated
+        self._note("step")
+        if reward is None:
+            shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
+            self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")
+
+    def pay(self, scored: StepReward) -> None:
+        """Put a reward in the place of the one that the env gave for the last step."""
+        self.episode.turn_rewards.pop()
+        self._add(scored.reward)
+        self.episode.reward_parts = {name: part.to_json() for name, part in scored.parts.items()}
+
+    def fail(self, reason: str, place: str | None = None, trace: str | None = None) -> None:
+        """End the episode as one that a trainer must leave out.
+
+        Args:
+            reason: why.
+            place: the line that it comes from, as ``file:line``.
+            trace: the traceback, where something was raised.
+        """
+        self.done = True
+        self.episode.valid_for_training = False
+        self.episode.failure_reason = reason
+        self.episode.failure_place, self.episode.failure_trace = place, trace
+
+    def blame(self, what: str, error: Exception) -> None:
+        """End the episode for what somebody's code raised; ``what`` says which."""
+        self.fail(f"{what} raised {described(error)}", place_of(error), trace_of(error))
+
+    def seen(self) -> tuple[str, np.ndarray | None]:
+        """Return the observation's text, and its image (uint8 [H, W, 3]) if that is a new one.
+
+        Raises:
+            ConfigError: the env's observations are not of that form.
+        """
+        observation = self.observation
+        if not isinstance(observation, Mapping) or not isinstance(observation.get("text"), str):
+            raise ConfigError(
+                "a language policy needs observations that are a dict with 'text', got"
+                f" {type(observation).__name__}; its observation_space must be Dict(text=..., [image=...])"
+            )
+        return observation["text"], observation.get("image") if self.info.get("view_changed", True) else None
+
+    def starts_like(self, other: Seat) -> bool:
+        """Whether both show the same text and image."""
+        (text, image), (text_2, image_2) = self.seen(), other.seen()
+        if image is None or image_2 is None:
+            return text == text_2 and image is image_2
+        return text == text_2 and np.array_equal(image, image_2)
+
+    def tool_schemas(self) -> Sequence[Mapping[str, Any]]:
+        """Return the env's tools as OpenAI function schemas; none if it is no ``ToolEnv``."""
+        toolset = getattr(self.env.unwrapped, "toolset", None)
+        return toolset.schemas() if toolset is not None else ()
+
+    def _add(self, reward: float) -> None:
+        self.episode.turn_rewards.append(reward)
+        self.episode.reward = math.fsum(self.episode.turn_rewards)
+
+    def _blame(self, call: str, error: Exception) -> None:
+        self.timed_out = isinstance(error, EnvTimeoutError)
+        if self.timed_out:
+            self.fail(str(error), self._place_of(call))
+        else:
+            self.blame(call, error)
+            if _is_ours(error):  # such as a tuple of the wrong length, which is noticed here
+                self.episode.failure_place = self._place_of(call)
+
+    def _fail_in(self, call: str, reason: str) -> None:
+        self.fail(reason, self._place_of(call))
+
+    def _place_of(self, call: str) -> str | None:
+        """Return where the env's own method is written."""
+        method = getattr(type(self.env.unwrapped), call, None)
+        return None if method is None else place_of_function(method)
+
+    def _note(self, call: str) -> None:
+        """Keep what the info says; an info that cannot be read fails the episode."""
+        try:
+            self._read_info()
+        except Exception as error:
+            said = str(error) if isinstance(error, RewardError) else described(error)
+            self._fail_in(call, f"the info of {call} cannot be read: {said}")
+            self.episode.failure_trace = trace_of(error)
+
+    def _read_info(self) -> None:
+        info, episode = self.info, self.episode
+        if not isinstance(info, Mapping):
+            self.info = {}
+            raise TypeError(f"expected a dict, got {type(info).__name__}")
+        episode.tool_calls.extend(info.get("tool_calls", ()))
+        for name, value in info.get("reward_terms", {}).items():
+            number = as_number(value)
+            if number is None:
+                raise RewardError(f"the reward term {name!r} is {value!r:.60}, expected a finite number")
+            episode.reward_terms[name] = episode.reward_terms.get(name, 0.0) + number
+        if "success" in info:
+            episode.success = bool(info["success"])
+        episode.info = {key: value for key, value in info.items() if key not in _KEPT_APART}
+        if not info.get("valid_for_training", True):
+            self.fail(str(info.get("failure_reason", "the environment gave no reason")))
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an exception was raised in this module, by what an env returned."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == __file__

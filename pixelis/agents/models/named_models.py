@@ -1,0 +1,49 @@
+"""The models that have a name of their own and need no hub: ``pixelis-tiny`` and ``smollm2``."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+
+from pixelis.agents.models.smollm2 import SMOLLM2_NAME, has_smollm2, smollm2_folder
+from pixelis.errors import ModelLoadError
+
+_LOG = logging.getLogger(__name__)
+
+TINY_NAME = "pixelis-tiny"
+CHOOSE = "auto"
+"""The value of ``--model`` that leaves the choice to `default_model`."""
+
+
+def tiny_folder() -> Path:
+    """Return the folder of the model inside the package.
+
+    Raises:
+        ModelLoadError: the installation lacks it.
+    """
+    folder = Path(str(resources.files("pixelis") / "models" / TINY_NAME))
+    if not (folder / "config.json").is_file():
+        raise ModelLoadError(
+            f"this installation lacks the {TINY_NAME} model; reinstall pixelis or give another --model"
+        )
+    return folder
+
+
+NAMED_MODELS: Mapping[str, Callable[[], Path]] = {TINY_NAME: tiny_folder, SMOLLM2_NAME: smollm2_folder}
+
+
+def default_model(shows_images: bool) -> str:
+    """Return the name of the model that plays an environment when none is named, and log why.
+
+    Args:
+        shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees.
+    """
+    if shows_images:
+        return TINY_NAME
+    if has_smollm2():
+        _LOG.info("model %s: the environment is text, and a real language model is at hand", SMOLLM2_NAME)
+        return SMOLLM2_NAME
+    _LOG.warning("model %s: %s is not here (`make real-model` brings it)", TINY_NAME, SMOLLM2_NAME)
+    return TINY_NAME

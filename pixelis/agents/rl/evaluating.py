@@ -1,0 +1,121 @@
+"""Evaluation while a run trains: how the policy plays tasks for evaluation, and the best adapter so far.
+
+Nothing random of training is touched: tasks and sampling have seeds of their own, environments are others,
+and the global generators are put back. A run has the same numbers with and without it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pixelis.agents.episodes.behaviour import Row
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.run_files.run_folder import RunFolder, writing
+from pixelis.agents.run_files.state_files import random_state, restore_random_state, write_json
+from pixelis.agents.runs.evaluate import Evaluation, play, summarise
+from pixelis.agents.runs.evaluation_file import evaluation_to_row
+from pixelis.agents.runs.transcripts import episode_row
+from pixelis.agents.settings.rl import TrainConfig
+
+BEST, EVALUATION = "best", "evaluation.json"
+
+
+class Evaluating:
+    """Plays ``eval_episodes`` tasks every ``eval_every`` steps and at the end, greedily.
+
+    The adapter with the highest success rate, of equals the highest mean reward, of these the earliest, is
+    kept as the folder ``best`` of the run, with its numbers as ``best/evaluation.json``.
+
+    Args:
+        config: of the run; with ``eval_every`` 0 nothing is done.
+        policy: what is trained.
+        env: what is played.
+        run: where files go.
+    """
+
+    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
+        self._config, self._policy, self._env, self._run = config, policy, env, run
+        self._best: dict[str, float] | None = None
+
+    def after(self, step: int) -> Row:
+        """Evaluate if it is time to; return the metrics under ``evaluation/``, none otherwise.
+
+        Raises:
+            EpisodesFailedError: no episode could be played to its end.
+            OutputError: a file cannot be written.
+        """
+        every = self._config.eval_every
+        if not every or (step % every and step != self._config.steps):
+            return {}
+        started, generators = time.perf_counter(), random_state()
+        try:
+            row = self._play(step)
+        finally:
+            restore_random_state(generators)
+        if self._is_best(row):
+            self._best = {"step": step, "key": self._key(row)[0], "reward": row.mean_reward}
+            self._leave(row)
+        known: Row = {"evaluation/reward": row.mean_reward, "evaluation/failed_share": _failed_share(row)}
+        if row.says_success:
+            low, high = row.interval
+            known |= {
+                "evaluation/success": row.success_rate,
+                "evaluation/success_low": low,
+                "evaluation/success_high": high,
+            }
+        best = None if self._best is None else int(self._best["step"])
+        seconds = time.perf_counter() - started
+        return known | {"evaluation/best_step": best, "time/evaluation": seconds}
+
+    def state(self) -> dict[str, Any]:
+        """Return which step was the best so far, as JSON-able values."""
+        return {"best": self._best}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` returned."""
+        self._best = state["best"]
+
+    # ------------------------------------------------------------------ private
+
+    def _play(self, step: int) -> Evaluation:
+        config, env = self._config, self._env
+        episodes, mode = play(
+            self._policy,
+            env.make,
+            env.held_out_seeds(config.eval_episodes),
+            settings=SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True),
+            options=env.options("test"),
+            rng_seed=config.seed,
+        )
+        self._run.write_rows(f"evaluation-step-{step:08d}", [episode_row(episode) for episode in episodes])
+        row = summarise(episodes, agent=f"step {step}", mode=mode)
+        return replace(row, step=step, planned=config.eval_episodes, tasks=env.tasks_named("test"))
+
+    def _key(self, row: Evaluation) -> tuple[float, float]:
+        return row.success_rate if row.says_success else 0.0, row.mean_reward
+
+    def _is_best(self, row: Evaluation) -> bool:
+        return self._best is None or self._key(row) > (self._best["key"], self._best["reward"])
+
+    def _leave(self, row: Evaluation) -> None:
+        """Write what is trained as ``best``, whole or not at all: an adapter, or the whole model."""
+        final = self._run.path / BEST
+        fresh = final.with_name(f".{BEST}.unfinished")
+        with writing(self._run.path):
+            shutil.rmtree(fresh, ignore_errors=True)
+            self._policy.save_weights(fresh)
+            write_json(Path(fresh) / EVALUATION, evaluation_to_row(row))
+            shutil.rmtree(final, ignore_errors=True)
+            os.replace(fresh, final)
+
+
+def _failed_share(row: Evaluation) -> float:
+    return row.failed / (row.episodes + row.failed)

@@ -1,0 +1,214 @@
+"""What GRPO does with a step's episodes: advantages from the group, replay, update.
+
+A trainer plays, writes and resumes whatever the algorithm; what differs is behind `Learner`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from pixelis.agents.episodes.answers import measure_named
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.seeds import replay_generator
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
+from pixelis.agents.rl.comparison import COMPARISONS, Comparison
+from pixelis.agents.rl.micro_batch import MicroBatchSize
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.refill import Played
+from pixelis.agents.rl.replay import ReplayBuffer, Stored, with_replay
+from pixelis.agents.rl.reward_kl import reward_kl
+from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
+from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.run_files.state_files import read_tensors, write_tensors
+from pixelis.agents.runs.learning_rate import rate_of
+from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.errors import ConfigError
+
+_REPLAY = "replay.pt"
+
+
+class Learner(Protocol):
+    """What an algorithm does between the rollouts.
+
+    Attributes:
+        optimiser: of everything that is trained.
+        micro_batch: episodes per forward pass now.
+    """
+
+    optimiser: Optimiser
+    micro_batch: MicroBatchSize
+
+    def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
+        """Return which groups have nothing to learn from, bool [groups]."""
+        ...
+
+    def batch(self, played: Played, step: int) -> StepBatch:
+        """Return what is trained on in a step."""
+        ...
+
+    def update(self, batch: StepBatch, played: Played, step: int) -> Row:
+        """Train on it; return the metrics.
+
+        Raises:
+            TrainingError: the loss or its gradient was not finite three times in a row.
+        """
+        ...
+
+    def write(self, folder: Path) -> None:
+        """Write what a resumed run needs besides policy and optimiser into a checkpoint's folder."""
+        ...
+
+    def restore(self, folder: Path) -> None:
+        """Take over what `write` wrote.
+
+        Raises:
+            CheckpointError: a file is damaged.
+        """
+        ...
+
+
+class GrpoLearner:
+    """Group-relative policy optimisation (Shao et al. 2024, arXiv 2402.03300) and what was added to it since.
+
+    Args:
+        config: see `TrainConfig`.
+        policy: what is trained.
+        env: what was played.
+        update: how batches become optimiser steps.
+
+    Attributes:
+        optimiser: of the policy's trainable parameters.
+        micro_batch: see `Learner`.
+        replay: episodes of earlier steps; stays empty with ``replay_ratio`` 0.
+    """
+
+    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
+        self._config, self._settings = config, batch_settings(config, env)
+        self._longest = longest_completion(config, env)
+        self.optimiser = policy_optimiser(config, policy)
+        self.replay = ReplayBuffer(config.replay_capacity, config.replay_staleness)
+        self._updater = Updater(policy, self.optimiser, update)
+        self.micro_batch = self._updater.micro_batch
+        self._drawn: list[Stored] = []
+        self._penalty, self._penalty_row = reward_kl(config, policy), Row()
+
+    def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
+        """Return which groups have no differences in their returns, bool [groups]."""
+        config = self._config
+        return score(episodes, groups, config.group_size, config.advantage_scale, self._settings).flat
+
+    def batch(self, played: Played, step: int) -> StepBatch:
+        """Score the episodes, and draw stored ones to go with them."""
+        config, penalties = self._config, None
+        if self._penalty is not None:
+            penalties, self._penalty_row = self._penalty.penalties(played.episodes)
+        fresh = make_batch(
+            played.episodes,
+            groups=played.groups,
+            group_size=config.group_size,
+            scale=config.advantage_scale,
+            max_completion_length=self._longest,
+            settings=self._settings,
+            left_out=played.left_out | played.scored_only,
+            penalties=penalties,
+        )
+        if scored := len(played.scored_only):  # in the matrix they are rows without scores
+            fresh = replace(
+                fresh,
+                groups=fresh.groups - scored,
+                dropped=fresh.dropped - scored,
+                left_out=fresh.left_out - scored,
+            )
+        if not config.replay_ratio:
+            return fresh
+        self.replay.forget(step)
+        count = int(config.replay_ratio * config.groups * config.group_size)
+        self._drawn = self.replay.draw(count, replay_generator(config.seed, step))
+        self.replay.add(fresh, step)
+        return with_replay(fresh, self._drawn, self._longest)
+
+    def update(self, batch: StepBatch, played: Played, step: int) -> Row:
+        """Train on the batch; see `Updater.update`."""
+        row = self._updater.update(batch, played.episodes) | self._penalty_row
+        if self._config.replay_ratio:
+            ages = [step - each.step for each in self._drawn]
+            row |= {
+                "replay/size": len(self.replay),
+                "replay/drawn": len(ages),
+                "replay/age": float(np.mean(ages)) if ages else None,
+            }
+        return row
+
+    def write(self, folder: Path) -> None:
+        """Write the stored episodes, if episodes are stored."""
+        if self._config.replay_ratio:
+            write_tensors(folder / _REPLAY, self.replay.state())
+
+    def restore(self, folder: Path) -> None:
+        """Read the stored episodes, if episodes are stored."""
+        if self._config.replay_ratio:
+            self.replay.restore(read_tensors(folder / _REPLAY))
+
+
+def longest_completion(config: TrainConfig, env: TaskEnv) -> int:
+    """Return how many tokens an episode's turns can have together."""
+    return config.max_new_tokens * env.max_turns
+
+
+def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
+    """Return how a run compares its episodes.
+
+    Raises:
+        ConfigError: there is no such bonus, measure or comparison, or the overlong buffer is longer than an
+            episode.
+    """
+    longest = longest_completion(config, env)
+    if config.overlong_buffer > longest:
+        raise ConfigError(
+            f"overlong_buffer must be at most the {longest} tokens that an episode can have "
+            f"(max_new_tokens x turns), got {config.overlong_buffer}"
+        )
+    shaping = ShapingSettings(
+        config.overlong_buffer,
+        config.overlong_penalty,
+        longest,
+        config.bonus,
+        config.bonus_weight,
+        config.diversity,
+        config.duplicate_penalty,
+    )
+    if shaping.bonus is not None:
+        bonus_of(shaping)
+    measure_named(config.diversity)
+    COMPARISONS.find(config.advantage)
+    return BatchSettings(
+        config.credit,
+        config.gamma,
+        shaping,
+        config.mask_truncated,
+        config.advantage_clip,
+        config.advantage_threshold,
+        Comparison(
+            config.advantage, config.part_weights, config.diversity, config.set_size, config.set_floor
+        ),
+    )
+
+
+def policy_optimiser(config: TrainConfig, policy: Policy) -> Optimiser:
+    """Return the optimiser of a policy's trainable parameters."""
+    return Optimiser(
+        policy.trainable_parameters(),
+        lr=rate_of(config, policy),
+        warmup_steps=config.warmup_steps,
+        decay_steps=config.decay_steps,
+        weight_decay=config.weight_decay,
+        max_grad_norm=config.max_grad_norm,
+    )

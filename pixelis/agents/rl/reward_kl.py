@@ -1,0 +1,71 @@
+"""The KL penalty in the reward: what each episode of a step pays for having left the reference policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.losses.kl import episode_kl
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.batch import reading_order, sampled_logprobs
+from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.rl import TrainConfig
+
+
+@dataclass(frozen=True)
+class RewardKL:
+    """Scores episodes against the reference, the base model without its adapter.
+
+    Attributes:
+        policy: with an adapter to disable.
+        beta: what one nat of divergence costs, > 0.
+        estimator: a name in ``KL_ESTIMATORS``.
+        temperature: the one the episodes were sampled at.
+        rows: episodes per forward pass.
+    """
+
+    policy: Policy
+    beta: float
+    estimator: str
+    temperature: float = 1.0
+    rows: int = 16
+
+    def penalties(self, episodes: Sequence[Episode]) -> tuple[np.ndarray, Row]:
+        """Return ``beta KL`` of each episode, float64 [n], and what to log of it.
+
+        The policy's log-probabilities are those recorded when sampling. Episodes that cannot be trained on,
+        or in which nothing was sampled, pay nothing.
+        """
+        scored = [
+            index
+            for index, each in enumerate(episodes)
+            if each.valid_for_training and each.completion_length > 0
+        ]
+        scored = [scored[place] for place in reading_order([episodes[index] for index in scored])]
+        divergences = np.zeros(len(episodes))
+        for start in range(0, len(scored), self.rows):
+            chunk = scored[start : start + self.rows]
+            divergences[chunk] = self._divergences([episodes[index] for index in chunk])
+        tokens, total = sum(episodes[index].completion_length for index in scored), divergences.sum()
+        return self.beta * divergences, {
+            "policy/kl_reference": float(total / tokens) if tokens else None,
+            "reward/kl_penalty": float(self.beta * total / len(scored)) if scored else None,
+        }
+
+    @torch.no_grad()
+    def _divergences(self, episodes: Sequence[Episode]) -> list[float]:
+        with self.policy.reference():
+            reference = self.policy.logprobs(episodes, self.temperature)
+        sampled = sampled_logprobs(episodes).to(reference.logprobs.device)
+        return episode_kl(sampled, reference.logprobs, reference.mask, self.estimator).tolist()
+
+
+def reward_kl(config: TrainConfig, policy: Policy) -> RewardKL | None:
+    """Return what scores the KL penalty in the reward, None without one."""
+    if config.kl_in == "loss" or config.beta == 0:
+        return None
+    return RewardKL(policy, config.beta, config.kl, config.temperature, config.micro_batch_size)

@@ -1,0 +1,106 @@
+"""A whole GRPO or PPO run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.losses.correction import chosen_correction, sampler_gaps
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.grpo import batch_settings
+from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.rl.trainer import Trainer, update_settings, watch_settings
+from pixelis.agents.rl.warm_start import open_warm_start, started_from
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.runs.run import Run
+from pixelis.agents.runs.run_policy import load_policy
+from pixelis.agents.runs.watch.watch import Watch
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.selection import LevelSelection
+
+
+class TrainingRun(Run[TrainConfig, Trainer]):
+    """A run of reinforcement learning; the phase ``baselines`` is that of the env's scripted policies."""
+
+    def make_trainer(self, material: Any) -> Trainer:
+        """Return the trainer; there is nothing to prepare."""
+        return Trainer(self.config, self.policy, self.task_env, self.folder)
+
+    @classmethod
+    def start(cls, config: TrainConfig) -> TrainingRun:
+        """Start a new run; a warm start comes first, and begins where an earlier one was stopped.
+
+        Raises:
+            PixelisError: see `Run.start`.
+        """
+        if config.warm_start is not None:
+            config = cls.ready_for_warm_start(config)
+            with open_warm_start(config) as warm:
+                warm.complete()
+            config = started_from(config, warm)
+        return super().start(config)
+
+    @classmethod
+    def ready_for_warm_start(cls, config: TrainConfig) -> TrainConfig:
+        """Return the settings with their run folder; what can be wrong is told before anything slow begins.
+
+        Raises:
+            PixelisError: the environment cannot be had, or the folder already holds a run.
+        """
+        env = cls.opened_env(config)
+        output = cls.with_output(cls.choose_model(config, env)).output
+        RunFolder(Path(str(output))).check_free()
+        return config.with_values(output=output)
+
+    @classmethod
+    def open_env(cls, config: TrainConfig) -> TaskEnv:
+        """Return the environment; a wrong name or setting is told before anything slow begins."""
+        update_settings(config)
+        build_rewards(config.rewards)
+        Watch(watch_settings(config))
+        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
+        build_rewards(config.rewards, env.traits)
+        batch_settings(config, env)
+        LevelSelection(config, env)
+        return env
+
+    @classmethod
+    def load_policy(cls, config: TrainConfig, adapter: Path | None) -> Policy:
+        """Return the policy; the KL penalty is to where training starts, which need not be the base."""
+        policy = load_policy(config, adapter, quantization=config.quantization)
+        if adapter is not None:
+            policy.load_reference(adapter)
+        elif config.beta and (policy.came_with_adapter or not policy.has_adapter):
+            policy.freeze_reference()
+        return policy
+
+    def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
+        """Return the mean of each score that nothing is paid by."""
+        return self.trainer.watch.means(episodes)
+
+    def tables(self) -> list[Table]:
+        """Return what was played, by kind of level."""
+        table = self.trainer.levels.table()
+        return [] if table is None else [table]
+
+    def notes(self) -> list[str]:
+        """Say which off-policy correction there is, and why."""
+        gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
+        notes = [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
+        if self.config.train == "full" and self.config.beta:
+            size = sum(each.numel() * each.element_size() for each in self.policy.trainable_parameters())
+            notes.append(
+                f"beta {self.config.beta:g} keeps a frozen copy of the weights in memory and in each "
+                f"checkpoint: {size / 2**20:,.0f} MiB; beta 0 saves it"
+            )
+        return notes
+
+
+def train(config: TrainConfig) -> TrainingRun:
+    """Do a whole run, see `Run.whole`."""
+    return TrainingRun.whole(config)

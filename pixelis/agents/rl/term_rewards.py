@@ -1,0 +1,104 @@
+"""The reward terms of a run: paid while it plays, taught once a step, kept in its checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pixelis.agents.episodes.behaviour import Row
+from pixelis.agents.episodes.failures import user_code
+from pixelis.agents.episodes.rewarder import Rewarder
+from pixelis.agents.run_files.state_files import read_tensors, write_tensors
+from pixelis.agents.runs.metrics import EVERY_STEP
+from pixelis.errors import CheckpointError, StateError
+from pixelis.rewards.stack.curriculum import StageChange
+from pixelis.rewards.stack.stack import RewardStack, build_stack
+from pixelis.rewards.terms.traits import RewardTraits
+
+_FILE = "rewards.pt"
+_LOG = logging.getLogger(__name__)
+
+
+def build_rewards(values: Mapping[str, Any], traits: RewardTraits | None = None) -> RewardStack | None:
+    """Return the stack that a run's ``rewards`` describe, None for none.
+
+    Args:
+        values: as ``pixelis.rewards.stack.reward_config.read_rewards`` takes them; empty: none.
+        traits: of the environment that is played; None where only the values are to be checked.
+
+    Raises:
+        ConfigError: a name or a setting is wrong, nobody computes a metric of the curriculum, or nobody says
+            the task's gap.
+        UserCodeError: a term's own code raised.
+    """
+    with user_code("a reward term that was made"):
+        return build_stack(values, EVERY_STEP, traits) if values else None
+
+
+class TermRewards:
+    """What a trainer does with reward terms; without any, nothing.
+
+    Args:
+        values: as ``pixelis.rewards.stack.reward_config.read_rewards`` takes them; empty: the env's reward alone.
+        traits: of the environment that is played.
+
+    Attributes:
+        stack: the terms, None without any.
+        rewarder: what a `Collector` pays by, None without any.
+        change: the change of stage that the last step brought, None for none.
+    """
+
+    def __init__(self, values: Mapping[str, Any], traits: RewardTraits | None = None) -> None:
+        self.stack = build_rewards(values, traits)
+        self.rewarder = None if self.stack is None else Rewarder(self.stack)
+        self.change: StageChange | None = None
+
+    def learn(self) -> Row:
+        """Let the terms learn from the step's episodes; return what they measure, and the weights."""
+        if self.stack is None:
+            return {}
+        start = time.perf_counter()
+        weights = {f"{name}/weight": value for name, value in self.stack.weights.items()}
+        with user_code("a reward term that learns"):
+            learnt = self.stack.learn()
+        row: Row = {f"rewards/{name}": value for name, value in (learnt | weights).items()}
+        return row | {"time/reward_learning": time.perf_counter() - start}
+
+    def observe(self, step: int, row: Row) -> Row:
+        """Show the curriculum a step's metrics; return the number of the stage that was on."""
+        if self.stack is None or self.stack.curriculum is None:
+            return {}
+        stage = self.stack.curriculum.index
+        self.change = change = self.stack.observe(step, row)
+        if change is not None:
+            _LOG.info(
+                "curriculum: %s from stage %s to %s at step %d: %s; weights are now %s",
+                change.event,
+                change.previous,
+                change.stage,
+                change.step,
+                change.reason,
+                ", ".join(f"{name} {value:g}" for name, value in self.stack.weights.items()),
+            )
+        return {"rewards/stage": stage}
+
+    def write(self, folder: Path) -> None:
+        """Write what the terms have learnt into a checkpoint's folder."""
+        if self.stack is not None:
+            write_tensors(folder / _FILE, self.stack.state())
+
+    def restore(self, folder: Path) -> None:
+        """Take over what `write` wrote.
+
+        Raises:
+            CheckpointError: it is missing, damaged, or of another version.
+        """
+        if self.stack is None:
+            return
+        try:
+            self.stack.restore(read_tensors(folder / _FILE))
+        except StateError as error:
+            raise CheckpointError(f"checkpoint {str(folder)!r}: {error}") from error

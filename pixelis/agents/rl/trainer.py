@@ -1,0 +1,283 @@
+"""The trainer: play groups of episodes, let the algorithm learn from them, write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pixelis.agents.episodes.answers import diversity_metrics
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.failures import FailureWatch
+from pixelis.agents.episodes.seeds import sampling_seed
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.losses.advantages import ADVANTAGES
+from pixelis.agents.losses.correction import chosen_correction
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.fingerprint import frozen_fingerprint
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.publish.language_stepper import LanguageStepper
+from pixelis.agents.rl.batch import StepBatch, batch_metrics
+from pixelis.agents.rl.entropy_range import EntropyRange
+from pixelis.agents.rl.evaluating import Evaluating
+from pixelis.agents.rl.grpo import GrpoLearner, Learner
+from pixelis.agents.rl.micro_batch import told_memory
+from pixelis.agents.rl.no_signal import NoSignal
+from pixelis.agents.rl.ppo import PpoLearner
+from pixelis.agents.rl.refill import Played, play_step
+from pixelis.agents.rl.samples import sample_rows
+from pixelis.agents.rl.term_rewards import TermRewards
+from pixelis.agents.rl.update import UpdateSettings
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
+from pixelis.agents.runs.watch.watch import Watch, WatchSettings
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.ued.sampler import Draw
+from pixelis.agents.ued.selection import LevelSelection
+from pixelis.errors import CheckpointError
+
+LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
+    "grpo": GrpoLearner,
+    "ppo": PpoLearner,
+}
+
+
+class Trainer(LanguageStepper[TrainConfig]):
+    """Trains a policy's adapter, by GRPO or PPO, and keeps the run's files.
+
+    Everything random in step n derives from (``config.seed``, n), so a run that is stopped and restored goes
+    on as if it had not been. That holds for a stop inside a step too. A checkpoint holds no rollout: the step
+    that was cut off is played again, by the same weights with the same seeds, and gives the same episodes.
+    Saving them would cost a write a step (pictures included) to spare a killed run part of one rollout. It
+    takes envs that depend on their seed alone. Where one does not, or a time limit strikes, the step has new
+    episodes and its old ones leave no trace: their metrics are dropped.
+
+    Args:
+        config: see `TrainConfig`.
+        policy: with a LoRA adapter; before `restore` it must have been loaded from the same checkpoint.
+        env: what is played.
+        run: where files go.
+    """
+
+    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
+        super().__init__(config, policy, run)
+        self.env = env
+        self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
+        self._entropy = EntropyRange()
+        self.rewards, self.watch = TermRewards(config.rewards, env.traits), Watch(watch_settings(config))
+        self.levels = LevelSelection(config, env)
+        self.evaluating = Evaluating(config, policy, env, run)
+        self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
+        self._sampling = SamplingSettings(
+            config.temperature,
+            config.top_p,
+            config.max_new_tokens,
+            record_kept=chosen_correction(config) != "none",
+        )
+        self._stats = RolloutStats()
+        self._learner = LEARNERS[config.algorithm](config, policy, env, update_settings(config))
+        self._base = frozen_fingerprint(policy.model)
+        self._last: tuple[list[Episode], StepBatch]
+
+    @property
+    def total_steps(self) -> int:
+        """The step with which training ends."""
+        return self.config.steps
+
+    def step(self) -> tuple[Row, list[Episode], StepBatch]:
+        """Play, score and update once; return the metrics, the episodes and what was trained on."""
+        row = self.timed_step()
+        return row, *self._last
+
+    def timed_step(self) -> Row:
+        """Take the next step; return its metrics, the speed among them."""
+        row = super().timed_step()
+        return row | {"time/tokens_per_second": (row["tokens/sampled"] or 0) / (row["time/step"] or 1)}
+
+    def take_step(self, number: int) -> Row:
+        """Play, score and update."""
+        played = self._play(number)
+        self._failures.note(played.episodes, f"step {number}")
+        batch = self._learner.batch(played, number)
+        if played.is_training:
+            self._no_signal.note(batch, played.episodes)
+        row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
+        row |= diversity_metrics(played.episodes, self.config.diversity)
+        row |= self.levels.note(number, played.episodes)
+        row |= self._learner.update(batch, played, number)
+        self._success.add(row["success/rate"])
+        row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
+        row["success/slope100"] = self._success.slope(100)
+        row["policy/entropy_alarm"] = self._entropy.note(row["policy/entropy"], row["success/ma10"])
+        row |= self.rewards.observe(number, row) | self.watch.note(played.episodes, row)
+        self._last = played.episodes, batch
+        return row
+
+    def after_step(self) -> None:
+        """Write sample episodes where it is time to, and a checkpoint where the curriculum has moved on."""
+        if self.rewards.change is not None:
+            self.save_named(self.rewards.change.stage)
+        if self.finished_steps % self.config.trajectories_every == 0 or self.finished_steps == 1:
+            self._write_samples()
+
+    def after_last_step(self) -> None:
+        """Write the sample episodes of the last step, whichever it was."""
+        self._write_samples()
+
+    def measure(self) -> Row:
+        """Evaluate where it is time to, see `Evaluating`."""
+        return self.evaluating.after(self.finished_steps)
+
+    def close(self) -> None:
+        """Close the envs."""
+        self._collector.close()
+        self.levels.close()
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def tensors(self) -> dict[str, Any]:
+        """Return the state of the optimiser."""
+        return self._learner.optimiser.state()
+
+    def take_over(self, tensors: Mapping[str, Any]) -> None:
+        """Take over what `tensors` returned."""
+        self._learner.optimiser.restore(tensors)
+
+    def progress(self) -> dict[str, Any]:
+        """Return the moving means, what the base model is, and the size of a forward pass."""
+        return {
+            "success": self._success.state(),
+            "base": self._base,
+            "micro_batch_size": self._learner.micro_batch.value,
+            "watch": self.watch.state(),
+            "evaluating": self.evaluating.state(),
+            "entropy": self._entropy.state(),
+        }
+
+    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+        """Take over what `progress` returned.
+
+        Raises:
+            CheckpointError: the base model is another one.
+        """
+        if progress.get("base") != self._base:
+            raise CheckpointError(
+                f"the checkpoint belongs to another base model than {self.policy.base_name!r} is now: its "
+                "weights differ; put the old one back, or start a new run"
+            )
+        self._success.restore(progress["success"])
+        if "watch" in progress:
+            self.watch.restore(progress["watch"])
+        if "evaluating" in progress:
+            self.evaluating.restore(progress["evaluating"])
+        if "entropy" in progress:
+            self._entropy.restore(progress["entropy"])
+        # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
+        self._learner.micro_batch.value = int(progress["micro_batch_size"])
+
+    def write_more(self, folder: Path) -> None:
+        """Write what the algorithm keeps."""
+        self._learner.write(folder)
+        self.rewards.write(folder)
+        self.levels.write(folder)
+
+    def read_more(self, folder: Path) -> None:
+        """Take over what `write_more` wrote."""
+        self._learner.restore(folder)
+        self.rewards.restore(folder)
+        self.levels.restore(folder)
+
+    # ------------------------------------------------------------------ phases
+
+    def _write_samples(self) -> None:
+        self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
+
+    def _play(self, number: int) -> Played:
+        """Play the step's groups, and others for those without signal if the settings allow it."""
+        self._stats = RolloutStats()
+        draws = self.levels.begin(number)
+
+        def play(round: int, first: int, groups: int) -> list[Episode]:
+            chosen = self.levels.more(number, round, groups) if round else draws
+            return self._play_draws(chosen, first, sampling_seed(self.config.seed, number, round))
+
+        def flat(episodes: Sequence[Episode], groups: int) -> np.ndarray:
+            found = self._learner.flat_groups(episodes, groups)
+            found[list(self.levels.scored_only)] = False  # nothing takes their place
+            return found
+
+        sizes = {"groups": len(draws), "group_size": self.config.group_size}
+        played = play_step(play, flat, **sizes, extra=self.config.refill_episodes)
+        return replace(played, scored_only=self.levels.scored_only)
+
+    def _play_draws(self, draws: Sequence[Draw], first: int, rng_seed: int) -> list[Episode]:
+        """Play a group on each level, numbered from ``first``, at most ``groups`` of them at once."""
+        episodes: list[Episode] = []
+        for start in range(0, len(draws), self.config.groups):
+            requests = [
+                EpisodeRequest(
+                    draw.level.seed, first + start + place, member, self.levels.options(draw.level)
+                )
+                for place, draw in enumerate(draws[start : start + self.config.groups])
+                for member in range(self.config.group_size)
+            ]
+            episodes += self._collect(requests, rng_seed)
+        return episodes
+
+    def _collect(self, requests: Sequence[EpisodeRequest], rng_seed: int) -> list[Episode]:
+        advice = "start again with fewer --groups or --max-new-tokens"
+        with told_memory(f"sampling {len(requests)} episodes at once", advice):
+            episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)
+        for item in fields(RolloutStats):
+            total = getattr(self._stats, item.name) + getattr(self._collector.stats, item.name)
+            setattr(self._stats, item.name, total)
+        return episodes
+
+    def _rollout_metrics(self, batch: StepBatch) -> Row:
+        stats = self._stats
+        return batch_metrics(batch) | {
+            "tokens/prefilled": stats.prefilled_tokens,
+            "rollout/forks": stats.forks,
+            "rollout/timeouts": stats.timeouts,
+            "time/generation": stats.generation_seconds,
+            "time/env": stats.env_seconds,
+            "time/rewards": stats.reward_seconds,
+        }
+
+
+def watch_settings(config: TrainConfig) -> WatchSettings:
+    """Return the part of the settings that says what is watched."""
+    return WatchSettings(config.watch, config.watch_episodes, config.watch_window, config.watch_z)
+
+
+def update_settings(config: TrainConfig) -> UpdateSettings:
+    """Return the part of the settings that the update needs.
+
+    Raises:
+        ConfigError: a function of the loss is not registered, or the module that has it cannot be imported.
+    """
+    ADVANTAGES.find(config.advantage_scale)
+    loss = LossSettings(
+        epsilon_low=config.epsilon_low,
+        epsilon_high=config.epsilon_high,
+        dual_clip=config.dual_clip,
+        sapo_positive=config.sapo_positive,
+        sapo_negative=config.sapo_negative,
+        ratio=config.ratio,
+        surrogate=config.surrogate,
+        aggregation=config.aggregation,
+        kl=config.kl,
+        beta=config.beta if config.kl_in == "loss" else 0.0,
+        kl_ratio=config.kl_ratio,
+        correction=chosen_correction(config),
+        correction_level=config.correction_level,
+        correction_cap=config.correction_cap,
+    )
+    return UpdateSettings(
+        loss, config.temperature, config.epochs, config.micro_batch_size, config.lora_dropout > 0
+    )

@@ -1,0 +1,293 @@
+"""Playing groups of episodes with a policy, turn by turn in lock-step, keeping the tokens as sampled."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, TypeVar
+
+import gymnasium as gym
+import numpy as np
+
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.rewarder import Rewarder
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.decoding import Decoder
+from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
+from pixelis.errors import ConfigError, PixelisError, TrainingError
+
+__all__ = ["Collector", "EnvFactory", "EpisodeRequest", "collect"]
+
+EnvFactory = Callable[[], gym.Env[Any, Any]]
+R = TypeVar("R")
+_LOG = logging.getLogger(__name__)
+
+
+class Collector:
+    """Plays episodes and keeps the envs for the next call.
+
+    Args:
+        env: a Gymnasium id, or a factory of envs; called once for each episode that is in play at the same
+            time.
+        env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no
+            state.
+        rewarder: pays the episodes in the env's place; None: what the env gives is their reward.
+        on_ended: is told after each turn how many of the episodes in play have ended.
+
+    Attributes:
+        stats: counters of the last call of `collect`.
+    """
+
+    def __init__(
+        self,
+        env: str | EnvFactory,
+        *,
+        env_threads: int = 1,
+        rewarder: Rewarder | None = None,
+        on_ended: Callable[[int], None] | None = None,
+    ) -> None:
+        if env_threads < 1:
+            raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
+        self._factory: EnvFactory = (lambda: gym.make(env)) if isinstance(env, str) else env
+        self._idle: list[gym.Env[Any, Any]] = []
+        self._has_made = False
+        self._rewarder, self._on_ended = rewarder, on_ended
+        self._threads = ThreadPoolExecutor(env_threads) if env_threads > 1 else None
+        self.stats = RolloutStats()
+
+    def collect(
+        self, policy: Policy, requests: Sequence[EpisodeRequest], settings: SamplingSettings, rng_seed: int
+    ) -> list[Episode]:
+        """Play the requested episodes at the same time and return them in the order of the requests.
+
+        An episode's tokens depend on the weights, its request and ``rng_seed``, not on the other episodes (up
+        to the rounding of the model's arithmetic, which differs between batch sizes). An env that raises, or
+        is late where it has a time limit (see `pixelis.agents.episodes.timed_env`), ends its own episode with
+        ``valid_for_training=False`` and is not used again; a context that is full ends the episode with
+        ``truncated=True``.
+
+        Args:
+            policy: who plays.
+            requests: what to play.
+            settings: how to sample.
+            rng_seed: at least 0; changes the sampled tokens of all episodes (mix the run's seed and the step
+                into it).
+
+        Raises:
+            TrainingError: the model's logits are not finite.
+            PixelisError: a wrong option, or no env can be made at all.
+        """
+        self.stats = RolloutStats(episodes=len(requests))
+        seats = [Seat(self._env(), request) for request in requests]
+        try:
+            self._timed_envs(Seat.reset, seats)
+            with policy.folded(rng_seed):
+                self._play(policy, [seat for seat in seats if not seat.done], settings, rng_seed)
+        finally:
+            for seat in seats:
+                self._give_back(seat)
+        self.stats.failed_episodes = sum(not seat.episode.valid_for_training for seat in seats)
+        self.stats.timeouts = sum(seat.timed_out for seat in seats)
+        self.stats.turns = sum(seat.episode.turns for seat in seats)
+        return [seat.episode for seat in seats]
+
+    def close(self) -> None:
+        """Close the envs and the threads; an env that cannot be closed is told in the log."""
+        while self._idle:
+            try:
+                self._idle.pop().close()
+            except Exception as error:  # the run is over, its results are not lost to this
+                _LOG.warning("an env could not be closed: %s: %s", type(error).__name__, error)
+        if self._threads is not None:
+            self._threads.shutdown()
+
+    def __enter__(self) -> Collector:
+        """Return itself; the block's end closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    # ------------------------------------------------------------------ turns
+
+    def _play(self, policy: Policy, seats: list[Seat], settings: SamplingSettings, rng_seed: int) -> None:
+        decoder = Decoder(policy, self.stats)
+        generators = {id(seat): _generator(seat.request, rng_seed) for seat in seats}
+        everyone = len(seats)
+        with _Clock(self.stats):
+            seats = self._open(policy, decoder, seats)
+        while seats:
+            with _Clock(self.stats):
+                uniforms = np.stack([generators[id(seat)].random(settings.max_new_tokens) for seat in seats])
+                limits = [min(settings.max_new_tokens, _room(policy, seat.episode)) for seat in seats]
+                turns = decoder.write(uniforms, settings, limits)
+                for seat, turn in zip(seats, turns, strict=True):
+                    _check_finite(turn)
+                    seat.episode.segments.append(turn)
+            self._timed_envs(
+                lambda seat: seat.step(policy.chat.action(seat.episode.segments[-1].tokens)), seats
+            )
+            stepped = seats
+            with _Clock(self.stats):
+                seats = self._read(policy, decoder, seats)
+            self._reward(stepped)  # only now is it known which episodes a full context has ended
+            if self._on_ended is not None:
+                self._on_ended(everyone - len(seats))
+
+    def _open(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
+        """Read the prompts, one for the members of a group that start alike; return the seats that play."""
+        prompts: list[Segment] = []
+        starts: list[list[Seat]] = []
+        for seat in seats:
+            leader = starts[-1][0] if starts else None
+            if leader is not None and leader.episode.group == seat.episode.group and leader.starts_like(seat):
+                seat.episode.segments.append(prompts[-1])
+                starts[-1].append(seat)
+                continue
+            text, image = seat.seen()
+            prompt = policy.chat.first(text, image, seat.tool_schemas())
+            seat.episode.segments.append(prompt)
+            if (unknown := _unknown_token(policy, prompt)) is not None:
+                seat.fail(unknown)
+                continue
+            if _room(policy, seat.episode) < 1:
+                seat.episode.truncated = True
+                seat.fail(
+                    f"the prompt of {len(prompt)} tokens fills the model's context of {policy.max_context}"
+                )
+                continue
+            prompts.append(prompt)
+            starts.append([seat])
+        if prompts:
+            decoder.start(prompts, [len(group) for group in starts])
+        return [seat for group in starts for seat in group]
+
+    def _read(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
+        """Give the episodes that go on their observations; return their seats."""
+        going: list[tuple[int, Segment, Segment]] = []
+        for row, seat in enumerate(seats):
+            if seat.done:
+                continue
+            turn = seat.episode.segments[-1]
+            text, image = seat.seen()
+            segment = policy.chat.later(text, image, int(turn.tokens[-1]))
+            if (unknown := _unknown_token(policy, segment)) is not None:
+                seat.fail(unknown)
+                continue
+            if _room(policy, seat.episode) <= len(segment):
+                seat.episode.truncated = seat.episode.cut_off = seat.done = True
+                continue
+            seat.episode.segments.append(segment)
+            self.stats.forks += not policy.chat.append_only
+            going.append((row, turn, segment))
+        if going:
+            decoder.keep([row for row, _, _ in going])
+            decoder.read([segment for _, _, segment in going], [turn for _, turn, _ in going])
+        return [seats[row] for row, _, _ in going]
+
+    def _reward(self, seats: list[Seat]) -> None:
+        if self._rewarder is not None:
+            start = time.perf_counter()
+            self._rewarder.score(seats)
+            self.stats.reward_seconds += time.perf_counter() - start
+
+    # ------------------------------------------------------------------ envs
+
+    def _env(self) -> gym.Env[Any, Any]:
+        if self._idle:
+            return self._idle.pop()
+        try:
+            env = self._factory()
+        except Exception as error:
+            if isinstance(error, PixelisError) or not self._has_made:
+                raise  # a mistake of the caller's; once it has worked, it is a failure of the infrastructure
+            return _UnmadeEnv(error)
+        self._has_made = True
+        return env
+
+    def _give_back(self, seat: Seat) -> None:
+        if seat.episode.valid_for_training:
+            self._idle.append(seat.env)
+            return
+        try:  # an env that failed is not trusted again
+            seat.env.close()
+        except Exception:
+            seat.episode.info["close_failed"] = True
+
+    def _timed_envs(self, work: Callable[[Seat], R], seats: Sequence[Seat]) -> list[R]:
+        start = time.perf_counter()
+        results = list(self._threads.map(work, seats) if self._threads is not None else map(work, seats))
+        self.stats.env_seconds += time.perf_counter() - start
+        return results
+
+
+def collect(
+    policy: Policy,
+    env_factory: str | EnvFactory,
+    requests: Sequence[EpisodeRequest],
+    settings: SamplingSettings,
+    rng_seed: int,
+) -> list[Episode]:
+    """Play episodes once; see `Collector`, which keeps its envs between calls."""
+    with Collector(env_factory) as collector:
+        return collector.collect(policy, requests, settings, rng_seed)
+
+
+class _UnmadeEnv(gym.Env[Any, Any]):
+    """Stands in for an env that could not be made: its episode fails for the same reason."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        raise self._error
+
+
+class _Clock:
+    """Adds the time of a block to the seconds of generation."""
+
+    def __init__(self, stats: RolloutStats) -> None:
+        self._stats = stats
+
+    def __enter__(self) -> None:
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._stats.generation_seconds += time.perf_counter() - self._start
+
+
+def _generator(request: EpisodeRequest, rng_seed: int) -> np.random.Generator:
+    return np.random.default_rng([rng_seed, request.seed, request.group, request.member])
+
+
+def _check_finite(turn: Segment) -> None:
+    if not np.isfinite(turn.logprobs).all():
+        raise TrainingError(
+            "the model's logits are not finite, so nothing can be sampled from them; "
+            "check the model's weights, or give it a wider --dtype (float32, bfloat16)"
+        )
+
+
+def _unknown_token(policy: Policy, segment: Segment) -> str | None:
+    """Return what to say of a text with a token that the model has no embedding for, or None."""
+    outside = set(segment.tokens[segment.tokens >= policy.vocabulary_size].tolist())
+    outside -= set(policy.chat.placeholder_ids)
+    if not outside:
+        return None
+    token = policy.tokenizer.convert_ids_to_tokens(min(outside))
+    return (
+        f"the observation holds the token {token!r} (id {min(outside)}), which is outside the model's "
+        f"vocabulary of {policy.vocabulary_size}"
+    )
+
+
+def _room(policy: Policy, episode: Episode) -> int:
+    """Return how many more tokens fit into the model's context."""
+    return policy.max_context - len(episode) if policy.max_context is not None else 2**31

@@ -1,0 +1,216 @@
+"""What is measured in a step, and where it is written: ``metrics.jsonl`` and TensorBoard.
+
+Names are ``group/quantity``. Everything under ``time/`` depends on the clock; everything else is the same,
+bit for bit, when a run is repeated or resumed on the same machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from pixelis.agents.episodes.behaviour import (
+    BAD_CALL,
+    Row,
+    behaviour_metrics,
+    group_metrics,
+    length_metrics,
+    tool_scores,
+)
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.failures import failed_share
+from pixelis.agents.run_files.run_folder import write_atomically, writing
+
+EVERY_STEP = (
+    "success/rate",
+    "reward/mean",
+    "reward/std",
+    "episodes/truncated",
+    "completion/mean",
+    "turns/mean",
+    "actions/entropy",
+    "loops/episodes",
+    "tools/per_episode",
+)
+"""Metrics of every training step by which a curriculum may go, besides those of its reward terms."""
+
+
+def episode_metrics(episodes: Sequence[Episode]) -> Row:
+    """Return what a step's episodes say about the policy; a mean over nothing is None.
+
+    Rewards, successes, turns and lengths are those of the episodes that are valid for training.
+    """
+    valid = [episode for episode in episodes if episode.valid_for_training]
+    rewards = [episode.reward for episode in valid if math.isfinite(episode.reward)]
+    row: Row = {
+        "reward/mean": _mean(rewards),
+        "reward/std": float(np.std(rewards, ddof=1)) if len(rewards) > 1 else None,
+        "success/rate": success_rate(valid),
+        "episodes/count": len(episodes),
+        "episodes/invalid": len(episodes) - len(valid),
+        "episodes/failed_share": failed_share(episodes),
+        "episodes/truncated": sum(episode.truncated for episode in valid),
+        "tokens/sampled": sum(episode.completion_length for episode in episodes),
+    }
+    row |= length_metrics(valid) | group_metrics(valid) | behaviour_metrics(valid)
+    return row | _reward_terms(valid) | _reward_parts(valid) | tool_metrics(valid)
+
+
+def success_rate(episodes: Sequence[Episode]) -> float | None:
+    """Return the share of successes among the episodes whose env says, or None."""
+    return _mean([float(episode.success) for episode in episodes if episode.success is not None])
+
+
+def tool_metrics(episodes: Sequence[Episode]) -> Row:
+    """Return calls and failures by tool, as counts, calls per episode, and the mean of each tool's scores."""
+    calls = [call for episode in episodes for call in episode.tool_calls]
+    made = Counter(str(call.get("tool") or BAD_CALL) for call in calls)
+    failed = Counter(str(call.get("tool") or BAD_CALL) for call in calls if not call.get("ok", True))
+    row: Row = {"tools/per_episode": len(calls) / len(episodes) if episodes else None}
+    for name in sorted(made):
+        row[f"tools/{name}/calls"] = made[name]
+        row[f"tools/{name}/failures"] = failed[name]
+    return row | {f"tools/{name}": value for name, value in tool_scores(episodes).items()}
+
+
+def _reward_terms(episodes: Sequence[Episode]) -> Row:
+    names = sorted({name for episode in episodes for name in episode.reward_terms})
+    return {
+        f"reward_terms/{name}": _mean([episode.reward_terms.get(name, 0.0) for episode in episodes])
+        for name in names
+    }
+
+
+def _reward_parts(episodes: Sequence[Episode]) -> Row:
+    """Return the mean of each component's raw, normalised and weighted value; none without reward terms."""
+    tables = [episode.reward_parts for episode in episodes if episode.reward_parts]
+    return {
+        f"reward_parts/{name}/{what}": _mean([table[name][what] for table in tables])
+        for name in (tables[0] if tables else ())
+        for what in tables[0][name]
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+class MovingMeans:
+    """Means of the last n values of a series, for several n; values that are None are left out.
+
+    Args:
+        windows: the lengths n, in values.
+    """
+
+    def __init__(self, windows: Sequence[int] = (10, 100, 500)) -> None:
+        self.windows = tuple(windows)
+        self._values: deque[float] = deque(maxlen=max(self.windows))
+
+    def add(self, value: float | None) -> None:
+        """Append a value."""
+        if value is not None:
+            self._values.append(float(value))
+
+    def means(self) -> dict[int, float | None]:
+        """Return window → mean of as many values as there are so far, None before the first."""
+        values = list(self._values)
+        return {window: _mean(values[-window:]) for window in self.windows}
+
+    def slope(self, window: int = 100) -> float | None:
+        """Return the least-squares slope of the last values, a value's change a step; None below two."""
+        values = list(self._values)[-window:]
+        return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else None
+
+    def state(self) -> list[float]:
+        """Return the values, oldest first."""
+        return list(self._values)
+
+    def restore(self, values: Sequence[float]) -> None:
+        """Take over the values of another instance."""
+        self._values.clear()
+        self._values.extend(float(value) for value in values)
+
+
+class MetricsLog:
+    """Appends one row a step to ``metrics.jsonl`` and TensorBoard.
+
+    Args:
+        path: the JSONL file.
+        tensorboard: folder of the event files.
+        after_step: rows of later steps, and half a last row, are removed first; the run that wrote them was
+            stopped after its last checkpoint.
+
+    Raises:
+        OutputError: the files cannot be written.
+    """
+
+    def __init__(self, path: Path, tensorboard: Path, after_step: int = 0) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.path = path
+        with writing(path):
+            kept = [line for line in _lines(path) if line[0] <= after_step]
+            write_atomically(path, "".join(text for _, text in kept))
+            self._file = path.open("a", encoding="utf-8")
+            self._board = SummaryWriter(str(tensorboard), purge_step=after_step + 1, flush_secs=10)
+
+    def write(self, row: Mapping[str, float | int | None]) -> None:
+        """Append a row; it must hold ``step``. Numbers that are not finite are written as null.
+
+        Raises:
+            OutputError: the row cannot be written.
+        """
+        clean = {key: value if value is None or math.isfinite(value) else None for key, value in row.items()}
+        with writing(self.path):
+            self._file.write(json.dumps(clean) + "\n")
+            self._file.flush()
+            for key, value in clean.items():
+                if key != "step" and value is not None:
+                    self._board.add_scalar(key, value, int(row["step"] or 0))
+
+    def close(self) -> None:
+        """Flush and close the files."""
+        self._file.close()
+        self._board.close()
+
+    def __enter__(self) -> MetricsLog:
+        """Return itself; the end of the block closes it."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the files."""
+        self.close()
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a ``metrics.jsonl``; half a last line, left by a kill, is skipped."""
+    return [json.loads(text) for _, text in _lines(path)]
+
+
+def comparable_metrics(path: Path) -> list[Row]:
+    """Return the rows of a metrics file without what depends on the clock."""
+    return [
+        {name: value for name, value in row.items() if not name.startswith("time/")}
+        for row in read_metrics(path)
+    ]
+
+
+def _lines(path: Path) -> list[tuple[int, str]]:
+    """Return (step, line) for every whole row of the file."""
+    found: list[tuple[int, str]] = []
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                found.append((int(json.loads(line)["step"]), line + "\n"))
+            except (ValueError, KeyError, TypeError):
+                continue
+    return found

@@ -1,0 +1,207 @@
+"""The frame of every trainer: steps, metrics, checkpoints that resume to the same numbers."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.run_files.checkpoint import discard_after, save_checkpoint, save_named, step_of
+from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.run_files.saved_run import PROGRESS
+from pixelis.agents.run_files.state_files import (
+    random_state,
+    read_json,
+    read_tensors,
+    restore_random_state,
+    write_json,
+    write_tensors,
+)
+from pixelis.agents.runs.metrics import MetricsLog, Row
+from pixelis.agents.settings.run_settings import AnyRunSettings
+from pixelis.errors import CheckpointError, OutputError
+
+_OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
+
+C = TypeVar("C", bound=AnyRunSettings)
+
+
+class Stepper(ABC, Generic[C]):
+    """Takes training steps and keeps the run's files; subclasses say what a step is.
+
+    Args:
+        config: the run's settings.
+        policy: what is trained; before `restore` it must have been loaded from the same checkpoint.
+        run: where files go.
+
+    Attributes:
+        finished_steps: training steps done.
+        elapsed_seconds: time spent in them, over all sessions of the run.
+    """
+
+    def __init__(self, config: C, policy: Policy, run: RunFolder) -> None:
+        self.config, self.policy, self.run = config, policy, run
+        self.finished_steps, self.elapsed_seconds = 0, 0.0
+
+    @property
+    @abstractmethod
+    def total_steps(self) -> int:
+        """The step with which training ends."""
+
+    @abstractmethod
+    def take_step(self, number: int) -> Row:
+        """Do step ``number``, counted from 1, and return its metrics."""
+
+    @abstractmethod
+    def tensors(self) -> dict[str, Any]:
+        """Return the state of the optimiser, and what else is kept as tensors."""
+
+    @abstractmethod
+    def take_over(self, tensors: Mapping[str, Any]) -> None:
+        """Take over what `tensors` returned."""
+
+    @abstractmethod
+    def progress(self) -> dict[str, Any]:
+        """Return what a resumed run needs besides, as entries of ``progress.json``."""
+
+    @abstractmethod
+    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+        """Take over what `progress` returned.
+
+        Raises:
+            CheckpointError: it does not go with what this trainer was made of.
+        """
+
+    def write_more(self, folder: Path) -> None:
+        """Write files of the trainer's own into a checkpoint's folder."""
+
+    def read_more(self, folder: Path) -> None:
+        """Take over what `write_more` wrote."""
+
+    def measure(self) -> Row:
+        """Return what is measured apart from training, whose time does not count as training's; none here."""
+        return {}
+
+    def after_last_step(self) -> None:
+        """Do what is done once training stops, at its end or before, if there was a step."""
+
+    def describe(self, trained: Path, progress: Path) -> None:
+        """Write for people, beside the weights of a checkpoint, what they are; nothing by default."""
+
+    def after_save(self, checkpoint: Path) -> None:
+        """Do what is done once a checkpoint is whole."""
+
+    def after_step(self) -> None:
+        """Do what is done once a step's metrics are written."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+    def train(
+        self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
+    ) -> None:
+        """Take steps until the last or until ``minutes`` are over, or ``should_stop`` says so.
+
+        A checkpoint is written at the start, every ``checkpoint_every`` steps, and at the end.
+
+        Args:
+            on_step: is given the metrics of each step.
+            should_stop: is asked after each step.
+
+        Raises:
+            TrainingError: updates are not finite, or memory ran out for good; the last checkpoint is intact.
+            OutputError: a file could not be written; the last checkpoint is intact.
+        """
+        with MetricsLog(self.run.metrics, self.run.tensorboard, after_step=self.finished_steps) as log:
+            self.save()
+            first = self.finished_steps
+            try:
+                while not self._is_over() and not (should_stop and should_stop()):
+                    row = self.timed_step()
+                    row |= self.measure()
+                    log.write(row)
+                    self.after_step()
+                    if self.finished_steps % self.config.checkpoint_every == 0:
+                        self.save()
+                    if on_step is not None:
+                        on_step(row)
+            finally:
+                if self.finished_steps > first:
+                    with contextlib.suppress(OutputError):  # what stopped training is told, not this
+                        self.after_last_step()
+            self.save()
+
+    def timed_step(self) -> Row:
+        """Take the next step; return its metrics with its number and its time."""
+        started = time.perf_counter()
+        row = {"step": self.finished_steps + 1} | self.take_step(self.finished_steps + 1)
+        self.finished_steps += 1
+        seconds = time.perf_counter() - started
+        self.elapsed_seconds += seconds
+        return row | {"time/step": seconds, "time/elapsed": self.elapsed_seconds}
+
+    def save(self) -> Path:
+        """Write a checkpoint of the finished steps.
+
+        Raises:
+            OutputError: it could not be written; earlier checkpoints are intact.
+        """
+        saved = save_checkpoint(
+            self.run.checkpoints, self.finished_steps, self._write, keep=self.config.keep_checkpoints
+        )
+        self.after_save(saved)
+        return saved
+
+    def save_named(self, name: str) -> Path:
+        """Write a checkpoint of the finished steps that is kept under a name; raises like `save`."""
+        return save_named(self.run.checkpoints, name, self.finished_steps, self._write)
+
+    def restore(self, checkpoint: Path) -> None:
+        """Go on from a verified checkpoint, whose adapter the policy has; drop what came after it.
+
+        Raises:
+            CheckpointError: it belongs to other settings, or a file of it is damaged or of another version.
+        """
+        saved = read_json(checkpoint / PROGRESS)
+        self.config.check_same(saved.get("identity"))
+        try:
+            self.finished_steps = int(saved["step"])
+            self.elapsed_seconds = float(saved["elapsed_seconds"])
+            self.go_back_to(saved)
+            self.take_over(read_tensors(checkpoint / _OPTIMISER))
+            self.read_more(checkpoint)
+            restore_random_state(read_tensors(checkpoint / _RANDOM))
+        except CheckpointError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"checkpoint {str(checkpoint)!r} does not fit this version ({type(error).__name__}: {error})"
+            ) from error
+        discard_after(self.run.checkpoints, step_of(checkpoint))
+        self.run.discard_after(self.finished_steps)
+
+    # ------------------------------------------------------------------ private
+
+    def _write(self, folder: Path) -> None:
+        trained = self.policy.save_trained(folder)
+        write_tensors(folder / _OPTIMISER, self.tensors())
+        self.write_more(folder)
+        write_tensors(folder / _RANDOM, random_state())
+        saved = {
+            "step": self.finished_steps,
+            "elapsed_seconds": self.elapsed_seconds,
+            **self.progress(),
+            "identity": self.config.identity,
+            "digest": self.config.digest,
+        }
+        write_json(folder / PROGRESS, saved)
+        self.describe(trained, folder / PROGRESS)
+
+    def _is_over(self) -> bool:
+        minutes = self.config.minutes
+        out_of_time = minutes is not None and self.elapsed_seconds >= 60 * minutes
+        return out_of_time or self.finished_steps >= self.total_steps

@@ -1,0 +1,128 @@
+"""Watching a run: a few of a step's episodes are scored, written down, and compared with the reward."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pixelis.agents.episodes.behaviour import Row
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.runs.watch.divergence import Change, change_between, parts_ways
+from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
+
+_LOG = logging.getLogger(__name__)
+_REWARD = "reward/mean"
+
+
+@dataclass(frozen=True)
+class WatchSettings:
+    """What is watched.
+
+    Attributes:
+        scorers: as `scorers.make_scorers` takes them; empty: nothing is watched.
+        episodes: most episodes of a step that are scored, at least 1.
+        window: steps in each of the two windows that are compared, at least 2.
+        z: standard errors that both changes must exceed.
+    """
+
+    scorers: Mapping[str, Any] = field(default_factory=dict)
+    episodes: int = 16
+    window: int = 20
+    z: float = 2.0
+
+
+class Watch:
+    """Scores episodes that have been played, and warns when the scores part from the reward.
+
+    It draws no random numbers and changes no episode, so a run is the same with and without it.
+
+    Raises:
+        ConfigError: there is no such scorer.
+    """
+
+    def __init__(self, settings: WatchSettings) -> None:
+        self.settings = settings
+        self._scorers = make_scorers(settings.scorers)
+        self._rows: deque[dict[str, float | None]] = deque(maxlen=2 * settings.window)
+        self._quiet = settings.window  # steps since the last alarm; a new stretch of alarms is told again
+
+    def note(self, episodes: Sequence[Episode], row: Row) -> Row:
+        """Score a step's episodes; return the means, and how many scores part from the reward.
+
+        ``watch/alarm`` is None until there are two whole windows.
+
+        Args:
+            episodes: all of the step.
+            row: its metrics, ``reward/mean`` among them.
+
+        Raises:
+            RewardError: a scorer gave something else than finite numbers.
+        """
+        if not self._scorers:
+            return {}
+        seen = spread(episodes, self.settings.episodes)
+        means = {name: mean_score(name, scorer, seen) for name, scorer in self._scorers.items()}
+        self._rows.append({**means, _REWARD: row[_REWARD]})
+        alarms = self._alarms()
+        self._warn(alarms or {})
+        found: Row = {f"watch/{name}": value for name, value in means.items()}
+        return found | {"watch/alarm": None if alarms is None else len(alarms)}
+
+    def means(self, episodes: Sequence[Episode]) -> dict[str, float]:
+        """Return the mean score of all valid episodes by name, for an evaluation."""
+        valid = spread(episodes, len(episodes))
+        means = {name: mean_score(name, scorer, valid) for name, scorer in self._scorers.items()}
+        return {name: value for name, value in means.items() if value is not None}
+
+    def state(self) -> dict[str, Any]:
+        """Return what a resumed run needs, as JSON-able values."""
+        return {"rows": list(self._rows), "quiet": self._quiet}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` returned; scorers that are new since then begin without a past."""
+        self._rows.clear()
+        self._rows.extend(dict(row) for row in state["rows"])
+        self._quiet = int(state["quiet"])
+
+    def _alarms(self) -> dict[str, tuple[Change, Change]] | None:
+        window, found, compared = self.settings.window, {}, False
+        for name in self._scorers:
+            both = [(row[_REWARD], row.get(name)) for row in self._rows]
+            known = [(paid, score) for paid, score in both if paid is not None and score is not None]
+            if len(known) < 2 * window:
+                continue
+            compared = True
+            reward, watched = (change_between(series, window) for series in zip(*known, strict=True))
+            if parts_ways(reward, watched, self.settings.z):
+                found[name] = (reward, watched)
+        return found if compared else None
+
+    def _warn(self, alarms: Mapping[str, tuple[Change, Change]]) -> None:
+        tell = self._quiet >= self.settings.window
+        self._quiet = 0 if alarms else self._quiet + 1
+        for name, (reward, watched) in alarms.items() if tell else ():
+            _LOG.warning(
+                "ALARM: over the last 2 x %d steps the reward rose from %.4g to %.4g while %s, which nothing "
+                "is paid by, fell from %.4g to %.4g: the policy seems to learn what pleases the reward, not "
+                "what it stands for; read trajectories/, then go back to an earlier checkpoint and mend the "
+                "reward, raise --beta or lower --lr",
+                self.settings.window,
+                reward.before,
+                reward.after,
+                name,
+                watched.before,
+                watched.after,
+            )
+
+
+def spread(episodes: Sequence[Episode], most: int) -> list[Episode]:
+    """Return at most ``most`` of the episodes that are valid for training, evenly spread over their order."""
+    valid = [episode for episode in episodes if episode.valid_for_training]
+    if len(valid) <= most:
+        return valid
+    return [valid[place] for place in np.linspace(0, len(valid) - 1, most).round().astype(int).tolist()]

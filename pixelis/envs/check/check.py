@@ -1,0 +1,182 @@
+"""The executable contract of environments: ``check_env`` and ``python -m pixelis.envs.check ENV``.
+
+    python -m pixelis.envs.check Pixelis/ZoomRead-v0 --seeds 20
+
+prints one line a clause with what was measured, and exits with 1 when one does not hold. Your own is
+checked the same way, as ``your_module:YourEnv-v0``; for tests there is ``contract_tests.EnvContractTests``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+
+import pixelis.envs.check.contract as contract
+import pixelis.envs.check.scores as scores
+from pixelis.envs.check.contract import Finding, MakeEnv, Subject, run_clause
+from pixelis.envs.registration import check_env_id
+from pixelis.envs.tool_env import ToolEnv
+from pixelis.errors import ConfigError, PixelisError
+
+CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
+    contract.gymnasium_checker,
+    contract.spaces_are_text,
+    contract.tool_schemas,
+    contract.same_seed_same_bytes,
+    contract.seeds_differ,
+    contract.options_are_obeyed,
+    contract.splits_are_disjoint,
+    contract.bad_actions_are_observations,
+    contract.only_text_is_an_action,
+    contract.the_end,
+    contract.info_is_complete,
+    contract.frames,
+    scores.oracle_succeeds,
+    scores.floors_hold,
+    scores.gap_holds,
+    scores.threads_equal_sync,
+    scores.processes_equal_sync,
+)
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """What ``check_env`` found.
+
+    Attributes:
+        env: name of the environment.
+        findings: one a clause of the contract, in the order of ``CLAUSES``.
+    """
+
+    env: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that do not hold."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of the contract holds."""
+        return not self.failures
+
+    def __str__(self) -> str:
+        """Return a table for people."""
+        width = max(len(finding.clause) for finding in self.findings)
+        lines = [
+            f"{self.env}: {len(self.findings) - len(self.failures)} of {len(self.findings)} clauses hold"
+        ]
+        for finding in self.findings:
+            lines.append(
+                f"  {'ok  ' if finding.ok else 'FAIL'}  {finding.clause:<{width}}  {finding.measured}"
+            )
+            if not finding.ok:
+                lines.append(f"  {'':4}  {'':{width}}  → {finding.remedy}")
+        return "\n".join(lines)
+
+
+def check_env(
+    env: str | MakeEnv,
+    *,
+    seeds: int | Sequence[int] = 20,
+    floor: float = 0.05,
+    processes: bool = True,
+    keywords: Mapping[str, Any] | None = None,
+) -> CheckReport:
+    """Check an environment against the whole contract; plays some hundred episodes.
+
+    Args:
+        env: a Gymnasium id (``module:Id-v0`` included), or what makes the environment: a class or a function.
+            It must be picklable for the comparison with spawned processes.
+        seeds: the seeds to play, or how many (then 0, 1, …).
+        floor: how far above ``env.chance`` the success of the policies that must fail may be, see
+            ``contract_scores.greatest_floor``.
+        processes: whether to compare with spawned processes, which takes seconds.
+        keywords: for the constructor of a Gymnasium id.
+
+    Raises:
+        UnknownEnvError: nothing is registered under the id.
+        ConfigError: it cannot be made, or is no ``ToolEnv``, for which the contract is.
+        MissingDependencyError: it needs a package that is not installed.
+    """
+    if isinstance(env, str):
+        name, make = env, functools.partial(make_env, check_env_id(env), **(keywords or {}))
+    else:
+        name, make = getattr(env, "__name__", repr(env)), env
+    _check_kind(name, make)
+    subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
+    return CheckReport(name, tuple(run_clause(clause, subject) for clause in CLAUSES))
+
+
+def _check_kind(name: str, make: MakeEnv) -> None:
+    """Make the environment once, so that what it lacks as a whole is told once and not by every clause."""
+    try:
+        env = make()
+        kind = type(env.unwrapped)
+        env.close()
+    except PixelisError:
+        raise
+    except Exception as error:  # a stranger's constructor may fail in any way
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(f"{name} cannot be made: {reason}") from error
+    if not issubclass(kind, ToolEnv):
+        raise ConfigError(
+            f"{name} is a plain Gymnasium environment ({kind.__name__}, no subclass of ToolEnv), and this "
+            "contract is for tool environments; for others there is gymnasium.utils.env_checker.check_env"
+        )
+
+
+def make_env(env_id: str, **keywords: Any) -> gym.Env[Any, Any]:
+    """Make a registered environment without Gymnasium's checking wrappers, in a spawned process too."""
+    return gym.make(env_id, disable_env_checker=True, **keywords)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m pixelis.envs.check", description="Check an environment.")
+    parser.add_argument(
+        "env", help="a Gymnasium id, for example Pixelis/ZoomRead-v0 or your_module:YourEnv-v0"
+    )
+    parser.add_argument("--seeds", type=int, default=20, help="episodes a policy and difficulty (default 20)")
+    parser.add_argument(
+        "--floor", type=float, default=0.05, help="greatest success of baselines (default 0.05)"
+    )
+    parser.add_argument("--no-processes", action="store_true", help="leave spawned processes out")
+    parser.add_argument(
+        "--make",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="constructor argument; repeat for more",
+    )
+    options = parser.parse_args(arguments)
+    try:
+        report = check_env(
+            options.env,
+            seeds=max(1, options.seeds),
+            floor=options.floor,
+            processes=not options.no_processes,
+            keywords=dict(map(_keyword, options.make)),
+        )
+    except PixelisError as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    print(report)
+    return 0 if report.ok else 1
+
+
+def _keyword(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a whole number is one, anything else is text."""
+    name, _, value = text.partition("=")
+    return name, int(value) if value.lstrip("-").isdigit() else value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""The contract's clauses about scores and about vector environments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+
+from pixelis.envs.check.contract import Finding, MakeEnv, Subject
+from pixelis.envs.check.playing import Recorder, Turn, mixed_actions, play, play_turns, same
+from pixelis.envs.tasks import SPLITS
+from pixelis.envs.tool_env import ToolEnv
+
+FLOORS = ("nothing", "random")
+TOOL_FREE = ("tool_free", "overview_only")
+BLIND = "blind"
+"""Of an environment without tools, where nobody can do without them: the policy that does not read the
+task."""
+
+MOST_UNEARNED = 2 / 3
+"""Share of the oracle's mean reward that a policy which must fail may earn."""
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a policy reached.
+
+    Attributes:
+        policy: its name.
+        episodes: how many were played.
+        success: share of them that succeeded, 0-1.
+        reward: their mean reward.
+        turns: their mean number of turns.
+    """
+
+    policy: str
+    episodes: int
+    success: float
+    reward: float
+    turns: float
+
+
+def score(env: ToolEnv[Any], policy: str, seeds: Sequence[int], **options: Any) -> Score:
+    """Play a shipped policy on every seed; ``options`` go to ``reset``.
+
+    Raises:
+        KeyError: the environment ships no such policy.
+    """
+    make = env.policies()[policy]
+    ends: list[tuple[Turn, int]] = []
+    for seed in seeds:
+        episode = play(env, make(env), seed, options)
+        ends.append((episode[-1], len(episode) - 1))
+    count = len(ends)
+    return Score(
+        policy,
+        count,
+        sum(bool(end[4]["success"]) for end, _ in ends) / count,
+        sum(end[1] for end, _ in ends) / count,
+        sum(turns for _, turns in ends) / count,
+    )
+
+
+def must_fail(policy: str) -> bool:
+    """Return whether a policy of this name must stay at the floor."""
+    return policy in (*FLOORS, *TOOL_FREE, BLIND) or policy.startswith("exploit_")
+
+
+def oracle_succeeds(subject: Subject) -> Finding:
+    """The oracle succeeds on every seed of every difficulty and both splits."""
+    env = subject.tool_env()
+    missed = []
+    for difficulty in env.source.difficulties:
+        for seed in subject.seeds:
+            options = {"difficulty": difficulty, "split": ("train", "test")[seed % 2]}
+            if not play(env, env.policies()["oracle"](env), seed, options)[-1][4]["success"]:
+                missed.append((difficulty, seed))
+    count = len(env.source.difficulties) * len(subject.seeds)
+    measured = f"{count - len(missed)} of {count}" + (
+        f"; missed (difficulty, seed) {missed[:5]}" if missed else ""
+    )
+    return Finding(
+        "oracle_succeeds", not missed, measured, "correct the oracle, or the tasks nobody can solve"
+    )
+
+
+def floors_hold(subject: Subject) -> Finding:
+    """Silence, chance, a tool-free policy and every exploit are shipped, and stay at the floor.
+
+    An environment without tools ships a ``blind`` policy in the place of a tool-free one. The floor is one of
+    success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
+    whether it counts as success. So whoever must fail may earn two thirds of the oracle's mean, or what
+    chance gives if that is more.
+    """
+    env = subject.tool_env()
+    names = [name for name in env.policies() if must_fail(name)]
+    missing = [name for name in FLOORS if name not in names]
+    needed = TOOL_FREE if env.toolset.tools else (BLIND,)
+    if not set(names) & set(needed):
+        missing.append(" or ".join(needed))
+    if not any(name.startswith("exploit_") for name in names):
+        missing.append("exploit_*")
+    scores = [score(env, name, subject.seeds) for name in names]
+    measured = ", ".join(f"{one.policy} {one.success:.2f}" for one in scores)
+    if missing:
+        return Finding(
+            "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to policies()"
+        )
+    allowed = greatest_floor(env.chance(env.difficulty), len(subject.seeds), subject.floor)
+    above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else allowed)]
+    remedy = f"{', '.join(above)} above {allowed:.3g}: make the tool needed, the verifier stricter"
+    if above:
+        return Finding("floors_hold", False, measured, remedy)
+    most = max(MOST_UNEARNED, allowed) * score(env, "oracle", subject.seeds).reward
+    paid = [f"{one.policy} {one.reward:.2f}" for one in scores if one.reward > most]
+    if paid:
+        measured = f"mean rewards {', '.join(paid)}, more than {most:.2f}"
+    return Finding("floors_hold", not paid, measured, "pay less for what is not the task")
+
+
+def gap_holds(subject: Subject) -> Finding:
+    """No recorded failure is nearer to a success than the declared ``task_gap``, nor above ``success_line``.
+
+    Played are all shipped policies, and the oracle with its last turn taken for a wrong answer (which earns
+    what partial credit there is), at every difficulty. An environment that declares no gap passes: reward
+    terms then refuse it, unless whoever sets them up says the gap.
+    """
+    env = subject.tool_env()
+    won, lost = _returns(env, list(subject.seeds))
+    seen = f"{len(won)} successes, least {min(won, default=math.nan):.4g}; "
+    seen += f"{len(lost)} failures, greatest {max(lost, default=math.nan):.4g}"
+    if not won or not lost:
+        return Finding("gap_holds", False, seen, "ship an oracle that succeeds and floors that fail")
+    if env.task_gap is None:
+        return Finding("gap_holds", True, f"not declared; {seen}: set task_gap to use reward terms")
+    gap, line = min(won) - max(lost), env.success_line
+    wrong = [] if gap >= env.task_gap - _ROUNDING else [f"the gap is {gap:.4g}, declared {env.task_gap:.4g}"]
+    if line is not None and not max(lost) < line <= min(won):
+        wrong.append(f"the success line {line:.4g} is not between them")
+    if env.task_gap <= 0 and line is None:
+        wrong.append("a task_gap of 0 needs a success_line")
+    measured = "; ".join([*wrong, seen]) if wrong else f"declared {env.task_gap:.4g}; {seen}"
+    return Finding("gap_holds", not wrong, measured, "declare the smallest gap, or pay failures less")
+
+
+def _returns(env: ToolEnv[Any], seeds: Sequence[int]) -> tuple[list[float], list[float]]:
+    """Return the rewards of successes and of failures, of episodes that are valid for training."""
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for place, seed in enumerate(seeds):
+        difficulty = env.source.difficulties[place % len(env.source.difficulties)]
+        options = {"difficulty": difficulty, "split": SPLITS[place % 2]}
+        oracle = Recorder(env.policies()["oracle"](env))
+        episodes = [play(env, oracle, seed, options)]
+        episodes += [
+            play(env, make(env), seed, options) for name, make in env.policies().items() if name != "oracle"
+        ]
+        episodes.append(play(env, Almost(oracle.actions), seed, options))
+        for last in (episode[-1] for episode in episodes):
+            if last[4].get("valid_for_training", True):
+                found[bool(last[4]["success"])].append(last[1])
+    return found[True], found[False]
+
+
+class Almost:
+    """Plays given turns, but a wrong answer for the last; then answers on to the end."""
+
+    def __init__(self, turns: Sequence[str]) -> None:
+        self._turns = iter(turns[:-1])
+
+    def act(self, observation: Any, info: Any) -> str:
+        """Return the next turn."""
+        return next(self._turns, "<answer>?</answer>")
+
+
+def greatest_floor(chance: float, episodes: int, floor: float) -> float:
+    """Return the success rate up to which a policy that must fail is taken to.
+
+    ``floor`` above chance, and two standard deviations of what chance gives in so few episodes:
+    c + floor + 2 √(c (1 - c) / n), which is ``floor`` where nothing can be guessed.
+    """
+    return chance + floor + 2 * math.sqrt(chance * (1 - chance) / episodes)
+
+
+# ---------------------------------------------------------------------- vector environments
+
+
+def threads_equal_sync(subject: Subject) -> Finding:
+    """Environments stepped from several threads give what they give one after the other."""
+    seeds = list(subject.seeds)[:4]
+    envs = [subject.tool_env() for _ in seeds]
+    scripts = [mixed_actions(env, seed) for env, seed in zip(envs, seeds, strict=True)]
+    alone = [play_turns(*arguments) for arguments in zip(envs, scripts, seeds, strict=True)]
+    with ThreadPoolExecutor(len(envs)) as pool:
+        together = list(pool.map(play_turns, envs, scripts, seeds))
+    measured = f"{len(seeds)} threads, {sum(map(len, alone))} observations"
+    return Finding(
+        "threads_equal_sync", same(alone, together), measured, "keep no state outside the workspace"
+    )
+
+
+def processes_equal_sync(subject: Subject) -> Finding:
+    """Spawned processes (``AsyncVectorEnv``, its defaults) give what ``SyncVectorEnv`` gives."""
+    if not subject.processes:
+        return Finding("processes_equal_sync", True, "left out")
+    seeds = list(subject.seeds)[:2]
+    env = subject.tool_env()
+    scripts = [mixed_actions(env, seed)[: env.max_turns - 1] for seed in seeds]
+    alone = _play_vector(gym.vector.SyncVectorEnv([subject.make] * len(seeds)), scripts, seeds)
+    makers: list[MakeEnv] = [subject.make] * len(seeds)
+    apart = _play_vector(gym.vector.AsyncVectorEnv(makers, context="spawn"), scripts, seeds)
+    measured = f"{len(seeds)} environments, {len(alone)} observations"
+    remedy = "no hash(), set order, clock or process state in tasks and tools"
+    return Finding("processes_equal_sync", same(alone, apart), measured, remedy)
+
+
+def _play_vector(
+    envs: gym.vector.VectorEnv[Any, Any, Any], scripts: Sequence[Sequence[str]], seeds: Any
+) -> list[Any]:
+    try:
+        said: list[Any] = [envs.reset(seed=seeds)]
+        said += [envs.step(turns) for turns in zip(*scripts, strict=False)]
+        return said
+    finally:
+        envs.close()

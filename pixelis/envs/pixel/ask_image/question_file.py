@@ -1,0 +1,65 @@
+"""A JSONL file of questions about images, of any length."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+from pixelis.envs.data.file import Entry, RowFile
+from pixelis.envs.data.lines import find_file
+from pixelis.envs.pixel.ask_image.photo import open_photo
+from pixelis.envs.pixel.ask_image.question_rows import QuestionRow, row_of
+from pixelis.errors import DatasetError
+
+
+class QuestionFile(RowFile[QuestionRow]):
+    """The questions of a file by split, see `RowFile`.
+
+    Args:
+        path: the file. Relative image paths in it start from its folder.
+        check_images: also open every image, which takes as long as reading them all.
+
+    Raises:
+        DatasetError: see `RowFile`; images that are no files, too.
+    """
+
+    what = "JSONL file of questions"
+    parse = staticmethod(row_of)
+
+    def __init__(self, path: Path, *, check_images: bool = False) -> None:
+        self._check_images = check_images
+        self._seen = ""  # rows on one image often follow each other
+        super().__init__(path)
+
+    def resolve(self, image: str) -> Path:
+        """Return where an image lies: relative paths start from the file's folder."""
+        return self.path.parent / image
+
+    def enter(self, row: QuestionRow, number: int) -> Entry:
+        """Refuse a row whose image is not there."""
+        if row.image != self._seen:
+            self._check_image(row.image)
+            self._seen = row.image
+        return Entry(row.split, int.from_bytes(row.digest(), "big"))
+
+    def _check_image(self, image: str) -> None:
+        path = self.resolve(image)
+        if not os.path.isfile(path):
+            raise DatasetError(f"field 'image': there is no file {path}; correct the path")
+        if self._check_images:
+            open_photo(path)
+
+
+def load_questions(path: str | os.PathLike[str], *, check_images: bool = False) -> QuestionFile:
+    """Return a file of questions; environments in one process share the index while the file is unchanged.
+
+    Raises:
+        DatasetError: see ``QuestionFile``.
+    """
+    return _load(*find_file(path, QuestionFile.what), bool(check_images))
+
+
+@lru_cache(maxsize=4)
+def _load(path: Path, state: tuple[int, int], check_images: bool) -> QuestionFile:
+    return QuestionFile(path, check_images=check_images)

@@ -1,0 +1,309 @@
+"""Readers of text: what READ_TEXT runs on the pixels of the current view.
+
+`RapidReader` is real optical character recognition (rapidocr 3 with PP-OCR models inside its wheel, no
+network). `pixelis.envs.pixel.tools.ocr_truth.TruthReader` reads from a scene's ground truth through a measured
+legibility curve, for speed. Both return the same :class:`Reading`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pixelis.envs.pixel.tools.text_line import find_text_line
+from pixelis.errors import ConfigError, MissingDependencyError, shown, suggest
+
+PixelBox = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A run of characters without spaces; ``box`` and ``confidence`` as in `Line`."""
+
+    text: str
+    box: PixelBox
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of text.
+
+    Attributes:
+        text: the characters.
+        box: ``(x0, y0, x1, y1)`` in pixels of the view, half open.
+        confidence: the reader's own, 0-1.
+        words: the parts between spaces.
+    """
+
+    text: str
+    box: PixelBox
+    confidence: float
+    words: tuple[Word, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The lines of text in a region, in reading order; none when nothing could be read."""
+
+    lines: tuple[Line, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The lines joined by line breaks."""
+        return "\n".join(line.text for line in self.lines)
+
+
+class Reader(Protocol):
+    """Reads the text in a part of a view."""
+
+    def read(self, view: NDArray[np.uint8], box: PixelBox) -> Reading:
+        """Return the text of ``view[y0:y1, x0:x1]``.
+
+        Args:
+            view: ``[H, W, 3]`` uint8 RGB.
+            box: ``(x0, y0, x1, y1)`` in pixels, half open; clipped to the view.
+        """
+        ...
+
+
+ReaderName = Literal["ocr", "truth"]
+
+
+def make_reader(name: str) -> Reader:
+    """Return a reader: ``"ocr"`` reads the pixels, ``"truth"`` the scene's ground truth.
+
+    Raises:
+        ConfigError: another name.
+        MissingDependencyError: ``ocr`` without rapidocr and onnxruntime.
+    """
+    if name == "ocr":
+        _check_installed()  # now, not in the middle of an episode
+        return RapidReader()
+    if name == "truth":
+        from pixelis.envs.pixel.tools.ocr_truth import TruthReader
+
+        return TruthReader()
+    raise ConfigError(
+        f"reader must be 'ocr' or 'truth', got {shown(name)}.{suggest(name, get_args(ReaderName))}"
+    )
+
+
+def make_line(text: str, box: PixelBox, confidence: float) -> Line:
+    """Return a line with its words; their boxes share the line's width by the number of characters."""
+    x0, y0, x1, y1 = box
+    step = (x1 - x0) / max(1, len(text))
+    words = tuple(
+        Word(found[0], (round(x0 + found.start() * step), y0, round(x0 + found.end() * step), y1), confidence)
+        for found in re.finditer(r"\S+", text)
+    )
+    return Line(text, box, confidence, words)
+
+
+# ---------------------------------------------------------------------- rapidocr
+
+_SMALLEST_SIDE = 4  # pixels; nothing can be read in less
+_MIN_CONFIDENCE = 0.8  # legible codes score 0.89 and more, four-pixel ones 0.6 to 0.95
+_SURE = 0.85  # a recognition at least this confident is not checked by detection
+_RECOGNITION_WIDTH = (
+    144  # pixels at a height of 48; wider lines widen it, and the usual 320 is mostly padding
+)
+_DETECTION_SIDE = 960
+_ENLARGED_SIDE = 256
+_SECOND_SCALE = 1.5  # of the second look when the first found nothing
+_PADDED_SIDE = 200  # regions with a shorter side are padded
+_PADDING = 16  # pixels around a region before detection, so that text at its edge is found
+
+
+def _check_installed() -> None:
+    if importlib.util.find_spec("rapidocr") is None or importlib.util.find_spec("onnxruntime") is None:
+        raise MissingDependencyError(
+            'READ_TEXT needs rapidocr and onnxruntime: pip install "pixelis[ocr]" (or choose reader="truth").'
+        )
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Any:
+    """Return the process's one OCR engine: one thread, silent, models loaded at the first use."""
+    _check_installed()
+    from rapidocr import RapidOCR
+
+    return RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.text_score": 0.0,
+            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            "Rec.rec_img_shape": [3, 48, _RECOGNITION_WIDTH],
+            "Det.limit_type": "max",
+            "Det.limit_side_len": _DETECTION_SIDE,
+        }
+    )
+
+
+_engine_lock = threading.Lock()
+
+
+def _run_engine(pixels: NDArray[np.uint8], *, detect: bool) -> Any:
+    """Run the engine on ``[H, W, 3]`` RGB; a call's flags stay set on the object, so all are given."""
+    with _engine_lock:
+        return _engine()(np.ascontiguousarray(pixels[..., ::-1]), use_det=detect, use_cls=False, use_rec=True)
+
+
+class ReadingCache:
+    """The last readings by the hash of their pixels: the least recently used one is dropped first."""
+
+    def __init__(self, size: int = 512) -> None:
+        """Args: ``size`` the largest number of readings kept."""
+        self._readings: OrderedDict[bytes, Reading] = OrderedDict()
+        self._size = size
+        self._lock = threading.Lock()
+        self.hits = 0
+
+    def __reduce__(self) -> tuple[type[ReadingCache], tuple[int]]:
+        """A copy in another process starts empty."""
+        return ReadingCache, (self._size,)
+
+    def get(self, pixels: NDArray[np.uint8], compute: Callable[[NDArray[np.uint8]], Reading]) -> Reading:
+        """Return the kept reading of ``pixels``, or compute it; one thread computes at a time."""
+        shape = f"{pixels.shape[0]}x{pixels.shape[1]}".encode()
+        key = hashlib.blake2b(pixels.data, digest_size=16, salt=shape).digest()
+        with self._lock:
+            if key in self._readings:
+                self.hits += 1
+            else:
+                self._readings[key] = compute(pixels)
+            self._readings.move_to_end(key)
+            if len(self._readings) > self._size:
+                self._readings.popitem(last=False)
+            return self._readings[key]
+
+    def __len__(self) -> int:
+        """Return the number of readings kept."""
+        return len(self._readings)
+
+
+_SHARED_CACHE = ReadingCache()
+
+
+class RapidReader:
+    """Reads a view's pixels with rapidocr.
+
+    A region with one line of text goes straight to recognition; any other goes through detection first.
+    Readings are kept by the hash of their pixels, by default in one cache for the whole process, so a group
+    of agents that looks at the same view pays once. The engine is shared too; readers may be used from
+    several threads.
+    """
+
+    def __init__(self, cache: ReadingCache | None = None) -> None:
+        """Args: ``cache`` of its own, or ``None`` for the process's."""
+        self._own_cache = cache
+
+    @property
+    def cache(self) -> ReadingCache:
+        """The cache that is used."""
+        return _SHARED_CACHE if self._own_cache is None else self._own_cache
+
+    def read(self, view: NDArray[np.uint8], box: PixelBox) -> Reading:
+        """Return the text of ``view[y0:y1, x0:x1]``; an empty reading for a region too small to hold any.
+
+        Args:
+            view: ``[H, W, 3]`` uint8 RGB.
+            box: ``(x0, y0, x1, y1)`` in pixels, half open; clipped to the view.
+
+        Raises:
+            MissingDependencyError: rapidocr or onnxruntime is not installed.
+        """
+        x0, y0 = max(0, box[0]), max(0, box[1])
+        pixels = np.ascontiguousarray(view[y0 : max(y0, box[3]), x0 : max(x0, box[2])])
+        if min(pixels.shape[:2]) < _SMALLEST_SIDE:
+            return Reading()
+        reading = self.cache.get(pixels, _read_pixels)
+        return Reading(tuple(_moved(line, x0, y0) for line in reading.lines))
+
+
+def _moved(line: Line, dx: int, dy: int) -> Line:
+    def shift(box: PixelBox) -> PixelBox:
+        return box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy
+
+    words = tuple(replace(word, box=shift(word.box)) for word in line.words)
+    return replace(line, box=shift(line.box), words=words)
+
+
+def _read_pixels(pixels: NDArray[np.uint8]) -> Reading:
+    line_box = find_text_line(pixels)
+    line = None if line_box is None else _recognise(pixels, line_box)
+    if line is not None and line.confidence >= _SURE:
+        return Reading((line,))
+    found = _detect(pixels, _detection_scale(*pixels.shape[:2]))
+    if not found.lines and line is not None:
+        return Reading((line,))
+    # Detection at one size misses 2 or 3 legible lines in a hundred; another size finds most of them.
+    return found if found.lines else _detect(pixels, _SECOND_SCALE)
+
+
+def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> Line | None:
+    """Read one line without detection; None when nothing but noise was seen."""
+    x0, y0, x1, y1 = box
+    found = _run_engine(pixels[y0:y1, x0:x1], detect=False)
+    if not found.txts:
+        return None
+    return _kept_line(found.txts[0], box, float(found.scores[0]))
+
+
+def _detect(pixels: NDArray[np.uint8], scale: float) -> Reading:
+    """Find the lines of a region, enlarged by ``scale``, and read each; a small region is padded."""
+    import cv2
+
+    height, width = pixels.shape[:2]
+    if scale != 1:
+        pixels = np.asarray(
+            cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_CUBIC), np.uint8
+        )
+    offset = _PADDING if min(height, width) < _PADDED_SIDE else 0
+    if offset:
+        pixels = np.pad(pixels, ((offset, offset), (offset, offset), (0, 0)), mode="edge")
+    found = _run_engine(pixels, detect=True)
+    if not found.txts or found.boxes is None:
+        return Reading()
+    lines = []
+    for quad, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
+        corners = (np.asarray(quad, np.float64) - offset) / scale
+        low, high = np.floor(corners.min(0)), np.ceil(corners.max(0))
+        x0, y0 = max(0, int(low[0])), max(0, int(low[1]))
+        box = x0, y0, max(x0 + 1, min(width, int(high[0]))), max(y0 + 1, min(height, int(high[1])))
+        line = _kept_line(text, box, float(score))
+        if line is not None:
+            lines.append(line)
+    return Reading(tuple(lines))
+
+
+def _detection_scale(height: int, width: int) -> float:
+    """Return how much to enlarge a region; text of 12 px is found as it is, and pixels cost time."""
+    return min(2.0, max(1.0, _ENLARGED_SIDE / max(height, width)), _DETECTION_SIDE / max(height, width))
+
+
+def _kept_line(text: str, box: PixelBox, confidence: float) -> Line | None:
+    """Return a clean line, or None for a ghost: low confidence, only marks, or one foreign sign.
+
+    The recogniser knows Chinese too, and sees a single such character in many an empty patch.
+    """
+    text = " ".join(
+        "".join(c if c.isprintable() else " " for c in unicodedata.normalize("NFKC", text)).split()
+    )
+    letters = [c for c in text if c.isalnum()]
+    foreign = [c for c in letters if ord(c) >= 0x2E80]
+    if confidence < _MIN_CONFIDENCE or not letters or (foreign and len(letters) <= 1):
+        return None
+    return make_line(text, box, min(1.0, confidence))

@@ -1,0 +1,80 @@
+"""Functions chosen by name: the one mechanism behind every choice that makes up a loss.
+
+A choice is a `Registry`; the function is registered where it is defined::
+
+    @SURROGATES.register("my_loss")
+    def my_loss(given, constants): ...
+
+and picked by its name, or as ``module:my_loss``, which imports ``module`` first. See ``docs/new_loss.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+from pixelis.agents.episodes.failures import guarded
+from pixelis.errors import ConfigError, import_hint, shown, suggest
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Registry(dict[str, F]):
+    """Name → function.
+
+    Args:
+        choice: what the functions are, for error messages.
+    """
+
+    def __init__(self, choice: str) -> None:
+        super().__init__()
+        self.choice = choice
+
+    def register(self, name: str) -> Callable[[F], F]:
+        """Return a decorator that puts a function under ``name``.
+
+        What a function that is not ours raises when it is called is a ``UserCodeError`` with its line.
+
+        Raises:
+            ConfigError: the name holds a colon, or another function has it (the same one, from a module that
+                was reloaded, may take its own place).
+        """
+        if ":" in name:
+            raise ConfigError(f"the name of a registered {self.choice} cannot hold a colon, got {name!r}")
+
+        def put(function: F) -> F:
+            """Keep the function and hand it back unchanged."""
+            known = self.get(name)
+            if known is not None and _origin(known) != _origin(function):
+                raise ConfigError(
+                    f"a {self.choice} named {name!r} exists already ({_origin(known)}); choose another name"
+                )
+            self[name] = guarded(f"{self.choice} {name!r}", function)
+            return function
+
+        return put
+
+    def find(self, name: str) -> F:
+        """Return the function registered as ``name``; for ``module:name`` import the module first.
+
+        Raises:
+            ConfigError: there is none, or the module cannot be imported.
+        """
+        module, _, own = name.rpartition(":")
+        if module and own not in self:
+            try:
+                import_module(module)
+            except Exception as error:  # a stranger's module may fail in any way
+                raise ConfigError(
+                    f"{self.choice} {shown(name)}: cannot import module {shown(module)} "
+                    f"{import_hint(module, error)}"
+                ) from error
+        if own not in self:
+            raise ConfigError(f"no {self.choice} is registered as {own!r}.{suggest(own, self)}")
+        return self[own]
+
+
+def _origin(function: Callable[..., Any]) -> str:
+    """Return where a function was defined."""
+    return f"{function.__module__}.{getattr(function, '__qualname__', repr(function))}"

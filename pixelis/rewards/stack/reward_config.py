@@ -1,0 +1,163 @@
+"""From plain data, such as a YAML file's, to what a stack of rewards or of wrappers is made of."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from pixelis.errors import ConfigError, suggest
+from pixelis.rewards.stack.normalisation import NormaliserSettings
+from pixelis.rewards.stack.orchestrator import OrchestratorSettings
+from pixelis.rewards.terms.registry import TERMS, check_term_name, why_off
+from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.rewards.terms.weights import (
+    ALONE_WEIGHTS,
+    DEFAULT_ALONE_WEIGHT,
+    ORCHESTRATED_WEIGHTS,
+    TASK,
+    check_weight,
+)
+
+_ORCHESTRATOR = tuple(item.name for item in fields(OrchestratorSettings) if item.name != "normaliser")
+_NORMALISER = tuple(item.name for item in fields(NormaliserSettings))
+_LOG = logging.getLogger(__name__)
+_OWN = (TASK, "orchestrate", "curriculum", *_ORCHESTRATOR, *_NORMALISER)
+
+
+@dataclass(frozen=True)
+class TermEntry:
+    """A term: its name or ``module:Class``, its weight, and the keywords of its constructor.
+
+    ``shipped`` tells that nobody gave a weight, and that it is the shipped one.
+    """
+
+    name: str
+    weight: float
+    settings: Mapping[str, Any]
+    shipped: bool = False
+
+
+@dataclass(frozen=True)
+class RewardConfig:
+    """What plain data said.
+
+    Attributes:
+        terms: in order.
+        task_weight: the task's weight under an orchestrator.
+        orchestrator: its settings, or None to pay every term by itself.
+        curriculum: as ``read_curriculum`` takes it, or None.
+        orchestrator_values: the same settings as plain data, as the wrapper takes them.
+    """
+
+    terms: tuple[TermEntry, ...]
+    task_weight: float
+    orchestrator: OrchestratorSettings | None
+    curriculum: Any
+    orchestrator_values: Mapping[str, Any]
+
+
+def default_weight(name: str, orchestrated: bool) -> float:
+    """Return the shipped weight of a term."""
+    table = ORCHESTRATED_WEIGHTS if orchestrated else ALONE_WEIGHTS
+    return table.get(name, DEFAULT_ALONE_WEIGHT)
+
+
+def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
+    """Return what a mapping describes.
+
+    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, or ``module:Class``) with
+     ``{weight: …, **settings}``; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
+    ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
+
+    Raises:
+        ConfigError: a key is unknown, or a value is of the wrong kind; the message names it.
+    """
+    if not isinstance(values, Mapping):
+        raise ConfigError(
+            f"rewards: expected a mapping such as {{coherence: {{weight: 0.2}}}}, got {values!r}"
+        )
+    orchestrated = values.get("orchestrate", True)
+    if not isinstance(orchestrated, bool):
+        raise ConfigError(f"rewards: orchestrate must be true or false, got {orchestrated!r}")
+    terms = [_read_term(str(key), entry, orchestrated) for key, entry in values.items() if key not in _OWN]
+    if not orchestrated:
+        for key in (TASK, "curriculum", *_ORCHESTRATOR, *_NORMALISER):
+            if values.get(key) is not None:
+                raise ConfigError(
+                    f"rewards: {key} is a setting of the orchestrator; leave it or orchestrate out"
+                )
+    task = _read_entry(TASK, values.get(TASK), {"weight"})
+    return RewardConfig(
+        tuple(terms),
+        check_weight(task.get("weight", ORCHESTRATED_WEIGHTS[TASK]), TASK),
+        orchestrator_settings(values) if orchestrated else None,
+        values.get("curriculum"),
+        {name: values[name] for name in (*_ORCHESTRATOR, *_NORMALISER) if name in values},
+    )
+
+
+def fitting(config: RewardConfig, traits: RewardTraits) -> RewardConfig:
+    """Return what is left of rewards in an environment: terms with nothing to measure there are off.
+
+    Each is named in the log, with the reason.
+
+    Raises:
+        ConfigError: a curriculum goes by such a term; or a term without an orchestrator has its shipped
+            weight, which is 0 in this environment.
+    """
+    for entry in config.terms:
+        if config.orchestrator is None and entry.shipped and traits.task_gap == 0:
+            raise ConfigError(
+                f"rewards: the environment's task_gap is 0, so that without an orchestrator {entry.name} has "
+                "the weight 0; leave orchestrate: false out, or give the term a weight (that no failure is "
+                "then paid more than a success is yours to see to)"
+            )
+    reasons = {entry.name: why_off(entry.name, entry.settings, traits) for entry in config.terms}
+    off = {name: reason for name, reason in reasons.items() if reason}
+    for name, reason in off.items():
+        if config.curriculum is not None:
+            raise ConfigError(
+                f"rewards: {name} is off, because {reason}; a curriculum needs all of its terms: leave both "
+                "out, or the curriculum"
+            )
+        _LOG.warning("rewards: %s is off: %s", name, reason)
+    return replace(config, terms=tuple(entry for entry in config.terms if entry.name not in off))
+
+
+def orchestrator_settings(values: Mapping[str, Any]) -> OrchestratorSettings:
+    """Return the orchestrator's settings among ``values``, its normaliser's included."""
+    inner = {name: values[name] for name in _NORMALISER if name in values}
+    outer = {name: values[name] for name in _ORCHESTRATOR if name in values}
+    return OrchestratorSettings(**outer, normaliser=NormaliserSettings(**inner))
+
+
+def check_orchestrator_keys(values: Mapping[str, Any]) -> None:
+    """Raise ``ConfigError`` for a name that is no setting of the orchestrator or its normaliser."""
+    for key in values:
+        if key not in (*_ORCHESTRATOR, *_NORMALISER):
+            raise ConfigError(
+                f"the orchestrator has no setting {key!r}.{suggest(str(key), (*_ORCHESTRATOR, *_NORMALISER))}"
+            )
+
+
+def _read_term(key: str, entry: Any, orchestrated: bool) -> TermEntry:
+    if ":" not in key and key not in TERMS:
+        raise ConfigError(f"rewards: unknown name {key!r}.{suggest(key, (*TERMS, *_OWN))}")
+    check_term_name(key)
+    given = _read_entry(key, entry, None)
+    shipped = "weight" not in given
+    weight = check_weight(given.pop("weight", default_weight(key, orchestrated)), key)
+    return TermEntry(key, weight, given, shipped)
+
+
+def _read_entry(key: str, entry: Any, known: set[str] | None) -> dict[str, Any]:
+    if entry is None:
+        return {}
+    if not isinstance(entry, Mapping):
+        raise ConfigError(f"rewards: {key} takes a mapping such as {{weight: 0.2}}, got {entry!r}")
+    for name in entry:
+        if known is not None and name not in known:
+            raise ConfigError(f"rewards: {key} has no setting {name!r}.{suggest(str(name), known)}")
+    return dict(entry)

@@ -1,0 +1,335 @@
+"""``RewardStack``: reward terms with or without an orchestrator, the one path from steps to rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pixelis.errors import ConfigError, RewardError, StateError, suggest
+from pixelis.rewards.stack.curriculum import Curriculum, StageChange, read_curriculum
+from pixelis.rewards.stack.orchestrator import Orchestrator, Part, Total, with_raw
+from pixelis.rewards.stack.reward_config import fitting, read_rewards
+from pixelis.rewards.terms.registry import check_term, make_term
+from pixelis.rewards.terms.state import check_version, state_item
+from pixelis.rewards.terms.term import RewardTerm, Transition
+from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.rewards.terms.weights import TASK, alone_factor, check_number, check_weight
+
+VERSION = 1
+
+
+@dataclass
+class EpisodeSums:
+    """Sums of an episode's components so far, the task's among them."""
+
+    values: dict[str, float] = field(default_factory=dict)
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Add a step's values."""
+        for name, value in values.items():
+            self.values[name] = self.values.get(name, 0.0) + value
+
+
+@dataclass
+class EpisodeMemory:
+    """What a stack keeps of an episode: each term's memory, and the sums."""
+
+    terms: dict[str, Any]
+    sums: EpisodeSums
+
+
+@dataclass(frozen=True)
+class StepReward:
+    """A step's reward.
+
+    Attributes:
+        reward: what the step pays.
+        terms: term → raw value of the step.
+        parts: at the episode's end component → part; empty before.
+    """
+
+    reward: float
+    terms: Mapping[str, float]
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+
+def hold(total: float) -> float:
+    """Return a term's running sum held in ±1, which is all that a term without an orchestrator is paid."""
+    return max(-1.0, min(1.0, total))
+
+
+class RewardStack:
+    """Scores the steps of many episodes at once.
+
+    With an orchestrator a step pays 0 and an episode's last step its total. Without one a step pays the
+    task's reward plus each term's weight × its value, where a term's running sum is held in ±1: it can
+    move an episode by at most its weight.
+
+    Args:
+        terms: the reward terms; names must differ, and none is ``task``.
+        orchestrator: with exactly the terms and the task as components, or None.
+        weights: term → weight, without an orchestrator; a term not named has weight 0 and is measured.
+        curriculum: changes the orchestrator's weights; see ``observe``.
+        shipped: without an orchestrator, the terms whose weight is the shipped one and so follows the task's
+            gap; see ``adapt``.
+
+    Raises:
+        ConfigError: names clash, or weights do not fit the terms.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[RewardTerm[Any]],
+        orchestrator: Orchestrator | None = None,
+        weights: Mapping[str, float] | None = None,
+        curriculum: Curriculum | None = None,
+        shipped: Collection[str] = (),
+    ) -> None:
+        self.terms = {check_term(term).name: term for term in terms}
+        if len(self.terms) != len(terms) or TASK in self.terms:
+            names = [term.name for term in terms]
+            raise ConfigError(f"reward terms need names that differ and are not {TASK!r}, got {names}")
+        self.orchestrator, self.curriculum = orchestrator, curriculum
+        self._weights = dict.fromkeys(self.terms, 0.0)
+        self._metrics: dict[str, float] = {}
+        self._check_orchestrator()
+        self.set_weights(weights or {})
+        self._base = self.weights  # what a component has that a stage does not name
+        self._check_curriculum()
+        self._shipped = frozenset(shipped)
+
+    def adapt(self, traits: RewardTraits) -> None:
+        """Fit to an environment: the orchestrator to its task's gap, terms to its tools.
+
+        Without an orchestrator, shipped weights shrink with a gap below 0.5. A term takes part by a method
+        ``adapt(traits)``; what its own settings say goes before what the environment says.
+
+        Raises:
+            ConfigError: there is an orchestrator, and nobody says the task's gap; or a term does not fit.
+        """
+        if self.orchestrator is not None:
+            self.orchestrator.adapt(traits)
+        for name in self._shipped:
+            self._weights[name] = self._base[name] * alone_factor(traits.task_gap)
+        for term in self.terms.values():
+            adapt = getattr(term, "adapt", None)
+            if adapt is not None:
+                adapt(traits)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights now."""
+        return dict(self._weights) if self.orchestrator is None else self.orchestrator.weights
+
+    def set_weights(self, weights: Mapping[str, float]) -> None:
+        """Change weights; those not named stay.
+
+        Raises:
+            ConfigError: a term is unknown, or a weight is negative or no number.
+        """
+        if self.orchestrator is not None:
+            self.orchestrator.set_weights(weights)
+            return
+        for name, value in weights.items():
+            if name not in self.terms:
+                raise ConfigError(
+                    f"there is no reward term {name!r} in the stack.{suggest(name, self.terms)}"
+                )
+            self._weights[name] = check_weight(value, name)
+
+    def begin(self) -> EpisodeMemory:
+        """Return the memory of an episode that begins; whoever plays it keeps it."""
+        names = (TASK, *self.terms)
+        return EpisodeMemory(
+            {name: term.begin() for name, term in self.terms.items()}, EpisodeSums(dict.fromkeys(names, 0.0))
+        )
+
+    def score(self, batch: Sequence[tuple[EpisodeMemory, Transition, float]]) -> list[StepReward]:
+        """Return the rewards of steps of different episodes, in order.
+
+        Args:
+            batch: for each step its episode's memory, the transition and the env's own reward.
+
+        Raises:
+            RewardError: a value is not finite; the message names the component.
+        """
+        rows = self._raw(batch)
+        before = [dict(memory.sums.values) for memory, _, _ in batch]
+        for (memory, _, task), row in zip(batch, rows, strict=True):
+            memory.sums.add({TASK: check_number(task, TASK), **row})
+        ended = [memory.sums.values for memory, step, _ in batch if step.ended]
+        if self.orchestrator is None:
+            return [
+                self._pay(step, task, row, (old, memory.sums.values))
+                for (memory, step, task), row, old in zip(batch, rows, before, strict=True)
+            ]
+        totals = iter(self.orchestrator.score(ended))
+        nothing = Total(0.0, {})
+        paid = [next(totals) if step.ended else nothing for _, step, _ in batch]
+        return [StepReward(total.reward, row, total.parts) for total, row in zip(paid, rows, strict=True)]
+
+    def learn(self) -> dict[str, float]:
+        """Let terms learn from what was scored and move the statistics; return metrics, all by component."""
+        row: dict[str, float] = {}
+        for name, term in self.terms.items():
+            row |= {f"{name}/{metric}": value for metric, value in term.learn().items()}
+        if self.orchestrator is not None:
+            row |= self.orchestrator.update()
+        self._metrics = row
+        return dict(row)
+
+    def observe(self, step: int, metrics: Mapping[str, float | None]) -> StageChange | None:
+        """Show the curriculum a training step's metrics; weights follow its stage.
+
+        Args:
+            step: finished training steps, growing from call to call.
+            metrics: name → value; those of the last ``learn`` are known already.
+
+        Returns:
+            What changed, or None; None without a curriculum.
+        """
+        if self.curriculum is None:
+            return None
+        change = self.curriculum.observe(step, {**self._metrics, **metrics})
+        if change is not None:
+            self.set_weights({**self._base, **self.curriculum.weights})
+        return change
+
+    def state(self) -> dict[str, Any]:
+        """Return what was learnt: JSON values, and tensors where a term has some."""
+        return {
+            "version": VERSION,
+            "weights": self.weights,
+            "terms": {name: term.state() for name, term in self.terms.items()},
+            "orchestrator": None if self.orchestrator is None else self.orchestrator.state(),
+            "curriculum": None if self.curriculum is None else self.curriculum.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go back to a state.
+
+        Raises:
+            StateError: it is of another version or of other settings; the message names the component, and
+                nothing has changed.
+        """
+        before = self.state()
+        try:
+            self._put(check_version(state, "reward stack", VERSION))
+        except StateError:
+            self._put(before)
+            raise
+
+    # ------------------------------------------------------------------ private
+
+    def _put(self, state: Mapping[str, Any]) -> None:
+        parts = {
+            name: state_item(state, "reward stack", name) for name in ("terms", "orchestrator", "curriculum")
+        }
+        saved = {"orchestrator": self.orchestrator, "curriculum": self.curriculum}
+        for name, part in saved.items():
+            if (part is None) != (parts[name] is None):
+                raise _other_parts(name, part is None)
+        if set(parts["terms"]) != set(self.terms):
+            raise _other_parts(f"terms {sorted(parts['terms'])} instead of {sorted(self.terms)}", True)
+        for name, term in self.terms.items():
+            term.restore(parts["terms"][name])
+        for name, part in saved.items():
+            if part is not None:
+                part.restore(parts[name])
+        if self.orchestrator is None:
+            self.set_weights(state_item(state, "reward stack", "weights"))
+
+    def _check_orchestrator(self) -> None:
+        if self.orchestrator is None:
+            return
+        if set(self.orchestrator.names) != {TASK, *self.terms}:
+            raise ConfigError(
+                f"the orchestrator has the components {sorted(self.orchestrator.names)}, expected "
+                f"{sorted({TASK, *self.terms})}; give a weight to every term (0 to measure it only)"
+            )
+
+    def _check_curriculum(self) -> None:
+        """Put every stage's weights on once, so that a mistake shows now; the present one's last."""
+        if self.curriculum is None:
+            return
+        if self.orchestrator is None:
+            raise ConfigError("a curriculum of weights needs an orchestrator; leave out orchestrate: false")
+        for stage in (*self.curriculum.stages, self.curriculum.stage):
+            try:
+                self.set_weights({**self._base, **stage.weights})
+            except ConfigError as error:
+                raise ConfigError(f"curriculum stage {stage.name!r}: {error}") from error
+
+    def _raw(self, batch: Sequence[tuple[EpisodeMemory, Transition, float]]) -> list[dict[str, float]]:
+        """Return term → value of every step."""
+        rows: list[dict[str, float]] = [{} for _ in batch]
+        for name, term in self.terms.items():
+            values = term.score([(memory.terms[name], step) for memory, step, _ in batch])
+            count = len(values) if hasattr(values, "__len__") else repr(values)[:60]
+            if count != len(rows):
+                raise RewardError(f"{name}: expected {len(rows)} values, one a step, got {count}")
+            for row, value in zip(rows, values, strict=True):
+                row[name] = check_number(value, name)
+        return rows
+
+    def _pay(
+        self,
+        step: Transition,
+        task: float,
+        row: Mapping[str, float],
+        sums: tuple[Mapping[str, float], Mapping[str, float]],
+    ) -> StepReward:
+        """Return the reward of a step without an orchestrator; ``sums`` before it and after it."""
+        before, after = sums
+        moved = {name: self._weights[name] * (hold(after[name]) - hold(before[name])) for name in row}
+        parts: dict[str, Part] = {}
+        if step.ended:
+            parts = {
+                name: Part(after[name], hold(after[name]), self._weights[name] * hold(after[name]))
+                for name in row
+            }
+            parts[TASK] = Part(after[TASK], after[TASK], after[TASK])
+        reward = float(task)
+        for value in moved.values():  # one after the other, as wrappers around wrappers do: the same bits
+            reward += value
+        return StepReward(reward, row, parts)
+
+
+def _other_parts(name: str, extra: bool) -> StateError:
+    has = "has" if extra else "lacks"
+    return StateError(f"reward stack: the state {has} {name}; restore it into a stack of the same settings")
+
+
+def build_stack(
+    values: Mapping[str, Any], available_metrics: Collection[str] = (), traits: RewardTraits | None = None
+) -> RewardStack:
+    """Return the stack that plain data such as YAML's describe; see ``reward_config.read_rewards``.
+
+    Args:
+        values: for example ``{"curiosity": {"weight": 0.3}, "penalty": {}, "curriculum": "steps"}``.
+        available_metrics: names the trainer gives to ``observe``, for the curriculum's conditions. The
+            orchestrator's own (``<component>/raw``, ``/mean``, ``/std``) and ``held`` are known already.
+        traits: of the environment, see ``RewardStack.adapt``. None: the stack sees no environment; a
+            ``task_gap`` that is not among the values is then 1, which holds where a success pays 1 and a
+            failure 0.
+
+    Raises:
+        ConfigError: a name or a setting is unknown or out of range, or the environment declares no
+            ``task_gap``; the message names it.
+    """
+    config = read_rewards(values) if traits is None else fitting(read_rewards(values), traits)
+    terms = [make_term(entry.name, entry.settings) for entry in config.terms]
+    weights = {term.name: entry.weight for term, entry in zip(terms, config.terms, strict=True)}
+    if config.orchestrator is None:
+        shipped = [term.name for term, entry in zip(terms, config.terms, strict=True) if entry.shipped]
+        stack = RewardStack(terms, None, weights, shipped=shipped)
+    else:
+        orchestrator = Orchestrator(
+            {TASK: config.task_weight, **weights}, with_raw(config.orchestrator, terms)
+        )
+        known = {*available_metrics, *orchestrator.metric_names}
+        stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(config.curriculum, known))
+    if traits is not None:
+        stack.adapt(traits)
+    return stack

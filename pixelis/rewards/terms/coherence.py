@@ -1,0 +1,291 @@
+"""Coherence: whether an episode's tool calls follow from one another."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pixelis.errors import ConfigError, RewardError
+from pixelis.rewards.terms.penalties import PREREQUISITES
+from pixelis.rewards.terms.registry import load, make_settings
+from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.traits import RewardTraits
+
+Encoder = Callable[[Mapping[str, Any]], np.ndarray]
+"""From an observation to its embedding, float32 [d]."""
+ENCODERS = ("hashed", "sentence-transformer", "clip")
+"""Those that ``pixelis.rewards.features.encoder`` makes by name."""
+
+
+# What belongs together where an environment does not say what its tools are; those of this package do.
+PAIRS = frozenset({("SEGMENT", "GET_PROPERTIES"), ("ZOOM", "READ_TEXT"), ("SEGMENT", "TRACK")})
+
+
+@dataclass(frozen=True)
+class CoherenceSettings:
+    """What is rewarded and by how much.
+
+    Where an environment declares its tools, pairs, prerequisites and repeatable tools that are not given here
+    are its own (see `CoherenceTerm.adapt`).
+
+    Attributes:
+        good_pairs: (tool, next tool) that belong together, when both calls were carried out.
+        good: value of such a pair.
+        repetition: value of a call that repeats the one before, or of two calls that repeat an earlier two;
+            the arguments must be equal.
+        contradiction: value of a call that needs another tool's result before any call made one.
+        prerequisites: tool → tool that must have been carried out before.
+        repeatable: tools of which the same call twice in a row is no repetition.
+        ignored: tools without effect; calls of them neither join nor part two others.
+        near: bounds of the mean cosine similarity that is right, and its value.
+        same: the similarity above which states hardly change, and its value.
+        unrelated: the similarity below which states have nothing to do with each other, and its value.
+    """
+
+    good_pairs: frozenset[tuple[str, str]] = PAIRS
+    good: float = 0.2
+    repetition: float = -0.5
+    contradiction: float = -0.3
+    prerequisites: Mapping[str, str] = field(default_factory=lambda: dict(PREREQUISITES))
+    repeatable: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset({"THINK"})
+    near: tuple[float, float, float] = (0.3, 0.7, 0.3)
+    same: tuple[float, float] = (0.9, -0.2)
+    unrelated: tuple[float, float] = (0.1, -0.3)
+
+    def __post_init__(self) -> None:
+        """Take YAML's lists as the sets and tuples they stand for, and check that values are numbers."""
+        try:
+            pairs = frozenset((str(a), str(b)) for a, b in self.good_pairs)
+            numbers = {name: tuple(map(float, getattr(self, name))) for name in ("near", "same", "unrelated")}
+            sizes = [len(numbers["near"]), len(numbers["same"]), len(numbers["unrelated"])]
+            values = [float(self.good), float(self.repetition), float(self.contradiction)]
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"coherence: expected numbers, and pairs of tool names: {error}") from error
+        if sizes != [3, 2, 2] or not all(map(math.isfinite, [*values, *sum(numbers.values(), ())])):
+            raise ConfigError(
+                f"coherence: near takes 3 finite numbers (low, high, value), same and unrelated 2, got {self}"
+            )
+        sets = {name: frozenset(getattr(self, name)) for name in ("repeatable", "ignored")}
+        if not isinstance(self.prerequisites, Mapping):
+            raise ConfigError(
+                f"coherence: prerequisites is a mapping of tool to tool, got {self.prerequisites!r:.80}"
+            )
+        for name, value in {"good_pairs": pairs, **numbers, **sets}.items():
+            object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What coherence keeps of a tool call: name, arguments as canonical JSON, and whether it was done."""
+
+    tool: str
+    arguments: str
+    ok: bool
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> Call:
+        """Return the call of a record of ``info["tool_calls"]``; one without ``ok`` counts as done."""
+        arguments = json.dumps(record.get("arguments") or {}, sort_keys=True, default=repr)
+        return cls(str(record.get("tool", "")), arguments, bool(record.get("ok", True)))
+
+
+def coherence(
+    calls: Sequence[Mapping[str, Any] | Call],
+    similarity: float | None = None,
+    settings: CoherenceSettings | None = None,
+) -> float:
+    """Return the coherence of an episode, in [-1, 1].
+
+    The mean of the terms that apply, clipped to ±1: one for each good pair, repetition and contradiction, and
+    one for the similarity of states. 0 for fewer than two calls, and when no term applies. That
+    GET_PROPERTIES is followed by SEGMENT is no fault: a second object is measured.
+
+    Args:
+        calls: the episode's calls in order, records or ``Call``.
+        similarity: mean cosine of consecutive state embeddings, in [-1, 1]; None leaves the term out.
+        settings: the constants.
+    """
+    settings = settings or CoherenceSettings()
+    made = [call if isinstance(call, Call) else Call.of(call) for call in calls]
+    made = [call for call in made if call.tool not in settings.ignored]
+    if len(made) < 2:
+        return 0.0
+    terms = [*_pair_terms(made, settings), *_contradictions(made, settings)]
+    if similarity is not None:
+        terms += _similarity_term(similarity, settings)
+    return max(-1.0, min(1.0, sum(terms) / len(terms))) if terms else 0.0
+
+
+def _pair_terms(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
+    terms: list[float] = []
+    seen: set[tuple[str, str, str, str]] = set()
+    for a, b in itertools.pairwise(calls):
+        pair = (a.tool, a.arguments, b.tool, b.arguments)
+        if {a.tool, b.tool} <= settings.repeatable:
+            continue
+        if pair[:2] == pair[2:] or pair in seen:
+            terms.append(settings.repetition)
+        elif a.ok and b.ok and (a.tool, b.tool) in settings.good_pairs:
+            terms.append(settings.good)
+        seen.add(pair)
+    return terms
+
+
+def _contradictions(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
+    terms: list[float] = []
+    done: set[str] = set()
+    for call in calls:
+        needed = settings.prerequisites.get(call.tool)
+        if needed is not None and needed not in done:
+            terms.append(settings.contradiction)
+        if call.ok:
+            done.add(call.tool)
+    return terms
+
+
+def _similarity_term(similarity: float, settings: CoherenceSettings) -> list[float]:
+    low, high, value = settings.near
+    if low <= similarity <= high:
+        return [value]
+    if similarity > settings.same[0]:
+        return [settings.same[1]]
+    return [settings.unrelated[1]] if similarity < settings.unrelated[0] else []
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the cosine of two embeddings [d], in [-1, 1]; 0 when one of them is zero."""
+    scale = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    return max(-1.0, min(1.0, float(np.dot(a, b)) / scale)) if scale > 0 else 0.0
+
+
+@dataclass
+class CoherenceMemory:
+    """An episode so far.
+
+    Attributes:
+        calls: its tool calls.
+        cosines: the cosine of each observation and the next.
+        embedding: that of the latest observation.
+    """
+
+    calls: list[Call] = field(default_factory=list)
+    cosines: list[float] = field(default_factory=list)
+    embedding: np.ndarray | None = None
+
+
+class CoherenceTerm:
+    """Pays ``coherence`` of the whole episode with its last step, and 0 before. Not potential-based.
+
+    Args:
+        encoder: ``(observation) -> float32 [d]``, also as ``"module:name"`` (a class is called without
+            arguments), or one that curiosity takes by name (``hashed``, ``sentence-transformer``, ``clip``);
+            None leaves the similarity of states out.
+        name: what the term is called.
+        settings: fields of ``CoherenceSettings``, by keyword.
+    """
+
+    needs_calls = True
+
+    def __init__(
+        self, *, encoder: Encoder | str | None = None, name: str = "coherence", **settings: Any
+    ) -> None:
+        self.name, self.settings = name, make_settings(CoherenceSettings, name, settings)
+        self._given = frozenset(settings)
+        self._encoder = _make_encoder(encoder, name)
+        self._size: int | None = None
+
+    def adapt(self, traits: RewardTraits) -> None:
+        """Take pairs, prerequisites and repeatable tools from an environment that declares its tools."""
+        if traits.tools is None:
+            return
+        own = {
+            "good_pairs": traits.pairs,
+            "prerequisites": traits.prerequisites,
+            "repeatable": traits.repeatable,
+        }
+        own = {name: value for name, value in own.items() if name not in self._given}
+        self.settings = replace(self.settings, **own)
+
+    @staticmethod
+    def off(traits: RewardTraits, settings: Mapping[str, Any]) -> str:
+        """Return why such a term has nothing to measure in an environment; empty where it has something."""
+        if traits.tools is None or traits.tools or settings.get("encoder") is not None:
+            return ""
+        return "the environment has no tools, so there are no calls that could follow from one another"
+
+    def begin(self) -> CoherenceMemory:
+        """Return the memory of an episode that begins."""
+        return CoherenceMemory()
+
+    def score(self, steps: Sequence[tuple[CoherenceMemory, Transition]]) -> list[float]:
+        """Return the value of each step: the episode's coherence at its end, else 0.
+
+        Raises:
+            RewardError: the encoder's embedding is not finite or not of one size.
+        """
+        return [self._score(memory, step) for memory, step in steps]
+
+    def learn(self) -> dict[str, float]:
+        """Learn nothing: the term is fixed."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Return nothing: the term is fixed."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Do nothing: the term is fixed."""
+
+    # ------------------------------------------------------------------ private
+
+    def _score(self, memory: CoherenceMemory, step: Transition) -> float:
+        memory.calls.extend(Call.of(record) for record in step.calls)
+        if self._encoder is not None:
+            before = self._embed(step.observation) if memory.embedding is None else memory.embedding
+            memory.embedding = self._embed(step.next_observation)
+            memory.cosines.append(cosine(before, memory.embedding))
+        if not step.ended:
+            return 0.0
+        similarity = sum(memory.cosines) / len(memory.cosines) if memory.cosines else None
+        return coherence(memory.calls, similarity, self.settings)
+
+    def _embed(self, observation: Mapping[str, Any]) -> np.ndarray:
+        assert self._encoder is not None  # the caller has checked it
+        embedding = np.asarray(self._encoder(observation), dtype=np.float32)
+        self._size = self._size or (embedding.size if embedding.ndim == 1 else None)
+        if embedding.ndim != 1 or embedding.size != self._size:
+            raise RewardError(
+                f"{self.name}: expected the encoder's embedding to have the shape "
+                f"({self._size or 'd'},) every time, got {embedding.shape}"
+            )
+        if not np.isfinite(embedding).all():
+            raise RewardError(f"{self.name}: the encoder's embedding holds NaN or infinity")
+        return embedding
+
+
+class _BatchEncoder:
+    """An encoder of ``pixelis.rewards.features.encoder``, which encodes many at once, as a function of one."""
+
+    def __init__(self, encoder: Any) -> None:
+        self._encoder = encoder
+
+    def __call__(self, observation: Mapping[str, Any]) -> np.ndarray:
+        return self._encoder.encode([self._encoder.look(observation)])[0]
+
+
+def _make_encoder(encoder: Encoder | str | None, component: str) -> Encoder | None:
+    if isinstance(encoder, str) and encoder.partition(":")[0] in ENCODERS:
+        return _BatchEncoder(
+            load("pixelis.rewards.features.encoder:make_encoder")(encoder, component=component)
+        )
+    if not isinstance(encoder, str):
+        return encoder
+    found = load(encoder)
+    return found() if isinstance(found, type) else found
