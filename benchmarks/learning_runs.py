@@ -21,9 +21,10 @@ from typing import Any
 import yaml
 
 from pixelis.agents.run_files.checkpoint import list_checkpoints
-from pixelis.agents.run_files.run_folder import RunFolder, write_atomically
+from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import newest_adapter
 from pixelis.agents.runs.evaluation_file import read_evaluations
+from pixelis.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGS = ROOT / "configs"

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pixelis.envs.coding.answers.comparison import compare
-from pixelis.envs.coding.problems import FAMILIES, Family, HiddenTests, Problem
+from pixelis.envs.coding.families import FAMILIES, Family, HiddenTests
+from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.problems.trusted import trusted_function
 
 

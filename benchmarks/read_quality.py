@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from pixelis.envs.pixel.drawing.signs import Sign
+from pixelis.envs.pixel.drawing.sign_texts import sign_texts
+from pixelis.envs.pixel.drawing.signs import Scene, Sign
 from pixelis.envs.pixel.tools.ocr import RapidReader, Reader, Reading, ReadingCache, _engine
-from pixelis.envs.pixel.tools.ocr_truth import TruthReader, sign_texts
+from pixelis.envs.pixel.tools.ocr_truth import TruthReader
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.tools.view import Box, crop_view, square_box
 from pixelis.envs.pixel.zoom_read.paint import paint
-from pixelis.envs.pixel.zoom_read.scene import Scene, sample_scene
+from pixelis.envs.pixel.zoom_read.scene import sample_scene
 
 VIEW = 384
 FACTORS = (1, 3, 4, 8, 12)  # of a 1536 px scene: 0.25, 0.75, 1, 2 and 3 view pixels to a native one

@@ -29,9 +29,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from pixelis.envs.coding import selftest
 from pixelis.envs.coding.sandbox import Call, Job, Sandbox, SandboxSettings
 from pixelis.envs.coding.sandbox.jobs import Isolation
+from pixelis.envs.coding.selftest import selftest
 
 SOLUTIONS = {
     "add": ("def f(x): return x + 1", range(10)),

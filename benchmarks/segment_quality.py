@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from pixelis.envs.pixel.drawing.signs import Sign
 from pixelis.envs.pixel.tools.salient import Region, salient_regions
 from pixelis.envs.pixel.tools.segment import segment_box, segment_point
 from pixelis.envs.pixel.tools.view import crop_view, square_box
 from pixelis.envs.pixel.zoom_read.paint import paint
-from pixelis.envs.pixel.zoom_read.scene import LEVELS, Sign, sample_scene
+from pixelis.envs.pixel.zoom_read.scene import LEVELS, sample_scene
 
 SIDE = 512
 KINDS = ("flat", "gradient", "noise", "texture", "text")

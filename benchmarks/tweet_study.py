@@ -31,7 +31,6 @@ from pixelis.agents.models.policy import Policy  # noqa: E402
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest  # noqa: E402
 from pixelis.agents.rollout.sampling import SamplingSettings  # noqa: E402
 from pixelis.agents.run_files.checkpoint import step_of  # noqa: E402
-from pixelis.agents.run_files.run_folder import write_atomically  # noqa: E402
 from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of, settings_of  # noqa: E402
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS  # noqa: E402
 from pixelis.envs.tweet.data.split import SplitSettings  # noqa: E402
@@ -40,6 +39,7 @@ from pixelis.envs.tweet.data.tweet_file import load_tweets  # noqa: E402
 from pixelis.envs.tweet.reply.env import TweetReplyEnv  # noqa: E402
 from pixelis.envs.tweet.reply.tasks import task_of_row  # noqa: E402
 from pixelis.errors import CheckpointError, ConfigError, PixelisError, suggest  # noqa: E402
+from pixelis.files import write_atomically
 
 CONFIGS = ROOT / "configs" / "tweet"
 SAMPLES = "samples.jsonl"

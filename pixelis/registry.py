@@ -14,8 +14,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar
 
-from pixelis.agents.episodes.failures import guarded
 from pixelis.errors import ConfigError, import_hint, shown, suggest
+from pixelis.user_code import guarded
 
 F = TypeVar("F", bound=Callable[..., Any])
 

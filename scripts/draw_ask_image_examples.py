@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from pixelis.envs.pixel.ask_image.env import EXAMPLES
-from pixelis.envs.pixel.zoom_read.paint import FONT_FOLDER
+from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
 
 SEEDS = {"train": 1, "test": 2}
 COLOURS_IN_FILE = 32

@@ -67,7 +67,7 @@ def _analyse(words: Sequence[str]) -> int:
         _require_matplotlib()
 
     from pixelis.agents.publish.lora_analysis import compare
-    from pixelis.agents.run_files.run_folder import write_atomically, writing
+    from pixelis.files import write_atomically, writing
 
     reports = compare({name: _updates(name, settings.device) for name in dict.fromkeys(places)})
     folder = Path(settings.output)

@@ -134,7 +134,7 @@ class _Album:
     """
 
     def __init__(self, folder: Path, env: Any) -> None:
-        from pixelis.agents.run_files.run_folder import writing
+        from pixelis.files import writing
 
         self.folder, self.count = folder, 0
         self._env, self._writing = env, writing

@@ -210,7 +210,7 @@ def _save(
     Raises:
         OutputError: it cannot be written.
     """
-    from pixelis.agents.run_files.run_folder import write_atomically, writing
+    from pixelis.files import write_atomically, writing
 
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{Path(recording).stem}-{Path(str(settings.rescore)).stem}")
     path = Path(settings.output) if settings.output else Path("runs", "rescored", f"{name.strip('-')}.json")

@@ -178,7 +178,7 @@ def check_place(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    from pixelis.agents.run_files.run_folder import writing
+    from pixelis.files import writing
 
     with writing(path):
         yield

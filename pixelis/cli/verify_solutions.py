@@ -78,12 +78,12 @@ def _verify(words: Sequence[str]) -> int:
     if len(places) != 2:
         raise ConfigError(f"give two files before the flags, PROBLEMS and SAMPLES, got {len(places)}")
 
-    from pixelis.agents.run_files.run_folder import writing
     from pixelis.envs.coding.problems.problem_file import load_problems
     from pixelis.envs.coding.samples.evaluation import Evaluation, Tally, identity, limits_of
     from pixelis.envs.coding.samples.result_log import ResultLog
     from pixelis.envs.coding.samples.sample_file import SampleFile, Tasks
     from pixelis.envs.coding.sandbox import SandboxSettings
+    from pixelis.files import writing
 
     limits = limits_of(settings.wall_seconds, settings.cpu_seconds, settings.memory_mb)
     confined = SandboxSettings(isolation=settings.isolation, limits=limits)

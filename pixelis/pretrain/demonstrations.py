@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
 from pixelis.envs.pixel.zoom_read.policies import answer, call
-from pixelis.envs.pixel.zoom_read.scene import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.policies import Policy
 from pixelis.envs.tool_env import ToolEnv
 from pixelis.pretrain.perception import ZOOM_FACTOR, nearest_tenth

@@ -13,9 +13,9 @@ from torch import Tensor
 from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
 from pixelis.agents.models.chat import ChatFormat
+from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.tools.workspace import format_box
 from pixelis.envs.pixel.zoom_read.policies import answer
-from pixelis.envs.pixel.zoom_read.scene import sample_codes
 
 IGNORE = -100
 PAIRS_A_ROW = 5

@@ -5,11 +5,13 @@ Names are imported when they are used; ``import pixelis.rewards`` stays light.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from pixelis.rewards.curiosity.term import CuriosityTerm, InverseModel, LoRADynamicsModel
+    from pixelis.rewards.curiosity.dynamics import InverseModel, LoRADynamicsModel
+    from pixelis.rewards.curiosity.term import CuriosityTerm
     from pixelis.rewards.stack.stack import RewardStack, build_stack
     from pixelis.rewards.terms.registry import make_term
     from pixelis.rewards.terms.term import RewardTerm, Transition
@@ -25,19 +27,16 @@ __all__ = [
     "make_term",
 ]
 
-_HOMES = {
-    "CuriosityTerm": "curiosity",
-    "InverseModel": "curiosity",
-    "LoRADynamicsModel": "curiosity",
-    "RewardStack": "stack",
-    "RewardTerm": "term",
-    "Transition": "term",
-    "build_stack": "stack",
-    "make_term": "registry",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "CuriosityTerm": "pixelis.rewards.curiosity.term",
+        "InverseModel": "pixelis.rewards.curiosity.dynamics",
+        "LoRADynamicsModel": "pixelis.rewards.curiosity.dynamics",
+        "RewardStack": "pixelis.rewards.stack.stack",
+        "RewardTerm": "pixelis.rewards.terms.term",
+        "Transition": "pixelis.rewards.terms.term",
+        "build_stack": "pixelis.rewards.stack.stack",
+        "make_term": "pixelis.rewards.terms.registry",
+    },
+)

@@ -6,8 +6,9 @@ Vector twins have the same names in ``pixelis.wrappers.vector``. Names are impor
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pixelis.wrappers.discrete.discrete_tool_actions import DiscreteToolActions
@@ -33,22 +34,19 @@ __all__ = [
     "wrap",
 ]
 
-_HOMES = {
-    "CoherenceReward": "term_reward",
-    "CuriosityReward": "term_reward",
-    "DiscreteToolActions": "discrete_tool_actions",
-    "RecordTrajectory": "record",
-    "Replayer": "recording.replay",
-    "RewardOrchestrator": "orchestrator",
-    "TermReward": "term_reward",
-    "ToolPenalty": "term_reward",
-    "read_trajectories": "recording.files",
-    "rescore": "recording.rescore",
-    "wrap": "stacking",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "CoherenceReward": "pixelis.wrappers.reward.term_reward",
+        "CuriosityReward": "pixelis.wrappers.reward.term_reward",
+        "DiscreteToolActions": "pixelis.wrappers.discrete.discrete_tool_actions",
+        "RecordTrajectory": "pixelis.wrappers.recording.record",
+        "Replayer": "pixelis.wrappers.recording.replay",
+        "RewardOrchestrator": "pixelis.wrappers.reward.orchestrator",
+        "TermReward": "pixelis.wrappers.reward.term_reward",
+        "ToolPenalty": "pixelis.wrappers.reward.term_reward",
+        "read_trajectories": "pixelis.wrappers.recording.files",
+        "rescore": "pixelis.wrappers.recording.rescore",
+        "wrap": "pixelis.wrappers.stacking",
+    },
+)

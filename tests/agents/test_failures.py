@@ -9,16 +9,10 @@ import sys
 import pytest
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.failures import (
-    PATIENCE,
-    FailureWatch,
-    described,
-    failed_share,
-    place_of,
-    user_code,
-)
+from pixelis.agents.episodes.failures import PATIENCE, FailureWatch, failed_share
 from pixelis.errors import ConfigError, EpisodesFailedError, UserCodeError
 from pixelis.rewards.terms.weights import as_number
+from pixelis.user_code import described, place_of, user_code
 
 
 def episodes(*valid: bool, reason: str = "step raised OSError: no disk", place: str | None = "mine.py:7"):

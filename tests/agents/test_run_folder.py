@@ -7,8 +7,9 @@ import logging
 
 import pytest
 
-from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, write_atomically, writing
+from pixelis.agents.run_files.run_folder import RunFolder, free_run_path
 from pixelis.errors import CheckpointError, ConfigError, OutputError
+from pixelis.files import write_atomically, writing
 
 
 def test_settings_go_there_and_back(tmp_path):

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from pixelis.agents.run_files.state_files import (
-    one_line,
     random_state,
     read_json,
     read_tensors,
@@ -20,6 +19,7 @@ from pixelis.agents.run_files.state_files import (
     write_tensors,
 )
 from pixelis.errors import CheckpointError
+from pixelis.files import one_line
 
 
 def test_json_goes_there_and_back_exactly(tmp_path):

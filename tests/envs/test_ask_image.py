@@ -18,7 +18,7 @@ from pixelis.envs.check.tests import EnvContractTests
 from pixelis.envs.pixel.ask_image.env import EXAMPLES, AskImageEnv
 from pixelis.envs.pixel.ask_image.question_rows import row_of
 from pixelis.envs.pixel.base.scripted_turns import answer, call
-from pixelis.envs.pixel.zoom_read.paint import FONT_FOLDER
+from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
 from pixelis.errors import DatasetError, DifficultyError, TaskError
 
 ROOT = Path(__file__).parents[2]

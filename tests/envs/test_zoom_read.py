@@ -16,10 +16,11 @@ from gymnasium.utils.env_checker import check_env
 from pixelis.envs.check.playing import play_turns, same
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.render import FRAME_SHAPE
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, code_split
 from pixelis.envs.pixel.tools.ocr_truth import TruthReader
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
 from pixelis.envs.pixel.zoom_read.policies import answer, call
-from pixelis.envs.pixel.zoom_read.scene import CODE_ALPHABET, LEVELS, code_split
+from pixelis.envs.pixel.zoom_read.scene import LEVELS
 from pixelis.errors import ConfigError, DifficultyError, ImageSizeError, SplitError, TaskError
 
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,11 @@ import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.failures import described, place_of, place_of_function, trace_of
 from pixelis.agents.episodes.timed_env import EnvTimeoutError
 from pixelis.errors import ConfigError, PixelisError, RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
+from pixelis.user_code import described, place_of, place_of_function, trace_of
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
 

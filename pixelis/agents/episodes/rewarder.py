@@ -6,10 +6,10 @@ import copy
 from collections.abc import Sequence
 
 from pixelis.agents.episodes.episode_runner import Seat
-from pixelis.agents.episodes.failures import place_of_function
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.rewards.terms.term import Transition
+from pixelis.user_code import place_of_function
 from pixelis.wrappers.scoring.scoring import Step, term_that_needs_calls
 
 

@@ -11,12 +11,12 @@ from typing import Any, cast
 import gymnasium as gym
 from gymnasium.envs.registration import load_env_creator
 
-from pixelis.agents.episodes.failures import failed_code
 from pixelis.agents.episodes.scripted import scripted_names
 from pixelis.agents.episodes.timed_env import EnvTimeoutError, TimedEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import ConfigError, PixelisError, suggest
 from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.user_code import failed_code
 from pixelis.wrappers.scoring.traits import traits_of
 
 _PROBES = 8  # seeds that are tried before an env counts as one that cannot be reset

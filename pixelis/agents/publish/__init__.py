@@ -1,1 +1,1 @@
-"""TODO room."""
+"""What leaves a run: the exported model, its card, and an analysis of its adapter."""

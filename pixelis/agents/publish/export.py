@@ -29,9 +29,9 @@ from pixelis.agents.publish.model_card import model_card, read_facts
 from pixelis.agents.run_files.checkpoint import step_of
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path, trained_in
-from pixelis.agents.run_files.state_files import one_line
 from pixelis.agents.run_files.trained_settings import EXPORTED, played_settings
 from pixelis.errors import ConfigError, OutputError
+from pixelis.files import one_line
 
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from pixelis.agents.publish.model_card import model_card, read_facts
-from pixelis.agents.run_files.run_folder import writing
 from pixelis.agents.run_files.saved_run import trained_in
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.settings.run_settings import RunSettings
+from pixelis.files import writing
 
 C = TypeVar("C", bound=RunSettings)
 CARD = "README.md"

@@ -18,12 +18,13 @@ from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
-from pixelis.agents.run_files.run_folder import RunFolder, writing
+from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.state_files import random_state, restore_random_state, write_json
 from pixelis.agents.runs.evaluate import Evaluation, play, summarise
 from pixelis.agents.runs.evaluation_file import evaluation_to_row
 from pixelis.agents.runs.transcripts import episode_row
 from pixelis.agents.settings.rl import TrainConfig
+from pixelis.files import writing
 
 BEST, EVALUATION = "best", "evaluation.json"
 

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import torch
 
-from pixelis.agents.run_files.state_files import one_line
 from pixelis.errors import TrainingError
+from pixelis.files import one_line
 
 _LOG = logging.getLogger(__name__)
 R = TypeVar("R")

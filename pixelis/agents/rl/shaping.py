@@ -22,10 +22,10 @@ from pixelis.agents.episodes.answers import (
     duplicate_answer_shares,
 )
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.failures import user_code
 from pixelis.envs.actions import parse_action
 from pixelis.errors import ConfigError, RewardError, suggest
 from pixelis.rewards.text.diversity import marginal_diversity
+from pixelis.user_code import user_code
 
 
 @dataclass(frozen=True)

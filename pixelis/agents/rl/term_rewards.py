@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.episodes.failures import user_code
 from pixelis.agents.episodes.rewarder import Rewarder
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.metrics import EVERY_STEP
@@ -17,6 +16,7 @@ from pixelis.errors import CheckpointError, StateError
 from pixelis.rewards.stack.curriculum import StageChange
 from pixelis.rewards.stack.stack import RewardStack, build_stack
 from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.user_code import user_code
 
 _FILE = "rewards.pt"
 _LOG = logging.getLogger(__name__)

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-from pixelis.agents.run_files.state_files import one_line, read_json, write_json
+from pixelis.agents.run_files.state_files import read_json, write_json
 from pixelis.errors import CheckpointError, OutputError
+from pixelis.files import one_line
 
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"step-(\d{8})")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import re
 import shlex
 import time
@@ -21,7 +20,8 @@ from typing import Any
 
 import yaml
 
-from pixelis.errors import CheckpointError, ConfigError, OutputError, UserCodeError
+from pixelis.errors import CheckpointError, ConfigError, UserCodeError
+from pixelis.files import write_atomically, writing
 
 _CONFIG, _LOG = "config.yaml", "log.txt"
 _TRAJECTORIES = re.compile(r"(?:evaluation-)?step-(\d{8})\.jsonl")
@@ -204,25 +204,3 @@ def free_run_path(env_id: str, model: str, seed: int, parent: str | Path = "runs
         number += 1
         path = Path(parent) / f"{name}-{number}"
     return path
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a reader, or a kill, never meets half of it."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
-
-
-@contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what the operating system says about a failed write into one `OutputError`."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OutputError(
-            f"cannot write to {str(path)!r}: {reason}; choose another --output or make room"
-        ) from error

@@ -18,12 +18,7 @@ import numpy as np
 import torch
 
 from pixelis.errors import CheckpointError
-
-
-def one_line(error: object) -> str:
-    """Return the first line of an error's message, or its class when it has none."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+from pixelis.files import one_line
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.run_files.run_folder import write_atomically, writing
 from pixelis.agents.runs.evaluate import Evaluation
 from pixelis.errors import CheckpointError
+from pixelis.files import write_atomically, writing
 
 _MEANS = ("success_rate", "mean_reward", "mean_turns")  # NaN where there is nothing to take the mean of
 

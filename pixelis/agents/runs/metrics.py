@@ -26,7 +26,7 @@ from pixelis.agents.episodes.behaviour import (
 )
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.failures import failed_share
-from pixelis.agents.run_files.run_folder import write_atomically, writing
+from pixelis.files import write_atomically, writing
 
 EVERY_STEP = (
     "success/rate",

@@ -17,13 +17,7 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE, default_model
 from pixelis.agents.rollout.sampling import SamplingSettings
-from pixelis.agents.run_files.run_folder import (
-    RunFolder,
-    free_run_path,
-    log_failure,
-    write_atomically,
-    writing,
-)
+from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, log_failure
 from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.runs.evaluate import Evaluation, Listener, play
@@ -35,6 +29,7 @@ from pixelis.agents.runs.run_policy import as_chosen, load_policy, settled
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.settings.run_settings import AnyRunSettings, RunSettings
 from pixelis.errors import ConfigError, UserCodeError
+from pixelis.files import write_atomically, writing
 
 C = TypeVar("C", bound=AnyRunSettings)
 T = TypeVar("T", bound=Stepper[Any])

@@ -18,7 +18,6 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.episode_runner import EpisodeRequest
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.run_files.saved_run import ADAPTER
-from pixelis.agents.run_files.state_files import one_line
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.grpo import GroupLearner
@@ -28,6 +27,7 @@ from pixelis.agents.sb3.network import PictureFeatures
 from pixelis.agents.sb3.policy import ToolPolicy
 from pixelis.agents.sb3.vectors import EnvMaker, make_vec
 from pixelis.errors import CheckpointError
+from pixelis.files import one_line
 
 WEIGHTS, REPLAY, DESCRIPTION = "policy.safetensors", "replay.safetensors", "agent.json"
 _REPLAYED = ("actions", "rewards", "dones", "timeouts")

@@ -7,8 +7,9 @@ from a scripted policy that played the environment (`demonstrations`), from a JS
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pixelis.agents.sft.chats import load_chats
@@ -26,11 +27,16 @@ __all__ = [
     "sft",
 ]
 
-_HOMES = {"load_chats": "chats", "as_demonstration": "demonstrate", "demonstrations": "demonstrate"}
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is asked for: a command's settings are read without waiting for torch."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'learner')}"), name)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "Learner": "pixelis.agents.sft.learner",
+        "SftSettings": "pixelis.agents.sft.learner",
+        "SftStep": "pixelis.agents.sft.learner",
+        "as_demonstration": "pixelis.agents.sft.demonstrate",
+        "demonstrations": "pixelis.agents.sft.demonstrate",
+        "load_chats": "pixelis.agents.sft.chats",
+        "rate_factor": "pixelis.agents.sft.learner",
+        "sft": "pixelis.agents.sft.learner",
+    },
+)

@@ -176,7 +176,3 @@ def _keyword(text: str) -> tuple[str, Any]:
     """Read NAME=VALUE; a whole number is one, anything else is text."""
     name, _, value = text.partition("=")
     return name, int(value) if value.lstrip("-").isdigit() else value
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Curiosity: the dynamics model with LoRA, its memory and cache, and the reward term it makes."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""States as vectors of 768 numbers: from pictures, texts and plain numbers."""

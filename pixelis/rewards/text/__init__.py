@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Texts as vectors, and how different texts are from one another."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pixelis.errors import RecordingError, RecordingWarning
+from pixelis.files import writing
 from pixelis.wrappers.recording.trajectory import Trajectory, parse_line
-from pixelis.wrappers.recording.writing import writing
 
 SUFFIX = ".jsonl"
 
@@ -51,7 +51,7 @@ class TrajectoryFile:
         if self._file is None:
             self._part += 1
             path = self.folder / f"{self._name}-{self._stamp}-{self.recorder}-{self._part:04d}{SUFFIX}"
-            with writing(path):
+            with writing(path, "folder"):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._file = io.FileIO(path, "xb")
             self._path, self._size, self._process = path, 0, os.getpid()
@@ -65,7 +65,7 @@ class TrajectoryFile:
         """
         self.open()
         assert self._file is not None and self._path is not None  # open() has seen to it
-        with writing(self._path):
+        with writing(self._path, "folder"):
             try:
                 rest = memoryview(line)
                 while rest:  # a disk that is nearly full takes a part

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import RecordingError
+from pixelis.files import writing
 from pixelis.wrappers.recording.values import digest, is_picture
-from pixelis.wrappers.recording.writing import writing
 
 FOLDER = "images"
 
@@ -39,7 +39,7 @@ class ImageFolder:
         path = self._path(sha256)
         if not is_picture(picture):
             return
-        with writing(path):
+        with writing(path, "folder"):
             if path.exists():
                 return
             self.path.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Wrappers of one environment that change its reward."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pixelis.wrappers.vector.orchestrator import RewardOrchestrator
@@ -19,10 +20,14 @@ __all__ = [
     "ToolPenalty",
 ]
 
-_HOMES = {"RecordTrajectory": "record", "RewardOrchestrator": "orchestrator"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES.get(name, 'term_reward')}"), name)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "CoherenceReward": "pixelis.wrappers.vector.term_reward",
+        "CuriosityReward": "pixelis.wrappers.vector.term_reward",
+        "RecordTrajectory": "pixelis.wrappers.vector.record",
+        "RewardOrchestrator": "pixelis.wrappers.vector.orchestrator",
+        "TermReward": "pixelis.wrappers.vector.term_reward",
+        "ToolPenalty": "pixelis.wrappers.vector.term_reward",
+    },
+)

@@ -16,7 +16,8 @@ import pytest
 import pixelis  # noqa: F401
 from pixelis.envs.check.scores import score
 from pixelis.envs.coding.code_problem.env import CodeProblemEnv
-from pixelis.envs.coding.problems import FAMILIES, Problem, TestCase
+from pixelis.envs.coding.families import FAMILIES
+from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
 from pixelis.errors import ConfigError, DatasetError, DifficultyError, SandboxUnavailableError, TaskError
 

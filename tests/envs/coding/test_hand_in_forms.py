@@ -16,7 +16,8 @@ from pixelis.envs.coding.answers.python_source import parse
 from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 from pixelis.envs.coding.code_problem.exploits import EXPLOITS, filled_in
 from pixelis.envs.coding.code_problem.tasks import task_of
-from pixelis.envs.coding.problems import FAMILIES, Problem, TestCase
+from pixelis.envs.coding.families import FAMILIES
+from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.problems.problem_rows import row_of
 
 

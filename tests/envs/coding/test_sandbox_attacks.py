@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.envs.coding import selftest
 from pixelis.envs.coding.sandbox import Call, Job, Limits, Sandbox
+from pixelis.envs.coding.selftest import selftest
 from pixelis.envs.coding.selftest.attack_programs import PROGRAMS
 
 LIMITS = Limits(wall_seconds=2.0, cpu_seconds=0.5, memory_bytes=256 << 20)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.envs.coding import selftest
 from pixelis.envs.coding.sandbox import Call, Job, Limits, Sandbox, SandboxSettings
 from pixelis.envs.coding.sandbox.layers import HARDENING, ORDER
+from pixelis.envs.coding.selftest import selftest
 from pixelis.envs.coding.selftest.attack_programs import PROGRAMS
 from pixelis.errors import SandboxUnavailableError
 

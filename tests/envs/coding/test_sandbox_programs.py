@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.envs.coding import selftest
 from pixelis.envs.coding.sandbox import Job, Limits, Sandbox
+from pixelis.envs.coding.selftest import selftest
 from pixelis.envs.coding.selftest.attack_programs import Kind, Program
 
 KINDS: dict[str, Kind] = {"honest": "honest", "cheats": "cheat", "escapes": "escape", "bombs": "bomb"}

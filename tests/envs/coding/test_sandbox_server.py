@@ -269,7 +269,7 @@ def test_with_rlimits_only_no_cheat_passes_and_no_daemon_outlives():
     """What is left on macOS, or on Linux without both confinements."""
     layers, wrong, left, status = on_old_kernel("""
 forbid(*no_landlock, *no_seccomp)
-from pixelis.envs.coding import selftest
+from pixelis.envs.coding.selftest import selftest
 kept = [p for p in selftest.PROGRAMS if p.kind in ("cheat", "honest")]
 daemon = '''
 import os, time

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pixelis.envs.coding.answers.comparison import Comparison
-from pixelis.envs.coding.problems import FAMILIES, HiddenTests, Problem, TestCase, draw_problem
+from pixelis.envs.coding.families import FAMILIES, HiddenTests, draw_problem
+from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.problems.problem_rows import row_of
 from pixelis.envs.coding.sandbox import Limits, Sandbox
 from pixelis.envs.coding.verification.verification import (

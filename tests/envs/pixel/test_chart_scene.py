@@ -21,7 +21,7 @@ from pixelis.envs.pixel.chart_read.text import (
     text_width,
     tick_texts,
 )
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.errors import SplitError, TaskError
 

@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
+from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
+from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.tools import ocr
 from pixelis.envs.pixel.tools.ocr import RapidReader, Reading, ReadingCache, make_line, make_reader
-from pixelis.envs.pixel.tools.ocr_truth import LEGIBILITY, TextItem, TruthReader, legibility, sign_texts
+from pixelis.envs.pixel.tools.ocr_truth import LEGIBILITY, TextItem, TruthReader, legibility
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.tools.view import crop_view, square_box
-from pixelis.envs.pixel.zoom_read.paint import FONT_FOLDER, paint
+from pixelis.envs.pixel.zoom_read.paint import paint
 from pixelis.envs.pixel.zoom_read.scene import sample_scene
 from pixelis.errors import ConfigError, MissingDependencyError
 

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFont
 
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET
+from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER, FONTS
+from pixelis.envs.pixel.drawing.noise import add_noise, add_noise_to
+from pixelis.envs.pixel.drawing.sign_paint import draw_board
+from pixelis.envs.pixel.drawing.signs import Scene
 from pixelis.envs.pixel.zoom_read.backdrop import paint_backdrop
-from pixelis.envs.pixel.zoom_read.paint import (
-    FONT_FOLDER,
-    add_noise,
-    add_noise_to,
-    draw_board,
-    paint,
-    paint_uncached,
-)
-from pixelis.envs.pixel.zoom_read.scene import CODE_ALPHABET, FONTS, SCENE_SIZE, Scene, sample_scene
+from pixelis.envs.pixel.zoom_read.paint import paint, paint_uncached
+from pixelis.envs.pixel.zoom_read.scene import SCENE_SIZE, sample_scene
 from pixelis.errors import ImageSizeError
 
 

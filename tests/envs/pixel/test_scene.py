@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, code_split, sample_codes
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, KINDS, PALETTE
-from pixelis.envs.pixel.zoom_read.scene import (
-    CODE_ALPHABET,
-    LEVELS,
-    SCENE_SIZE,
-    code_split,
-    sample_codes,
-    sample_scene,
-)
+from pixelis.envs.pixel.zoom_read.scene import LEVELS, SCENE_SIZE, sample_scene
 from pixelis.errors import DifficultyError, SplitError
 
 seeds = st.integers(0, 2**32 - 1)

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.drawing.signs import (
-    BLACK_INK,
-    FONTS,
-    WHITE_INK,
-    Scene,
-    Sign,
-    ink_for,
-    relative_luminance,
-)
+from pixelis.envs.pixel.drawing.fonts import FONTS
+from pixelis.envs.pixel.drawing.signs import BLACK_INK, WHITE_INK, Scene, Sign, ink_for, relative_luminance
 from pixelis.envs.pixel.zoom_read.scene import sample_scene
 from pixelis.errors import TaskError
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pixelis.envs.pixel.drawing.codes import code_split
 from pixelis.envs.pixel.track_read.motion import (
     bridge_box,
     prediction_errors,
@@ -16,7 +17,6 @@ from pixelis.envs.pixel.track_read.motion import (
 )
 from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
 from pixelis.envs.pixel.track_read.scene import CLEAR, LENGTHS, MAX_FRAMES, TrackScene, Vehicle
-from pixelis.envs.pixel.zoom_read.scene import code_split
 from pixelis.errors import SplitError, TaskError
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pixelis.envs.pixel.base.splits import seed_split
+from pixelis.envs.pixel.drawing.codes import code_split
 from pixelis.envs.pixel.wire_trace.curves import all_curves, crossing_points, strand_curve, unclear_tiles
 from pixelis.envs.pixel.wire_trace.grid import BENDS_LEFT, cables, follow
 from pixelis.envs.pixel.wire_trace.scene import LEVELS, MOST_TILES, WireScene, sample_wire_scene
-from pixelis.envs.pixel.zoom_read.scene import code_split
 from pixelis.errors import SplitError, TaskError
 
 

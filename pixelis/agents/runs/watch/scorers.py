@@ -8,9 +8,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.failures import failed_code, user_code
 from pixelis.errors import ConfigError, MissingDependencyError, PixelisError, RewardError, suggest
 from pixelis.rewards.terms.registry import load
+from pixelis.user_code import failed_code, user_code
 
 SCORERS: Mapping[str, str] = {
     "tweet_evaluation": "pixelis.agents.runs.watch.tweet_evaluation:TweetEvaluation"

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/CodeProblem-v0``: write a function that passes hidden tests."""

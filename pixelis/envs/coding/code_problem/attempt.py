@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pixelis.envs.coding.answers.extraction import code_as_given, extract_code
-from pixelis.envs.coding.problems import HiddenTests, Problem
+from pixelis.envs.coding.families import HiddenTests
+from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.sandbox import JobResult
 from pixelis.envs.coding.verification.sandbox_lease import SandboxLease
 from pixelis.envs.coding.verification.verification import (

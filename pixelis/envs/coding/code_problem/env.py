@@ -21,7 +21,7 @@ from pixelis.envs.coding.code_problem.keywords import (
 )
 from pixelis.envs.coding.code_problem.policies import code_problem_policies
 from pixelis.envs.coding.code_problem.tasks import FamilyTasks, FileTasks, problem_of
-from pixelis.envs.coding.problems import FAMILIES
+from pixelis.envs.coding.families import FAMILIES
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.verification.sandbox_lease import SandboxLease
 from pixelis.envs.keywords import Difficulty, Split, checked_keywords

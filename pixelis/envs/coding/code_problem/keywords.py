@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from annotated_types import Interval
 from pydantic import PlainValidator
 
-from pixelis.envs.coding.problems import FAMILIES
+from pixelis.envs.coding.families import FAMILIES
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
 from pixelis.envs.coding.sandbox.jobs import Isolation
 from pixelis.envs.keywords import Expected, FilePath, Flag, Keyword, Names, Number, Whole, declared

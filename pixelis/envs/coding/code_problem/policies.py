@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from pixelis.envs.coding.code_problem.exploits import EXPLOITS, filled_in
-from pixelis.envs.coding.problems import FAMILIES, family_of
+from pixelis.envs.coding.families import FAMILIES, family_of
 from pixelis.envs.policies import Policy
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from pixelis.envs.coding.problems import FAMILIES, HiddenTests, Problem, draw_problem, family_of
+from pixelis.envs.coding.families import FAMILIES, HiddenTests, draw_problem, family_of
+from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.coding.verification.verification import judging_tests
 from pixelis.envs.tasks import Task

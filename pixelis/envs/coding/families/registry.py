@@ -5,20 +5,23 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from pixelis.envs.coding import families
 from pixelis.envs.coding.families.family import HIDDEN_TESTS, Family, HiddenTests
 from pixelis.envs.coding.problems.problem import Problem
 from pixelis.errors import ConfigError, DifficultyError, TaskError, shown, suggest
 
+_PACKAGE = __name__.rpartition(".")[0]
+
 
 def _collect() -> dict[str, Family]:
     modules = (
-        importlib.import_module(f"{families.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(families.__path__)
+        importlib.import_module(f"{_PACKAGE}.{module.name}")
+        for module in pkgutil.iter_modules([str(Path(__file__).parent)])
+        if module.name not in ("family", "registry")
     )
     found = [value for module in modules for value in vars(module).values() if isinstance(value, Family)]
     return {family.name: family for family in sorted(found, key=lambda f: (f.difficulties[0], f.name))}

@@ -1,20 +1,8 @@
-"""Coding problems: drawn by families, or read from files.
+"""Coding problems: what one is, and files of them. What draws them is in `families`.
 
-What they share is `Problem`. This package knows nothing of how a solution is run.
+This package knows nothing of how a solution is run.
 """
 
-from pixelis.envs.coding.families.family import Family, HiddenTests
-from pixelis.envs.coding.families.registry import FAMILIES, draw_problem, families_at, family_of, hidden_tests
 from pixelis.envs.coding.problems.problem import Problem, TestCase
 
-__all__ = [
-    "FAMILIES",
-    "Family",
-    "HiddenTests",
-    "Problem",
-    "TestCase",
-    "draw_problem",
-    "families_at",
-    "family_of",
-    "hidden_tests",
-]
+__all__ = ["Problem", "TestCase"]

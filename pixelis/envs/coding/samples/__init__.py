@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Files of samples judged against files of problems, resumable, with Pass@k."""

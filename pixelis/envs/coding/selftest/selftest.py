@@ -150,7 +150,3 @@ def _print_programs(sandbox: Sandbox, is_verbose: bool) -> int:
         print(f"{kind:8} {good} of {all_}")
     print(f"{time.monotonic() - started:.0f} s, {failures} misbehaved")
     return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -12,7 +12,8 @@ from random import Random
 
 from pixelis.envs.coding.answers.comparison import Comparison, compare
 from pixelis.envs.coding.answers.extraction import defines
-from pixelis.envs.coding.problems import HiddenTests, Problem, TestCase, hidden_tests
+from pixelis.envs.coding.families import HiddenTests, hidden_tests
+from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.sandbox import Call, Job, JobResult, Limits, Outcome, Sandbox
 from pixelis.envs.coding.verification.script_replay import replay_script
 from pixelis.errors import ScriptNeededError

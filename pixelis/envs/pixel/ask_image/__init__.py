@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/AskImage-v0``: questions about the user's own images."""

@@ -28,7 +28,7 @@ from pixelis.errors import DatasetError, ImageReadError, ImageSizeError
 from pixelis.rewards.answers import TypedAnswer, parse_box, parse_point
 from pixelis.rewards.answers.choices import LETTERS, has_letters
 
-EXAMPLES = Path(__file__).parent / "examples" / "ask_image" / "questions.jsonl"
+EXAMPLES = Path(__file__).parent / "examples" / "questions.jsonl"
 """The questions that are played when no data are given; scripts/draw_ask_image_examples.py makes them."""
 
 QuestionFile = Annotated[FilePath, Expected("the path of a JSONL file of questions", error=DatasetError)]

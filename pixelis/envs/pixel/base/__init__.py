@@ -1,1 +1,1 @@
-"""TODO room."""
+"""What pixel environments are built on: `PixelEnv`, `VideoEnv`, and the pictures and videos they show."""

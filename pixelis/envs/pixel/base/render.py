@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
-from pixelis.envs.pixel.zoom_read.paint import FONT_FOLDER
 from pixelis.envs.tasks import Task
 from pixelis.envs.tools import ToolResult
 from pixelis.errors import MissingDependencyError

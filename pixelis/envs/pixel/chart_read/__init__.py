@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/ChartRead-v0``: read a value off a chart with tiny labels."""

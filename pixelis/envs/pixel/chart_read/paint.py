@@ -10,11 +10,11 @@ from PIL import Image, ImageDraw
 
 from pixelis.envs.pixel.chart_read.scene import HALO, MARK_RADIUS, THEMES, ChartScene
 from pixelis.envs.pixel.chart_read.text import SWATCH, TICK, legend_places, write
+from pixelis.envs.pixel.drawing.noise import add_noise
 from pixelis.envs.pixel.drawing.shapes import SUBPIXELS, coverage
 from pixelis.envs.pixel.tools.labels import Labels, Silhouette, label_view, silhouette
 from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.envs.pixel.tools.view import Box
-from pixelis.envs.pixel.zoom_read.paint import add_noise
 
 _LINE_WIDTH = 4  # native pixels
 _OVERSAMPLING = 2  # of lines

@@ -10,7 +10,7 @@ import numpy as np
 from pixelis.envs.pixel.base.splits import sample_seed
 from pixelis.envs.pixel.chart_read.axis import VALUES, axis_through, sample_ticks
 from pixelis.envs.pixel.chart_read.scene import HALO, KINDS, MARK_RADIUS, MARKS, THEMES, ChartScene, Series
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS
 
 SCENE_SIZE = 1536

@@ -11,7 +11,7 @@ from typing import Any
 from pixelis.envs.data.scene_fields import flag, one_of, reading_scene, real, whole, word
 from pixelis.envs.pixel.base.splits import SEEDS
 from pixelis.envs.pixel.chart_read.axis import Axis, label_value
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, RGB
 
 KINDS: tuple[str, ...] = ("bars", "lines")

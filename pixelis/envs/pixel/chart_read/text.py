@@ -9,8 +9,8 @@ from functools import lru_cache
 from PIL import Image, ImageDraw
 
 from pixelis.envs.pixel.chart_read.scene import THEMES, ChartScene
+from pixelis.envs.pixel.drawing.fonts import line_font
 from pixelis.envs.pixel.tools.ocr_truth import TextItem
-from pixelis.envs.pixel.zoom_read.paint import line_font
 
 SWATCH = 20
 """Side of a legend's colour field, native pixels."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/CountTiny-v0``: count the pieces of one look among hundreds."""

@@ -8,12 +8,12 @@ import numpy as np
 from PIL import Image
 
 from pixelis.envs.pixel.count_tiny.scene import CountScene
+from pixelis.envs.pixel.drawing.noise import add_noise
 from pixelis.envs.pixel.drawing.tabletop import paint_tabletop
 from pixelis.envs.pixel.tools.labels import Labels, Silhouette, label_view
 from pixelis.envs.pixel.tools.masks import Mask
 from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.envs.pixel.tools.view import Box
-from pixelis.envs.pixel.zoom_read.paint import add_noise
 
 _SHADOW = (112, 112, 114)
 

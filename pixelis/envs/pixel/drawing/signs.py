@@ -8,15 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pixelis.envs.data.scene_fields import reading_scene
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import KINDS, PALETTE, RGB
-
-FONTS: tuple[str, ...] = (
-    "DejaVuSansMono-Bold.ttf",
-    "LiberationSans-Bold.ttf",
-    "Roboto-Bold.ttf",
-    "Roboto-Medium.ttf",
-)
-"""The font files of the package."""
 
 WHITE_INK: RGB = (250, 250, 246)
 BLACK_INK: RGB = (22, 22, 26)

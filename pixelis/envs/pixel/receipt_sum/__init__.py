@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/ReceiptSum-v0``: what lines of a long receipt come to."""

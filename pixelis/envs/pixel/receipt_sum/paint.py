@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from PIL import Image, ImageDraw
 
+from pixelis.envs.pixel.drawing.fonts import line_font
+from pixelis.envs.pixel.drawing.noise import add_noise
 from pixelis.envs.pixel.drawing.tabletop import paint_tabletop
 from pixelis.envs.pixel.receipt_sum.scene import (
     GAP,
@@ -22,7 +24,6 @@ from pixelis.envs.pixel.tools.labels import Labels, Silhouette, label_view, silh
 from pixelis.envs.pixel.tools.ocr_truth import TextItem
 from pixelis.envs.pixel.tools.palette import PALETTE, RGB
 from pixelis.envs.pixel.tools.view import Box
-from pixelis.envs.pixel.zoom_read.paint import add_noise, line_font
 
 _PAPER: dict[str, RGB] = {"receipt": (250, 248, 242), "invoice": (252, 252, 252)}
 _BAND: RGB = (243, 245, 248)  # behind every second line of an invoice

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pixelis.envs.pixel.base.splits import sample_seed
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.receipt_sum.question import Ask
 from pixelis.envs.pixel.receipt_sum.scene import Item, ReceiptScene
 

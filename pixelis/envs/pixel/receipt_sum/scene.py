@@ -8,7 +8,7 @@ from typing import Any
 
 from pixelis.envs.data.scene_fields import one_of, reading_scene, whole, word
 from pixelis.envs.pixel.base.splits import SEEDS
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import PALETTE
 
 MARKS: tuple[str, ...] = ("", "struck", "underlined")

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/SizeCompare-v0``: say which shape is the largest."""

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from pixelis.envs.pixel.drawing.noise import add_noise
 from pixelis.envs.pixel.drawing.shapes import coverage
 from pixelis.envs.pixel.drawing.tabletop import paint_tabletop
 from pixelis.envs.pixel.size_compare.scene import Shape, SizeScene
 from pixelis.envs.pixel.tools.labels import Labels, Silhouette, label_view, silhouette
 from pixelis.envs.pixel.tools.view import Box
-from pixelis.envs.pixel.zoom_read.paint import add_noise
 
 CARD = (122, 124, 128)
 _SOLID = [255 * (v >= 128) for v in range(256)]

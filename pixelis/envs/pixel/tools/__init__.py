@@ -1,1 +1,1 @@
-"""TODO room."""
+"""The tools that work on pixels: SEGMENT, GET_PROPERTIES, ZOOM, READ_TEXT, TRACK, and the view they act on."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/TrackRead-v0``: follow a car through a video, read its plate."""

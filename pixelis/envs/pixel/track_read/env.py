@@ -10,12 +10,12 @@ import numpy as np
 
 from pixelis.envs.pixel.base.video import Film
 from pixelis.envs.pixel.base.video_env import VideoEnv
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.track_read.paint import track_film
 from pixelis.envs.pixel.track_read.policies import track_read_policies
 from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
 from pixelis.envs.pixel.track_read.scene import TrackScene, Vehicle
-from pixelis.envs.pixel.zoom_read.scene import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict

@@ -10,17 +10,18 @@ from PIL import Image, ImageDraw
 
 from pixelis.envs.pixel.base.picture import Picture
 from pixelis.envs.pixel.base.video import Film, Place
+from pixelis.envs.pixel.drawing.sign_paint import draw_board
+from pixelis.envs.pixel.drawing.sign_texts import sign_text
 from pixelis.envs.pixel.drawing.signs import Sign
 from pixelis.envs.pixel.tools.labels import Labels, Silhouette, label_view, silhouette
 from pixelis.envs.pixel.tools.ocr import PixelBox
-from pixelis.envs.pixel.tools.ocr_truth import TextItem, sign_text
+from pixelis.envs.pixel.tools.ocr_truth import TextItem
 from pixelis.envs.pixel.tools.palette import RGB
 from pixelis.envs.pixel.tools.view import Box
 from pixelis.envs.pixel.track_read.cars import Picture as Sprite
 from pixelis.envs.pixel.track_read.cars import car_picture, tree_picture
 from pixelis.envs.pixel.track_read.motion import bridge_box, tree_box
 from pixelis.envs.pixel.track_read.scene import CLEAR, GLARE, LENGTHS, ROADS, SMEAR, TREE, TrackScene, Vehicle
-from pixelis.envs.pixel.zoom_read.paint import draw_board
 
 PLATE_SIZE, PLATE_TEXT = (64, 22), 14
 """Width and height of a plate, and the line height of its code, native pixels."""

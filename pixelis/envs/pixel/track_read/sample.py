@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelis.envs.pixel.base.splits import SEEDS
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.codes import sample_codes
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS
 from pixelis.envs.pixel.track_read.motion import (
     GOAL_FRAMES,
@@ -36,7 +37,6 @@ from pixelis.envs.pixel.track_read.scene import (
     TrackScene,
     Vehicle,
 )
-from pixelis.envs.pixel.zoom_read.scene import sample_codes
 
 
 @dataclass(frozen=True)

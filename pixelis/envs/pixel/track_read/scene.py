@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pixelis.envs.pixel.base.splits import SEEDS
-from pixelis.envs.pixel.drawing.signs import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.errors import TaskError, shown
 

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/WireTrace-v0``: follow a cable through a tangle to its port."""

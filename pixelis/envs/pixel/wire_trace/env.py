@@ -12,7 +12,7 @@ import numpy as np
 from pixelis.envs.data.scene_fields import reading_scene, whole
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
-from pixelis.envs.pixel.tools.ocr_truth import sign_texts
+from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.wire_trace.grid import follow, possible_ends
 from pixelis.envs.pixel.wire_trace.paint import paint_wires, wire_labels

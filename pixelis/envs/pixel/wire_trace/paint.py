@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from pixelis.envs.pixel.drawing.noise import add_noise_to
+from pixelis.envs.pixel.drawing.sign_paint import paste_sign
 from pixelis.envs.pixel.drawing.signs import Sign
 from pixelis.envs.pixel.drawing.tabletop import tabletop_pixels
 from pixelis.envs.pixel.tools.labels import Labels, Silhouette, label_map_view
@@ -27,7 +29,6 @@ from pixelis.envs.pixel.wire_trace.grid import (
     cables,
 )
 from pixelis.envs.pixel.wire_trace.scene import EDGE, WireScene
-from pixelis.envs.pixel.zoom_read.paint import add_noise_to, paste_sign
 
 CABLE_WIDTH = 5
 """Native pixels of a cable in its own colour; a dark rim adds one on each side."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from pixelis.envs.actions import MAX_CALLS_PER_TURN
 from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.wire_trace.curves import STEPS, all_curves, strand_curve
 from pixelis.envs.pixel.wire_trace.grid import cables, follow, possible_ends
 from pixelis.envs.pixel.wire_trace.scene import WireScene
@@ -20,7 +21,6 @@ from pixelis.envs.pixel.zoom_read.policies import (
     read_sign,
     stuffed_tags,
 )
-from pixelis.envs.pixel.zoom_read.scene import sample_codes
 from pixelis.envs.policies import Policy
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from pixelis.envs.data.scene_fields import reading_scene, whole
 from pixelis.envs.pixel.base.splits import SEEDS, sample_seed
-from pixelis.envs.pixel.drawing.signs import BLACK_INK, FONTS, Scene, Sign
+from pixelis.envs.pixel.drawing.codes import sample_codes
+from pixelis.envs.pixel.drawing.fonts import FONTS
+from pixelis.envs.pixel.drawing.signs import BLACK_INK, Scene, Sign
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
 from pixelis.envs.pixel.wire_trace.curves import Mesh, unclear_tiles
 from pixelis.envs.pixel.wire_trace.grid import BOTTOM, TOP, cables, port_side, possible_ends, sample_tiles
-from pixelis.envs.pixel.zoom_read.scene import sample_codes
 from pixelis.errors import TaskError, shown
 
 SCENE_SIZE = 1536

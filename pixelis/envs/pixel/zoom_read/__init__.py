@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/ZoomRead-v0``: find a sign in a street, read its code."""

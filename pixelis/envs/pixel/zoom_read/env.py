@@ -10,11 +10,12 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
-from pixelis.envs.pixel.tools.ocr_truth import sign_texts
+from pixelis.envs.pixel.drawing.sign_texts import sign_texts
+from pixelis.envs.pixel.drawing.signs import Scene, Sign
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.zoom_read.paint import paint, sign_labels
 from pixelis.envs.pixel.zoom_read.policies import zoom_read_policies
-from pixelis.envs.pixel.zoom_read.scene import LEVELS, Scene, Sign, sample_scene
+from pixelis.envs.pixel.zoom_read.scene import LEVELS, sample_scene
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict

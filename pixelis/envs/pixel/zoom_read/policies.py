@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
-from pixelis.envs.pixel.zoom_read.scene import CODE_ALPHABET, CODE_LENGTH, Scene, Sign
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
+from pixelis.envs.pixel.drawing.signs import Scene, Sign
 from pixelis.envs.policies import Policy
 
 if TYPE_CHECKING:

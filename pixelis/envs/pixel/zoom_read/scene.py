@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from pixelis.envs.pixel.drawing.signs import BLACK_INK, FONTS, WHITE_INK, Scene, Sign, ink_for
+from pixelis.envs.pixel.drawing.codes import sample_codes
+from pixelis.envs.pixel.drawing.fonts import FONTS
+from pixelis.envs.pixel.drawing.signs import Scene, Sign, ink_for
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, KINDS, PALETTE
-from pixelis.errors import DifficultyError, SplitError, shown
-
-__all__ = [
-    "BLACK_INK",
-    "CODE_ALPHABET",
-    "CODE_LENGTH",
-    "FONTS",
-    "LEVELS",
-    "SCENE_SIZE",
-    "SPLITS",
-    "WHITE_INK",
-    "Scene",
-    "Sign",
-    "code_split",
-    "sample_codes",
-    "sample_scene",
-]
+from pixelis.errors import DifficultyError, shown
 
 SCENE_SIZE = 1536
 """Side of a scene, native pixels."""
-
-CODE_ALPHABET = "ACEHKMNPRTXY347"
-"""Characters of a code: capitals and digits, without the ones that a text recogniser takes for each other."""
-
-CODE_LENGTH = 4
-SPLITS: tuple[str, ...] = ("train", "test")
 
 
 @dataclass(frozen=True)
@@ -100,33 +79,6 @@ def sample_scene(rng: np.random.Generator, difficulty: int, split: str) -> Scene
     while len(signs) < level.signs:  # a crowded draw that finds no room starts again
         signs = _place(rng, level, chosen, codes)
     return Scene(SCENE_SIZE, tuple(signs), int(rng.integers(2**32)), level.noise)
-
-
-def code_split(code: str) -> str:
-    """The split a code belongs to: a fifth of all codes is "test", by their SHA-256."""
-    return "test" if hashlib.sha256(code.encode()).digest()[0] % 5 == 0 else "train"
-
-
-def sample_codes(rng: np.random.Generator, count: int, split: str) -> list[str]:
-    """Draw codes of one split; any two differ in at least two places.
-
-    No character comes twice in a code: a repeated one is what text recognisers lose most often.
-
-    Raises:
-        SplitError: if split is unknown.
-    """
-    if split not in SPLITS:
-        raise SplitError(f"expected a split of {SPLITS}, got {shown(split)}")
-    codes: list[str] = []
-    while len(codes) < count:
-        code = "".join(CODE_ALPHABET[i] for i in rng.choice(len(CODE_ALPHABET), CODE_LENGTH, replace=False))
-        if code_split(code) == split and all(_differences(code, other) >= 2 for other in codes):
-            codes.append(code)
-    return codes
-
-
-def _differences(a: str, b: str) -> int:
-    return sum(x != y for x, y in zip(a, b, strict=True))
 
 
 def _place(

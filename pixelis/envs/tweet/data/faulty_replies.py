@@ -19,7 +19,7 @@ from pixelis.envs.tweet.data.tweet_rows import TweetRow, message_field, name_fie
 from pixelis.envs.tweet.data.worse_replies import Sentences
 from pixelis.errors import DatasetError
 
-FAULTY = Path(__file__).parent / "data" / "faulty_replies.jsonl"
+FAULTY = Path(__file__).parent / "faulty_replies.jsonl"
 FAULT_OF = {
     "good": "good",
     "rude": "abuse",

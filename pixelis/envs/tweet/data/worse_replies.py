@@ -18,7 +18,7 @@ import numpy as np
 from pixelis.envs.tweet.data.preferences import Preference
 from pixelis.envs.tweet.data.tweet_rows import TweetRow
 
-SENTENCES = Path(__file__).parent / "data" / "worse_replies.json"
+SENTENCES = Path(__file__).parent / "worse_replies.json"
 HARD = frozenset({"sadness", "anxiety", "anger", "frustration"})
 """Emotions of tweets under which laughing or cheering is out of place."""
 _WORD = re.compile(r"[^\W\d_]{4,}")

@@ -5,8 +5,9 @@ Names are imported when they are used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pixelis.envs.tweet.learned.rewards import EvaluationReward, LearnedReward, hybrid_reward
@@ -35,25 +36,22 @@ __all__ = [
     "weighted_length",
 ]
 
-_HOMES = {
-    "GATES": "gates",
-    "GateLimits": "gates",
-    "PARTS": "presets",
-    "WEIGHTS": "presets",
-    "CachedEncoder": "encoders",
-    "EvaluationReward": "learned.rewards",
-    "LearnedReward": "learned.rewards",
-    "hybrid_reward": "learned.rewards",
-    "TweetReward": "reward",
-    "Judge": "settings",
-    "TweetRewardSettings": "settings",
-    "TweetScore": "settings",
-    "group_spread": "spread",
-    "weighted_length": "weighted_length",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_exports(
+    __name__,
+    {
+        "CachedEncoder": "pixelis.rewards.text.encoders",
+        "EvaluationReward": "pixelis.envs.tweet.learned.rewards",
+        "GATES": "pixelis.envs.tweet.reward.gates",
+        "GateLimits": "pixelis.envs.tweet.reward.gates",
+        "Judge": "pixelis.envs.tweet.reward.settings",
+        "LearnedReward": "pixelis.envs.tweet.learned.rewards",
+        "PARTS": "pixelis.envs.tweet.reward.presets",
+        "TweetReward": "pixelis.envs.tweet.reward.reward",
+        "TweetRewardSettings": "pixelis.envs.tweet.reward.settings",
+        "TweetScore": "pixelis.envs.tweet.reward.settings",
+        "WEIGHTS": "pixelis.envs.tweet.reward.presets",
+        "group_spread": "pixelis.envs.tweet.reward.spread",
+        "hybrid_reward": "pixelis.envs.tweet.learned.rewards",
+        "weighted_length": "pixelis.envs.tweet.reward.weighted_length",
+    },
+)

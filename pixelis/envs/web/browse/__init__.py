@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/WebBrowse-v0``: tasks on seeded sites."""

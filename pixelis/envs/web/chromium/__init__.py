@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Pages in a real Chromium: the browser, its pages, and the scripts that run in them."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Pages without a browser: a tree of elements, its forms and widgets, all in this process."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/WebPage-v0``, and what environments on pages of others share."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""``Pixelis/MiniWoB-v0``, and scripted solvers of its tasks."""

@@ -1,1 +1,1 @@
-"""TODO room."""
+"""Web sites as functions of a request and a state: rendering, theme, levels, and the server for a real browser."""

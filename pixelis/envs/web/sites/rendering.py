@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def templates() -> Environment:
     """Return the environment of the templates; compiled once a process."""
     environment = Environment(
-        loader=PackageLoader("pixelis.envs.web", "templates"),
+        loader=PackageLoader("pixelis.envs.web.sites", "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -23,7 +23,7 @@ _TYPES = {".css": "text/css", ".js": "text/javascript"}
 @lru_cache(1)
 def static_files() -> dict[str, tuple[str, bytes]]:
     """Return what is served under ``/static/``: path → content type and bytes. Nothing else is."""
-    folder = files("pixelis.envs.web") / "static"
+    folder = files("pixelis.envs.web.sites") / "static"
     return {
         f"/static/{entry.name}": (_TYPES[suffix], entry.read_bytes())
         for entry in folder.iterdir()

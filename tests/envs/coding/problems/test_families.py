@@ -14,18 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.envs.coding.answers.comparison import compare
-from pixelis.envs.coding.families.family import HIDDEN_TESTS, rule_split
-from pixelis.envs.coding.families.registry import DIFFICULTIES
-from pixelis.envs.coding.problems import (
+from pixelis.envs.coding.families import (
     FAMILIES,
     HiddenTests,
-    Problem,
-    TestCase,
     draw_problem,
     families_at,
     family_of,
     hidden_tests,
 )
+from pixelis.envs.coding.families.family import HIDDEN_TESTS, rule_split
+from pixelis.envs.coding.families.registry import DIFFICULTIES
+from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.problems.trusted import trusted_function
 from pixelis.errors import ConfigError, DifficultyError, SplitError, TaskError
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pixelis.envs.coding.answers.comparison import compare
-from pixelis.envs.coding.problems import FAMILIES, Problem
+from pixelis.envs.coding.families import FAMILIES
+from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.problems.trusted import trusted_function
 
 ROMAN = {"SYMBOLS": "ABCDEFG"}  # 1, 5, 10, 50, 100, 500, 1000

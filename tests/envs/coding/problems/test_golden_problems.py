@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pixelis.envs.coding.problems import FAMILIES, hidden_tests
+from pixelis.envs.coding.families import FAMILIES, hidden_tests
 
 FILE = Path(__file__).with_name("golden_problems.json")
 SEEDS = range(4)

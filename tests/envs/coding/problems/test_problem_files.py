@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.envs.coding.answers.comparison import Comparison, compare
-from pixelis.envs.coding.problems import Problem, TestCase, hidden_tests
+from pixelis.envs.coding.families import hidden_tests
+from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.problems.assertions import called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal, write_literal
 from pixelis.envs.coding.problems.problem_file import load_problems

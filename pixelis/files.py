@@ -1,0 +1,43 @@
+"""Files that are either whole or not there, and failed writes as one error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pixelis.errors import OutputError
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file so that a reader, or a kill, never meets half of it."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+
+
+@contextlib.contextmanager
+def writing(path: Path, instead: str = "--output") -> Iterator[None]:
+    """Turn what the operating system says about a failed write into one `OutputError`.
+
+    Args:
+        path: what is written.
+        instead: what a person can choose another one of.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"cannot write to {str(path)!r}: {reason}; choose another {instead} or make room"
+        ) from error
+
+
+def one_line(error: object) -> str:
+    """Return the first line of an error's message, or its class when it has none."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -1,0 +1,123 @@
+"""What went wrong in code that is not ours, in a sentence with its line."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pixelis.errors import PixelisError, UserCodeError
+
+_LONGEST = 300  # characters of an exception's message that are told
+_OURS = str(Path(__file__).parent)
+_PATHS = sysconfig.get_paths()
+_INSTALLED = tuple(_PATHS[name] for name in ("purelib", "platlib"))
+_LIBRARY = tuple(_PATHS[name] for name in ("stdlib", "platstdlib"))
+
+
+def described(error: BaseException) -> str:
+    """Return an exception's class and message in one line, cut when long."""
+    text = " ".join(str(error).split())
+    text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def trace_of(error: BaseException) -> str:
+    """Return an exception's traceback as text."""
+    return "".join(traceback.format_exception(type(error), error, error.__traceback__))
+
+
+def place_of(error: BaseException) -> str | None:
+    """Return where the user's code raised, as ``file:line``.
+
+    That is the innermost line outside Pixelis, the standard library and what is installed; else outside
+    Pixelis and the standard library (an installed plugin's); else the innermost one. None without any.
+    """
+    while error.__cause__ is not None:
+        error = error.__cause__
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.lineno is not None]
+    for outside in ((_OURS, *_LIBRARY, *_INSTALLED), (_OURS, *_without_installed()), ()):
+        for frame in reversed(frames):
+            if not _is_below(frame.filename, outside):
+                return _shown(frame.filename, frame.lineno or 0)
+    return None
+
+
+def place_of_function(function: Callable[..., Any]) -> str | None:
+    """Return where a function begins, as ``file:line``; None for one that has no Python source."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return _shown(code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+@contextlib.contextmanager
+def user_code(what: str) -> Iterator[None]:
+    """Turn what a stranger's function raises into one error with its line; our own errors pass.
+
+    Args:
+        what: the function, for the message.
+
+    Raises:
+        UserCodeError: something was raised in the block.
+    """
+    try:
+        yield
+    except PixelisError:
+        raise
+    except Exception as error:
+        raise failed_code(what, error) from error
+
+
+def failed_code(what: str, error: Exception) -> UserCodeError:
+    """Return the error that tells of an exception of a stranger's code."""
+    return UserCodeError(f"{what} raised {with_place(described(error), place_of(error))}", trace_of(error))
+
+
+def guarded(what: str, function: Any) -> Any:
+    """Return a function under `user_code`; our own functions as they are."""
+    module = getattr(function, "__module__", None) or ""
+    if not inspect.isfunction(function) or module.partition(".")[0] == "pixelis":
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        """Call it; what it raises is told with its line."""
+        with user_code(what):
+            return function(*args, **kwargs)
+
+    return call
+
+
+def with_place(text: str, place: str | None) -> str:
+    """Return a text, and the place behind it where there is one."""
+    return text if place is None else f"{text} ({place})"
+
+
+def _without_installed() -> tuple[str, ...]:
+    """Return folders of the standard library and of Gymnasium, which calls what is installed."""
+    import gymnasium
+
+    return (*_LIBRARY, str(Path(gymnasium.__file__).parent))
+
+
+def _is_below(file: str, folders: Sequence[str]) -> bool:
+    """Whether a file lies in one of some folders; packages that lie in the library's are not of it."""
+    if file.startswith("<"):
+        return bool(folders)
+    installed = file.startswith(_INSTALLED) or "site-packages" in Path(file).parts
+    for folder in folders:
+        inside = file.startswith(folder + os.sep)
+        if inside and (folder not in _LIBRARY or not installed):
+            return True
+    return installed and any(folder in _INSTALLED for folder in folders)
+
+
+def _shown(file: str, line: int) -> str:
+    """Return ``file:line``, from the current folder where it lies below it."""
+    near = os.path.relpath(file) if os.path.isabs(file) and file.startswith(os.getcwd() + os.sep) else file
+    return f"{near}:{line}"
