@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "agents" / "grpo"))
+sys.path.insert(0, str(ROOT / "tests" / "agents" / "rl"))
 
 from letter_model import build_letter_model  # noqa: E402  # pyright: ignore[reportMissingImports]
 

@@ -31,7 +31,7 @@ from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoi
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.cli.train import main as train_agent
 
-TOYS = Path(__file__).parents[1] / "tests" / "agents" / "grpo"
+TOYS = Path(__file__).parents[1] / "tests" / "agents" / "rl"
 MOST_STEPS = 3
 LONGEST_PAUSE = 0.1
 """A process is killed at most this many steps, and seconds, after where it began."""

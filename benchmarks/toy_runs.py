@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "agents" / "grpo"))  # the toy env and the letter model live there
+sys.path.insert(0, str(ROOT / "tests" / "agents" / "rl"))  # the toy env and the letter model live there
 
 from letter_model import build_letter_model  # noqa: E402  # pyright: ignore[reportMissingImports]
 

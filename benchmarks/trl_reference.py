@@ -1,9 +1,9 @@
-"""Write the reference numbers of TRL's own code for tests/agents/grpo/test_trl_reference.py.
+"""Write the reference numbers of TRL's own code for tests/agents/rl/test_trl_reference.py.
 
 Needs an environment of its own (nothing in Pixelis imports TRL)::
 
     python -m venv /tmp/trl && /tmp/trl/bin/pip install torch==2.13.0 trl==1.16.0 peft==0.21.2
-    /tmp/trl/bin/python benchmarks/trl_reference.py tests/agents/grpo/trl_reference.json
+    /tmp/trl/bin/python benchmarks/trl_reference.py tests/agents/rl/trl_reference.json
 
 Advantages: ``_generate_and_score_completions`` of ``GRPOTrainer`` and ``RLOOTrainer`` runs as it is, on a
 random two-layer model, with a reward function that returns given values. Losses:

@@ -19,7 +19,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from ued_env import EASY, FAMILIES, IMPOSSIBLE, LETTERS, MARKS, ROW
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "agents" / "grpo"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "agents" / "rl"))
 
 from letter_model import build_letter_model  # pyright: ignore[reportMissingImports]
 

@@ -16,7 +16,7 @@ from result_tables import interval_cell, markdown_table, rate, rate_cell
 
 from pixelis.agents.runs.metrics import comparable_metrics
 
-TOYS = Path(__file__).parents[1] / "agents" / "grpo"
+TOYS = Path(__file__).parents[1] / "agents" / "rl"
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def test_the_tests_of_the_page_pass(folder):
 def test_a_run_trains_with_everything_of_the_page(folder):
     program = f"""
 import json, pathlib, sys
-sys.path.insert(0, {str(ROOT / "tests" / "agents" / "grpo")!r})
+sys.path.insert(0, {str(ROOT / "tests" / "agents" / "rl")!r})
 from letter_model import build_letter_model
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.rl.run import TrainingRun

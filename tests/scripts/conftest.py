@@ -14,7 +14,7 @@ import pytest
 from pixelis.agents.runs.metrics import read_metrics
 
 ROOT = Path(__file__).parents[2]
-TOYS = ROOT / "tests" / "agents" / "grpo"
+TOYS = ROOT / "tests" / "agents" / "rl"
 
 Start = Callable[..., "subprocess.Popen[str]"]
 

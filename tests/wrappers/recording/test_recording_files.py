@@ -59,7 +59,7 @@ def test_half_a_last_line_is_reported_and_left_out_wherever_it_ends(tmp_path):
 
 
 def run(script, folder):
-    paths = os.pathsep.join([str(HERE), str(HERE.parents[1] / "agents" / "grpo"), str(HERE.parents[2])])
+    paths = os.pathsep.join([str(HERE), str(HERE.parents[1] / "agents" / "rl"), str(HERE.parents[2])])
     command = [sys.executable, "-c", textwrap.dedent(script), str(folder)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths}

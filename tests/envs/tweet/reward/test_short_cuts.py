@@ -22,7 +22,7 @@ from pixelis.envs.tweet.reward.sentiment import may_be_negative, sentiment
 
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[3] / "benchmarks/data/tweet_pairs.jsonl")
+    for line in (Path(__file__).parents[4] / "benchmarks/data/tweet_pairs.jsonl")
     .read_text(encoding="utf-8")
     .splitlines()
 ]

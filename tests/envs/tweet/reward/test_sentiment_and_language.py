@@ -19,7 +19,7 @@ from pixelis.envs.tweet.reward.reading import ReadText
 from pixelis.envs.tweet.reward.sentiment import sentiment
 from pixelis.errors import MissingDependencyError
 
-PAIRS = Path(__file__).parents[3] / "benchmarks/data/tweet_pairs.jsonl"
+PAIRS = Path(__file__).parents[4] / "benchmarks/data/tweet_pairs.jsonl"
 VADER = SentimentIntensityAnalyzer()
 SAID = [
     "good",

@@ -12,7 +12,7 @@ from pixelis.envs.check.contract import Finding
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 from pixelis.errors import ConfigError, DifficultyError, UnknownEnvError
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ZOOM_READ = "Pixelis/ZoomRead-v0"
 
 

@@ -39,7 +39,7 @@ def test_without_the_package_the_extra_is_named(kind: str, package: str, monkeyp
 
 
 def test_the_extra_brings_both_packages():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))[
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))[
         "project"
     ]
     wanted = project["optional-dependencies"]["quant"]

@@ -17,7 +17,7 @@ from pixelis.envs.tweet.reward.gates import GATES
 from pixelis.envs.tweet.reward.presets import arithmetic, harmonic
 from pixelis.errors import ConfigError, RewardError
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 ROWS = [
     json.loads(line)
     for line in (ROOT / "benchmarks/data/tweet_pairs.jsonl").read_text(encoding="utf-8").splitlines()

@@ -16,7 +16,7 @@ from pixelis.envs.tweet.reward.reading import ReadText
 TWEET = "Our village library closes on Saturday after ninety years. #books"
 ROWS = [
     json.loads(line)
-    for line in (Path(__file__).parents[3] / "benchmarks/data/tweet_pairs.jsonl")
+    for line in (Path(__file__).parents[4] / "benchmarks/data/tweet_pairs.jsonl")
     .read_text(encoding="utf-8")
     .splitlines()
 ]
