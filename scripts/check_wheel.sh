@@ -72,6 +72,9 @@ else:
     sys.exit("ZoomRead-v0 was made without the OCR extra and said nothing")
 PYTHON
 
+"$work/venv/bin/pixelis" --version
+"$work/venv/bin/pixelis" train --help >"$work/help.txt"
+
 echo "== install with the extra ocr, make, reset and step"
 "${install[@]}" "pixelis[ocr] @ file://$wheel"
 "$work/venv/bin/python" -m pip check

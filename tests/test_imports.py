@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,10 @@ SCRIPTS = [
     for folder in ("scripts", "benchmarks", "examples", "tests")
     for path in (ROOT / folder).rglob("*.py")
 ]
-FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")}
+# Rooms of `envs` that belong to every environment; the others are families of environments.
+SHARED_BY_ENVS = {"check", "data"}
+FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")} - SHARED_BY_ENVS
+GROUND = ("pixelis.errors", "pixelis.files", "pixelis.lazy_exports", "pixelis.registry")  # imports no layer
 TOP = ("pixelis.pretrain", "pixelis.cli")  # what only scripts import
 BARE = {"envs", "agents", "rewards", "wrappers"}
 HEAVY = (
@@ -74,12 +77,16 @@ def _concrete_env(name: str) -> bool:
 RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.rewards": lambda name: (
         _under(name, "gymnasium", "pixelis")
-        and not _under(name, "pixelis.rewards", "pixelis.errors")
+        and not _under(name, "pixelis.rewards", *GROUND)
         and name != "pixelis"
     ),
     "pixelis.wrappers": lambda name: _under(name, "pixelis.agents", *TOP) or _concrete_env(name),
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
+    **{
+        module: lambda name: _under(name, "pixelis") and not _under(name, "pixelis.errors")
+        for module in GROUND
+    },
     "pixelis": lambda name: _under(name, "scripts", "tests", "benchmarks", "examples"),
 }
 
@@ -102,6 +109,71 @@ def test_nothing_below_agents_imports_them():
     assert not [path for path in outside if any(_under(target, "pixelis.agents") for target in imports(path))]
 
 
+def _runs(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is executed below a node: everything but the body of ``if TYPE_CHECKING``."""
+    for child in ast.iter_child_nodes(node):
+        if (
+            isinstance(child, ast.If)
+            and isinstance(child.test, ast.Name)
+            and child.test.id == "TYPE_CHECKING"
+        ):
+            continue
+        yield child
+        yield from _runs(child)
+
+
+def _room(name: str) -> str:
+    """Return the room of a module: its folder."""
+    return name.rpartition(".")[0]
+
+
+def rooms_imported() -> dict[str, set[str]]:
+    """Return which other rooms the modules of each room import, inside functions too.
+
+    A package's ``__init__`` and ``__main__`` are its doors: what they lead to stands elsewhere, so they belong to
+    no room.
+    """
+    doors = ("__init__.py", "__main__.py")
+    names = {_module_name(path) for path in MODULES if path.name not in doors}
+    rooms: dict[str, set[str]] = {}
+    for path in MODULES:
+        if path.name in doors:
+            continue
+        here = _room(_module_name(path))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        targets = {target for node in _runs(tree) for target in _targets(node, path)} & names
+        rooms.setdefault(here, set()).update({_room(target) for target in targets} - {here})
+    return rooms
+
+
+def circle(rooms: Mapping[str, set[str]]) -> list[str]:
+    """Return the rooms of one import circle, or nothing where there is none."""
+    done: set[str] = set()
+
+    def walk(room: str, way: list[str]) -> list[str]:
+        if room in way:
+            return [*way[way.index(room) :], room]
+        if room in done:
+            return []
+        for other in sorted(rooms.get(room, ())):
+            if found := walk(other, [*way, room]):
+                return found
+        done.add(room)
+        return []
+
+    return next((found for room in sorted(rooms) if (found := walk(room, []))), [])
+
+
+def test_no_rooms_import_one_another_in_a_circle():
+    assert circle(rooms_imported()) == []
+
+
+def test_a_circle_is_found():
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+    assert {"pixelis.agents.losses", "pixelis.agents.runs"} <= rooms_imported()["pixelis.agents.rl"]
+
+
 @pytest.mark.parametrize("path", [*MODULES, *SCRIPTS], ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_bare_names_of_the_links(path: Path):
     assert not {target.split(".")[0] for target in imports(path)} & BARE
@@ -117,7 +189,7 @@ def test_optional_packages_are_imported_where_used(path: Path):
 
 def test_a_relative_import_is_resolved_before_it_is_judged():
     node = ast.parse("from ..agents import episode").body[0]
-    assert "pixelis.agents.episodes.episode" in _targets(node, PACKAGE / "envs" / "tasks.py")
+    assert "pixelis.agents.episode" in _targets(node, PACKAGE / "envs" / "tasks.py")
     assert RULES["pixelis.envs"]("pixelis.agents.episodes.episode")
     assert RULES["pixelis.rewards"]("gymnasium.spaces")
     assert not RULES["pixelis.rewards"]("pixelis.rewards.answers")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from pixelis.cli.interrupts import INTERRUPTED, interruptible
 from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError, UserCodeError
@@ -33,3 +34,17 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
     except BrokenPipeError:  # the reader of our output has gone, as `| head` does
         sys.stderr.close()
         return FAILED
+
+
+def called_as(program: str) -> list[str]:
+    """Return the words that called this command, such as ``pixelis train`` or ``python scripts/train_agent.py``.
+
+    Args:
+        program: the name to give where there is none, as in a test.
+    """
+    path = Path(sys.argv[0] or program)
+    if path.stem == "pixelis" and len(sys.argv) > 1:
+        return ["pixelis", sys.argv[1]]
+    if path.name == "__main__.py" and path.parent.name == "pixelis" and len(sys.argv) > 1:
+        return ["python", "-m", "pixelis", sys.argv[1]]
+    return ["python", str(sys.argv[0] or program)]

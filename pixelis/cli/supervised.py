@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.settings.run_settings import RUN
-from pixelis.cli import INTERRUPTED
+from pixelis.cli import INTERRUPTED, called_as
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.evaluating import show_evaluation, show_partial
@@ -137,6 +136,6 @@ def _summarise(run: SupervisedRun[Any, Any], console: Console) -> None:
 def _interrupted(run: SupervisedRun[Any, Any], console: Console, program: str) -> int:
     """Say what was kept and how to go on from the newest checkpoint; return the exit code."""
     show_partial(run, console)
-    command = shlex.join(["python", sys.argv[0] or program, "--resume", str(run.folder.path)])
+    command = shlex.join([*called_as(program), "--resume", str(run.folder.path)])
     console.print(f"interrupted; resume with:\n  {command}", soft_wrap=True)
     return INTERRUPTED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import yaml
 
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.run_settings import RUN
-from pixelis.cli import INTERRUPTED, run_command
+from pixelis.cli import INTERRUPTED, called_as, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.evaluating import show_evaluation, show_partial
@@ -252,4 +251,4 @@ def _interrupted(run: Run[Any, Any], console: Console) -> int:
 
 def resume_command(folder: str) -> str:
     """Return the command that goes on with a run."""
-    return shlex.join(["python", sys.argv[0] or PROGRAM, "--resume", folder])
+    return shlex.join([*called_as(PROGRAM), "--resume", folder])

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from pixelis.cli import split_data
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("split_data_script", ROOT / "scripts" / "split_data.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return split_data
 
 
 def test_a_csv_is_split_and_the_sizes_are_reported(script, tmp_path, capsys):

@@ -1,0 +1,79 @@
+"""The command ``pixelis``: one word for each thing that a person does, ``pixelis train --help`` for its flags.
+
+Each word calls the ``main`` that a file of ``scripts/`` calls too; modules are imported when their word is used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from pixelis.errors import suggest
+
+USER_MISTAKE = 2
+
+
+class Command(NamedTuple):
+    """A word of the command line.
+
+    Attributes:
+        module: whose ``main`` takes the words that follow, and returns an exit code.
+        summary: what it does, for the list of commands.
+    """
+
+    module: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Command] = {
+    "train": Command(
+        "pixelis.cli.train", "train an agent: GRPO or PPO for language models, or stable-baselines3"
+    ),
+    "sft": Command("pixelis.cli.sft", "supervised warm start on demonstrations or chats"),
+    "expert": Command("pixelis.cli.expert", "expert iteration: play, keep what went well, learn it"),
+    "evaluate": Command("pixelis.cli.evaluate", "success of agents on held-out tasks, with intervals"),
+    "compare": Command("pixelis.cli.compare", "two models on the same tasks, task by task"),
+    "play": Command("pixelis.cli.play", "play an environment by hand"),
+    "replay": Command(
+        "pixelis.cli.replay", "play recorded episodes again, or score them under other rewards"
+    ),
+    "export": Command("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),
+    "check-env": Command("pixelis.envs.check.check", "hold an environment to the contract"),
+    "verify": Command("pixelis.cli.verify_solutions", "judge a file of code samples, with Pass@k"),
+    "split-data": Command("pixelis.cli.split_data", "split tweets for SFT, GRPO and evaluation"),
+    "tweet-reward": Command("pixelis.cli.tweet_reward", "train a reward model of replies"),
+    "analyse-lora": Command("pixelis.cli.analyse_lora", "what an adapter has learnt, layer by layer"),
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command that the first word names; return its exit code."""
+    words = sys.argv[1:] if words is None else words
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if words else USER_MISTAKE
+    if words[0] == "--version":
+        from importlib.metadata import version
+
+        print(version("pixelis"))
+        return 0
+    if words[0] not in COMMANDS:
+        known = suggest(words[0], COMMANDS)
+        print(
+            f"error: pixelis has no command {words[0]!r:.80}.{known}; `pixelis --help` lists all",
+            file=sys.stderr,
+        )
+        return USER_MISTAKE
+    return importlib.import_module(COMMANDS[words[0]].module).main(list(words[1:]))
+
+
+def usage() -> str:
+    """Return the list of commands."""
+    rows = "\n".join(f"  {name:13} {command.summary}" for name, command in COMMANDS.items())
+    return f"usage: pixelis COMMAND [flags]; pixelis COMMAND --help tells the flags\n\n{rows}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The command ``pixelis``: every word reaches its command, and what is wrong is one line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from pixelis.cli import called_as
+from pixelis.cli.main import COMMANDS, main
+
+
+@pytest.mark.parametrize("word", COMMANDS)
+def test_every_word_tells_its_flags(word, capsys):
+    try:
+        code = main([word, "--help"])
+    except SystemExit as end:
+        code = end.code
+    assert code in (0, None)
+    assert capsys.readouterr().out.startswith("usage: ")
+
+
+def test_the_list_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(f"  {word} " in said and command.summary in said for word, command in COMMANDS.items())
+
+
+def test_nothing_asked_shows_the_list_and_is_a_mistake(capsys):
+    assert main([]) == 2
+    assert "pixelis COMMAND" in capsys.readouterr().out
+
+
+def test_an_unknown_word_is_one_line_with_the_nearest(capsys):
+    assert main(["trian"]) == 2
+    captured = capsys.readouterr()
+    assert (
+        captured.err
+        == "error: pixelis has no command 'trian'. Did you mean 'train'?; `pixelis --help` lists all\n"
+    )
+
+
+def test_a_mistake_of_the_command_keeps_its_exit_code(capsys):
+    assert main(["evaluate", "--env", "Pixelis/ZoomReed-v0"]) == 2
+    assert "Did you mean 'Pixelis/ZoomRead-v0'?" in capsys.readouterr().err
+
+
+def test_as_a_module_it_says_its_version():
+    done = subprocess.run(
+        [sys.executable, "-m", "pixelis", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip().count(".") == 2
+
+
+def test_the_list_does_not_wait_for_torch():
+    code = "import sys; from pixelis.cli.main import main; main(['--help']); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["/usr/bin/pixelis", "train", "--steps", "3"], ["pixelis", "train"]),
+        (["/site/pixelis/__main__.py", "sft"], ["python", "-m", "pixelis", "sft"]),
+        (["scripts/train_agent.py", "--steps", "3"], ["python", "scripts/train_agent.py"]),
+        ([""], ["python", "train_agent.py"]),
+    ],
+)
+def test_how_a_command_was_called(monkeypatch, argv, words):
+    monkeypatch.setattr(sys, "argv", argv)
+    assert called_as("train_agent.py") == words
