@@ -1,4 +1,4 @@
-"""Names that a package exports and imports only when they are used, so that importing the package stays light."""
+"""Names that a package exports and imports when they are used, so that importing it stays light."""
 
 from __future__ import annotations
 

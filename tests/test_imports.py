@@ -21,7 +21,7 @@ SCRIPTS = [
 # Rooms of `envs` that belong to every environment; the others are families of environments.
 SHARED_BY_ENVS = {"check", "data"}
 FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")} - SHARED_BY_ENVS
-GROUND = ("pixelis.errors", "pixelis.files", "pixelis.lazy_exports", "pixelis.registry")  # imports no layer
+GROUND = ("pixelis.errors", "pixelis.files", "pixelis.lazy_exports", "pixelis.registry", "pixelis.user_code")  # imports no layer
 TOP = ("pixelis.pretrain", "pixelis.cli")  # what only scripts import
 BARE = {"envs", "agents", "rewards", "wrappers"}
 HEAVY = (
@@ -130,8 +130,8 @@ def _room(name: str) -> str:
 def rooms_imported() -> dict[str, set[str]]:
     """Return which other rooms the modules of each room import, inside functions too.
 
-    A package's ``__init__`` and ``__main__`` are its doors: what they lead to stands elsewhere, so they belong to
-    no room.
+    A package's ``__init__`` and ``__main__`` are its doors: what they lead to stands elsewhere, so they
+    belong to no room.
     """
     doors = ("__init__.py", "__main__.py")
     names = {_module_name(path) for path in MODULES if path.name not in doors}

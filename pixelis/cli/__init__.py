@@ -37,7 +37,7 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
 
 
 def called_as(program: str) -> list[str]:
-    """Return the words that called this command, such as ``pixelis train`` or ``python scripts/train_agent.py``.
+    """Return the words that called this command, such as ``pixelis train``.
 
     Args:
         program: the name to give where there is none, as in a test.

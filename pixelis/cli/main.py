@@ -1,6 +1,6 @@
-"""The command ``pixelis``: one word for each thing that a person does, ``pixelis train --help`` for its flags.
+"""The command ``pixelis``: a word for each thing that a person does; ``pixelis train --help`` tells flags.
 
-Each word calls the ``main`` that a file of ``scripts/`` calls too; modules are imported when their word is used.
+Each word calls the ``main`` that a file of ``scripts/`` calls too; it is imported when the word is used.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ def wrap(env: Any, values: Mapping[str, Any], available_metrics: Collection[str]
 
     Args:
         env: a Gymnasium environment, or a vector environment, which gets the vector twins.
-        values: see ``pixelis.rewards.stack.reward_config.read_rewards``. Here it may also have ``record``, the
-            keywords of ``RecordTrajectory``, which then records what all the others pay.
+        values: see ``pixelis.rewards.stack.reward_config.read_rewards``. Here it may also have ``record``,
+            the keywords of ``RecordTrajectory``, which then records what all the others pay.
         available_metrics: what ``observe`` will be given, where there is a curriculum.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Episodes and who plays them: the record that is kept, environments, scripted players, answers, behaviour."""
+"""Episodes and who plays them: the record, environments, scripted players, answers, behaviour."""

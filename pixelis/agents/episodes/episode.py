@@ -113,8 +113,8 @@ class Episode:
         cut_off: the model's context was full before the env had ended the episode, so it could not say how.
         turns: number of env steps taken.
         reward_terms: named reward terms, summed over the steps.
-        reward_parts: where reward terms are added (see `pixelis.agents.episodes.rewarder`): the task's name and each
-            term's → its sum over the episode ``raw``, ``normalised``, and ``weighted`` as it was paid.
+        reward_parts: where reward terms are added (see `pixelis.agents.episodes.rewarder`): the task's name
+            and each term's → its sum over the episode ``raw``, ``normalised``, and ``weighted`` as paid.
         tool_calls: the results the env reported, in order.
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.

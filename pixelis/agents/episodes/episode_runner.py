@@ -49,7 +49,7 @@ class Seat:
         observation: the last one.
         before: the one to which the last action answered.
         action: the last action.
-        memory: what reward terms keep of this episode, see `pixelis.agents.episodes.rewarder`; None without any.
+        memory: what reward terms keep of this episode, see `rewarder`; None without any.
         info: the env's last info, whole.
         done: nothing more to play.
         timed_out: a call of the env did not return in time.

@@ -1,1 +1,1 @@
-"""The maths of the losses as pure functions: advantages, ratios, surrogates, KL, aggregation; see docs/new_loss.md."""
+"""The maths of the losses as pure functions: advantages, ratios, surrogates, KL, aggregation."""

@@ -42,7 +42,8 @@ class TermRewards:
     """What a trainer does with reward terms; without any, nothing.
 
     Args:
-        values: as ``pixelis.rewards.stack.reward_config.read_rewards`` takes them; empty: the env's reward alone.
+        values: as ``pixelis.rewards.stack.reward_config.read_rewards`` takes them; empty: the env's
+            reward alone.
         traits: of the environment that is played.
 
     Attributes:

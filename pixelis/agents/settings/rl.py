@@ -23,8 +23,7 @@ class TrainConfig(LevelRunSettings):
     """Everything that decides a GRPO training run.
 
     Each field is explained by its own row, which ``--help`` shows; units are in the text, bounds are checked.
-    The rows that other kinds of run have too are in `pixelis.agents.settings.run_settings`, those of the levels in
-    `pixelis.agents.settings.levels`.
+    The rows that other kinds of run have too are in `run_settings`, those of the levels in `levels`.
 
     Raises:
         ConfigError: a value has the wrong type, lies outside its bounds, or does not go with another.

@@ -1,4 +1,4 @@
-"""The executable contract of environments: `check_env`, for tests `tests.EnvContractTests`, and the command."""
+"""The executable contract of environments: `check_env`, `tests.EnvContractTests`, and the command."""
 
 from pixelis.envs.check.check import CLAUSES, CheckReport, check_env, main, make_env
 

@@ -1,1 +1,1 @@
-"""Terms put together: normalisation, orchestrator, curricula of weights, and the path from steps to rewards."""
+"""Terms put together: normalisation, orchestrator, curricula, the path from steps to rewards."""

@@ -271,7 +271,7 @@ class CoherenceTerm:
 
 
 class _BatchEncoder:
-    """An encoder of ``pixelis.rewards.features.encoder``, which encodes many at once, as a function of one."""
+    """An encoder of ``pixelis.rewards.features``, which encodes many at once, as a function of one."""
 
     def __init__(self, encoder: Any) -> None:
         self._encoder = encoder

@@ -53,7 +53,7 @@ def orchestrator_scorer(
 
 
 class RewardOrchestrator(EpisodeReward, RecordConstructorArgs):
-    """Replaces the reward by 0 and, at an episode's end, one total; see ``pixelis.rewards.stack.orchestrator``.
+    """Replaces the reward by 0 and, at an episode's end, one total; see ``rewards.stack.orchestrator``.
 
     ``info["reward_parts"]`` then has ``raw``, ``normalised`` and ``weighted`` of the task and each component.
     The statistics move after each episode. Where every sub-environment of a vector is wrapped, each has its

@@ -95,7 +95,7 @@ class CuriosityReward(TermReward):
 
 
 class CoherenceReward(TermReward):
-    """Adds, with an episode's last step, the coherence of its tool calls; see ``pixelis.rewards.terms.coherence``.
+    """Adds, with an episode's last step, the coherence of its tool calls; see ``rewards.terms.coherence``.
 
     Args:
         env: an environment whose ``info`` carries ``tool_calls``.

@@ -1,1 +1,1 @@
-"""What the reward wrappers of one environment and of a vector share: scoring steps, and the order of wrappers."""
+"""What the reward wrappers of one environment and of a vector share: scoring, order, declared traits."""

@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from pixelis.errors import SplitError
+from pixelis.errors import SplitError, shown
 
 CODE_ALPHABET = "ACEHKMNPRTXY347"
 """Characters of a code: capitals and digits, without the ones that a text recogniser takes for each other."""

@@ -1,7 +1,7 @@
 """Signs, labels and screens as pixels, with their shadow, and what they cover.
 
-Turned signs are drawn three times as large, turned with nearest-neighbour sampling (fixed-point in Pillow) and
-averaged down.
+Turned signs are drawn three times as large, turned with nearest-neighbour sampling (fixed-point in Pillow)
+and averaged down.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The tools that work on pixels: SEGMENT, GET_PROPERTIES, ZOOM, READ_TEXT, TRACK, and the view they act on."""
+"""The tools that work on pixels (SEGMENT, GET_PROPERTIES, ZOOM, READ_TEXT, TRACK), and their view."""

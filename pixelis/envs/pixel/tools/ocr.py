@@ -1,8 +1,8 @@
 """Readers of text: what READ_TEXT runs on the pixels of the current view.
 
 `RapidReader` is real optical character recognition (rapidocr 3 with PP-OCR models inside its wheel, no
-network). `pixelis.envs.pixel.tools.ocr_truth.TruthReader` reads from a scene's ground truth through a measured
-legibility curve, for speed. Both return the same :class:`Reading`.
+network). `ocr_truth.TruthReader` reads from a scene's ground truth through a measured legibility curve, for
+speed. Both return the same :class:`Reading`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ PRESETS = ("robust", "classic", HYBRID)
 
 
 class HeuristicReward:
-    """Scores replies with ``pixelis.envs.tweet.reward.TweetReward``, which loads its models with the first score.
+    """Scores replies with ``pixelis.envs.tweet.reward``, which loads its models with the first score.
 
     Args:
         preset: ``robust``, ``classic``, or ``hybrid``: ``robust`` with the learned reward as its judge (their

@@ -1,1 +1,1 @@
-"""Web sites as functions of a request and a state: rendering, theme, levels, and the server for a real browser."""
+"""Web sites as functions of a request and a state: rendering, theme, levels, server."""
