@@ -2,10 +2,10 @@
 
 Usage: python benchmarks/multi_turn.py [--turns 8] [--members 8] [--groups 4]
 
-Both ways of `pixelis.agents.rollout.decoding` play the same episodes with a random model: one keeps what was read
-and reads a prompt once for its group, the other reads every history from its start at every turn, as a trainer
-does that renders the chat again. Printed: tokens read, CPU seconds at one thread (median of the repeats), and
-whether the sampled tokens are the same.
+Both ways of `pixelis.agents.rollout.decoding` play the same episodes with a random model: one keeps what was
+read and reads a prompt once for its group, the other reads every history from its start at every turn, as a
+trainer does that renders the chat again. Printed: tokens read, CPU seconds at one thread (median of the
+repeats), and whether the sampled tokens are the same.
 """
 
 from __future__ import annotations

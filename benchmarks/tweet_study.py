@@ -39,7 +39,7 @@ from pixelis.envs.tweet.data.tweet_file import load_tweets  # noqa: E402
 from pixelis.envs.tweet.reply.env import TweetReplyEnv  # noqa: E402
 from pixelis.envs.tweet.reply.tasks import task_of_row  # noqa: E402
 from pixelis.errors import CheckpointError, ConfigError, PixelisError, suggest  # noqa: E402
-from pixelis.files import write_atomically
+from pixelis.files import write_atomically  # noqa: E402
 
 CONFIGS = ROOT / "configs" / "tweet"
 SAMPLES = "samples.jsonl"
