@@ -84,10 +84,7 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.wrappers": lambda name: _under(name, "pixelis.agents", *TOP) or _concrete_env(name),
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
-    **{
-        module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND)
-        for module in GROUND
-    },
+    **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
     "pixelis": lambda name: _under(name, "scripts", "tests", "benchmarks", "examples"),
 }
 
