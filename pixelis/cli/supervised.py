@@ -96,7 +96,7 @@ class Command:
             trainer.elapsed_seconds,
             self.describe,
         )
-        with interrupts.deferred(), warnings_on(console), progress:
+        with interrupts.deferred(), progress:
             run.train(progress.update, lambda: interrupts.requested)
         if interrupts.requested:
             return False

@@ -212,7 +212,7 @@ def _whole(run: Run[Any, Any], console: Console, interrupts: Interrupts) -> int:
     progress = TrainingProgress(
         console, config.steps, config.minutes, trainer.finished_steps, trainer.elapsed_seconds, tell
     )
-    with interrupts.deferred(), warnings_on(console), progress:
+    with interrupts.deferred(), progress:
         run.train(progress.update, lambda: interrupts.requested)
     if interrupts.requested:
         return _interrupted(run, console)
