@@ -27,8 +27,9 @@ FOLDER = Path(__file__).parents[1] / "docs" / "envs"
 
 
 def page_path(entry: EnvEntry) -> Path:
-    """Return where an environment's page lies."""
-    return FOLDER / f"{entry.entry_point.partition(':')[0].rpartition('.')[2]}.md"
+    """Return where an environment's page lies: named for the module, or for the folder whose ``env`` it is."""
+    parts = entry.entry_point.partition(":")[0].split(".")
+    return FOLDER / f"{parts[-2] if parts[-1] == 'env' else parts[-1]}.md"
 
 
 def page(entry: EnvEntry) -> str:

@@ -81,7 +81,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(beta, toy_config, tmp_path):
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
     config = toy_config(output=str(tmp_path / "killed"), **changes)
     here = Path(__file__).parent
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here / "grpo"), str(here.parents[1])])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here / "rl"), str(here.parents[1])])}
     words = [sys.executable, "-c", PROGRAM, json.dumps(config.to_mapping())]
     with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

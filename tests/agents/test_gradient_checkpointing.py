@@ -14,7 +14,7 @@ import torch
 import transformers as hf
 
 HERE = Path(__file__).parent
-for folder in (HERE, HERE / "grpo"):
+for folder in (HERE, HERE / "rl"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

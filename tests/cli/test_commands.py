@@ -147,14 +147,15 @@ def test_playing_a_whole_episode(capsys, tmp_path, typed):
     ]
 
 
-def test_the_input_may_end_early_and_old_frames_are_removed(capsys, tmp_path, typed):
+def test_the_input_may_end_early_and_frames_of_others_are_kept(capsys, tmp_path, typed):
     (tmp_path / "frames").mkdir()
     (tmp_path / "frames" / "frame-007.png").write_bytes(b"old")
     (tmp_path / "frames" / "mine.txt").write_text("kept")
     typed("think hm", "quit")
     assert play.main([]) == 0
     names = sorted(path.name for path in (tmp_path / "frames").iterdir())
-    assert names == ["frame-000.png", "frame-001.png", "mine.txt"]
+    assert names == ["frame-007.png", "frame-008.png", "frame-009.png", "mine.txt"]
+    assert (tmp_path / "frames" / "frame-007.png").read_bytes() == b"old"
 
 
 def test_frames_need_a_folder(capsys, tmp_path):

@@ -20,6 +20,7 @@ _REWARDS = {
     "coherence": {"encoder": "hashed"},
     "curiosity": {},
     "penalty": {},
+    "task_gap": 1.0,  # the toy declares none
     "curriculum": {"stages": {"one": {"weights": {"curiosity": 0.3}, "steps": 1}, "two": {"weights": {}}}},
 }
 _DIALS = {"env": "dial_env:Toy/Dial-v0", "max_new_tokens": 3, "temperature": 3.0}

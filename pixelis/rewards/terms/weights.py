@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.errors import ConfigError, RewardError
+from pixelis.errors import ConfigError, RewardError, shown
 
 TASK = "task"
 """Name of the component that the environment itself pays."""
@@ -56,7 +56,7 @@ def check_number(value: Any, component: str) -> float:
     try:
         number = float(_no_text(value))
     except (TypeError, ValueError, OverflowError):
-        raise RewardError(f"{component}: expected a finite number as reward, got {value!r}") from None
+        raise RewardError(f"{component}: expected a finite number as reward, got {shown(value)}") from None
     if not abs(number) <= LARGEST:
         raise RewardError(
             f"{component}: expected a finite number of at most {LARGEST:g} as reward, got {number}; "

@@ -57,8 +57,8 @@ def test_settings_by_keyword():
 
 
 def test_numbers_and_weights():
-    assert (check_number(True, "x"), check_number("2.5", "x"), check_weight(0, "x")) == (1.0, 2.5, 0.0)
-    for value in (float("nan"), 1e101, None, "many", [1]):
+    assert (check_number(True, "x"), check_number(2.5, "x"), check_weight(0, "x")) == (1.0, 2.5, 0.0)
+    for value in (float("nan"), 1e101, None, "many", "2.5", [1]):
         with pytest.raises(RewardError, match="brevity: expected a finite number"):
             check_number(value, "brevity")
     for value in (float("inf"), -1e-9, "1", None, False):

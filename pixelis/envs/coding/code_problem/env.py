@@ -22,6 +22,7 @@ from pixelis.envs.coding.code_problem.keywords import (
 from pixelis.envs.coding.code_problem.policies import code_problem_policies
 from pixelis.envs.coding.code_problem.tasks import FamilyTasks, FileTasks, problem_of
 from pixelis.envs.coding.families import FAMILIES
+from pixelis.envs.coding.families.registry import DIFFICULTIES
 from pixelis.envs.coding.problems.problem_file import load_problems
 from pixelis.envs.coding.verification.sandbox_lease import SandboxLease
 from pixelis.envs.keywords import Difficulty, Split, checked_keywords
@@ -236,6 +237,11 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         if isinstance(self.source, FileTasks):
             return {}
         return {"family": self.source.names, "difficulty": self.source.covered}
+
+    @property
+    def task_difficulties(self) -> range:
+        """0, which a file's rows have, and all that families cover: any problem may be given."""
+        return range(DIFFICULTIES.stop)
 
     def level_exists(self, level: Mapping[str, Any]) -> bool:
         """Return whether a family, given beside a ``difficulty`` by name, covers it."""

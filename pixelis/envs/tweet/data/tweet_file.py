@@ -155,11 +155,11 @@ def load_tweets(path: str | os.PathLike[str], *, threads_only: bool = False) -> 
     try:
         found = find_file(path, _WHAT)
     except DatasetError as error:
-        raise DatasetError(f"{error}{_how_to_make(path)}") from None
+        raise DatasetError(f"{error}{how_to_make(path)}") from None
     return _load(*found, bool(threads_only))
 
 
-def _how_to_make(path: object) -> str:
+def how_to_make(path: object) -> str:
     """Return the command that makes a part of a split that is not there, empty for any other path."""
     if not isinstance(path, str | os.PathLike) or Path(path).name not in {f"{one}.jsonl" for one in PARTS}:
         return ""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
 from typing_extensions import Unpack
 
-from pixelis.envs.keywords import Difficulty, Expected, FilePath, FolderPath, Split, checked_keywords
+from pixelis.envs.keywords import Difficulty, Expected, FolderPath, Split, checked_keywords
 from pixelis.envs.policies import Policy
 from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.data.tweet_file import check_apart, load_tweets
+from pixelis.envs.tweet.data.tweet_file import check_apart, how_to_make, load_tweets
 from pixelis.envs.tweet.reply.conversation import Conversation, JudgedReply, ReplyReward
 from pixelis.envs.tweet.reply.heuristic_reward import PRESETS, HeuristicReward
 from pixelis.envs.tweet.reply.policies import tweet_reply_policies
@@ -47,7 +48,20 @@ Rewarder = Annotated[
 ]
 
 
-TweetFile = Annotated[FilePath, Expected("the path of a JSONL or CSV file of tweets", error=DatasetError)]
+def _tweets(value: Any) -> Any:
+    """Return the path of a file that exists; how to make a part of a split that does not is told."""
+    if not isinstance(value, str | os.PathLike):
+        raise ValueError
+    if not os.path.isfile(value):
+        raise ValueError(f"there is none; correct the path{how_to_make(value)}")
+    return value
+
+
+TweetFile = Annotated[
+    str | os.PathLike[str],
+    PlainValidator(_tweets),
+    Expected("the path of a JSONL or CSV file of tweets", error=DatasetError),
+]
 
 
 class TweetReplyEnv(ToolEnv[Conversation]):
