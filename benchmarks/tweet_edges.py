@@ -18,8 +18,8 @@ from contextlib import contextmanager
 import numpy as np
 from tweet_separation import PAIRS, Labelled, auc, read_pairs, success_line
 
-from pixelis.envs.tweet.reply.env import TweetReplyEnv
 from pixelis.envs.tweet.reward import TweetReward, TweetScore, presets, robust
+from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
 
 SETTINGS = (
     (0.06, 0.20, 0.3, 0.2),

@@ -19,10 +19,10 @@ import numpy as np
 
 from pixelis.agents.runs.evaluate import play
 from pixelis.envs.tweet.learned.calibration import area_under_curve
-from pixelis.envs.tweet.reply.conversation import JudgedReply
-from pixelis.envs.tweet.reply.env import GOOD_REPLY, TweetReplyEnv
 from pixelis.envs.tweet.reward import LearnedReward, TweetReward
 from pixelis.envs.tweet.reward.presets import arithmetic, harmonic
+from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY, TweetReplyEnv
 
 Both = tuple[float, float]
 """Points of the heuristic (below 0: the penalty of a gate), and the learned reward."""

@@ -36,8 +36,8 @@ from pixelis.envs.tweet.data.seed_data import SEED_TWEETS  # noqa: E402
 from pixelis.envs.tweet.data.split import SplitSettings  # noqa: E402
 from pixelis.envs.tweet.data.split_folder import write_split  # noqa: E402
 from pixelis.envs.tweet.data.tweet_file import load_tweets  # noqa: E402
-from pixelis.envs.tweet.reply.env import TweetReplyEnv  # noqa: E402
-from pixelis.envs.tweet.reply.tasks import task_of_row  # noqa: E402
+from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv  # noqa: E402
+from pixelis.envs.tweet.tweet_reply.tasks import task_of_row  # noqa: E402
 from pixelis.errors import CheckpointError, ConfigError, PixelisError, suggest  # noqa: E402
 from pixelis.files import write_atomically  # noqa: E402
 

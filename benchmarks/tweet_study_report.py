@@ -18,7 +18,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.publish.lora_analysis import LayerUpdate, inner_product, layer_updates
 from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of
 from pixelis.agents.runs.metrics import read_metrics
-from pixelis.envs.tweet.reply.env import GOOD_REPLY
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY
 from pixelis.files import write_atomically
 from pixelis.rewards.text.diversity import (
     best_at_k,

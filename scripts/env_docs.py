@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "envs"
 
 
 def page_path(entry: EnvEntry) -> Path:
-    """Return where an environment's page lies: named for the module, or for the folder whose ``env`` it is."""
+    """Return where an environment's page lies: named as the module, or as the folder whose ``env`` it is."""
     parts = entry.entry_point.partition(":")[0].split(".")
     return FOLDER / f"{parts[-2] if parts[-1] == 'env' else parts[-1]}.md"
 

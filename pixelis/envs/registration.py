@@ -37,7 +37,7 @@ ENVIRONMENTS = (
     EnvEntry("Pixelis/TrackRead-v0", "pixelis.envs.pixel.track_read.env:TrackReadEnv"),
     EnvEntry("Pixelis/AskImage-v0", "pixelis.envs.pixel.ask_image.env:AskImageEnv"),
     EnvEntry("Pixelis/WebBrowse-v0", "pixelis.envs.web.browse.env:WebBrowseEnv"),
-    EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.reply.env:TweetReplyEnv"),
+    EnvEntry("Pixelis/TweetReply-v0", "pixelis.envs.tweet.tweet_reply.env:TweetReplyEnv"),
     EnvEntry("Pixelis/CodeProblem-v0", "pixelis.envs.coding.code_problem.env:CodeProblemEnv"),
 )
 

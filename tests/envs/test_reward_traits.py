@@ -16,9 +16,9 @@ from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolOutput, Toolset
-from pixelis.envs.tweet.reply.conversation import Conversation, JudgedReply
-from pixelis.envs.tweet.reply.env import GOOD_REPLY, TweetReplyEnv, judge
-from pixelis.envs.tweet.reply.heuristic_reward import HeuristicReward
+from pixelis.envs.tweet.tweet_reply.conversation import Conversation, JudgedReply
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY, TweetReplyEnv, judge
+from pixelis.envs.tweet.tweet_reply.heuristic_reward import HeuristicReward
 from pixelis.envs.web.browse.env import WebBrowseEnv
 from pixelis.envs.web.sites.levels import DIALS
 from pixelis.errors import ConfigError

@@ -7,8 +7,8 @@ import pytest
 
 from pixelis.envs.check.scores import greatest_floor
 from pixelis.envs.tweet.learned.rewards import SHIPPED
-from pixelis.envs.tweet.reply.env import BLIND_SUCCESS, TweetReplyEnv
-from pixelis.envs.tweet.reply.policies import answer
+from pixelis.envs.tweet.tweet_reply.env import BLIND_SUCCESS, TweetReplyEnv
+from pixelis.envs.tweet.tweet_reply.policies import answer
 from pixelis.errors import ConfigError, ModelLoadError
 
 EPISODES = 60

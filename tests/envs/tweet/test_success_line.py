@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pixelis.envs.tweet.learned.calibration import area_under_curve
-from pixelis.envs.tweet.reply.env import BLIND_SUCCESS, GOOD_REPLY
+from pixelis.envs.tweet.tweet_reply.env import BLIND_SUCCESS, GOOD_REPLY
 
 ROOT = Path(__file__).parents[3]
 SAYS_NOTHING = ("blind", "exploit_borrowed_reply", "exploit_stock_question", "exploit_template")

@@ -6,8 +6,8 @@ import gymnasium as gym
 import pytest
 
 from pixelis.envs.check.tests import EnvContractTests
-from pixelis.envs.tweet.reply.env import TweetReplyEnv
-from pixelis.envs.tweet.reply.policies import answer
+from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
+from pixelis.envs.tweet.tweet_reply.policies import answer
 
 
 class TestTweetReply(EnvContractTests):

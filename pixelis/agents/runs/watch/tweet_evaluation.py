@@ -8,7 +8,7 @@ import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.envs.tweet.learned.rewards import EvaluationReward
-from pixelis.envs.tweet.reply.conversation import context_of
+from pixelis.envs.tweet.tweet_reply.conversation import context_of
 from pixelis.errors import RewardError
 
 

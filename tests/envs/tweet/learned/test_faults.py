@@ -89,7 +89,7 @@ def test_kind_words_about_groups_and_kind_swearing_are_no_abuse(reply):
     "reply", ["7", "42!", "3.14", "10/10", "-5", "1,000", "Tuesday", "Yes.", "🎉", "2 of 3"]
 )
 def test_a_number_or_a_single_word_is_never_a_success(reply):
-    from pixelis.envs.tweet.reply.env import GOOD_REPLY
+    from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY
 
     reward = TweetReward()
     for tweet in (

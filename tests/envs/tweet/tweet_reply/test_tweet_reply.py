@@ -8,9 +8,9 @@ import math
 import gymnasium as gym
 import pytest
 
-from pixelis.envs.tweet.reply.conversation import JudgedReply
-from pixelis.envs.tweet.reply.env import GOOD_REPLY, TweetReplyEnv, judge
-from pixelis.envs.tweet.reply.policies import answer
+from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY, TweetReplyEnv, judge
+from pixelis.envs.tweet.tweet_reply.policies import answer
 from pixelis.errors import ConfigError, DatasetError, RewardError, TaskError
 
 TASK = {

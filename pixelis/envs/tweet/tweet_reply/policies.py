@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pixelis.envs.policies import Policy
-from pixelis.envs.tweet.reply.tasks import row_of_task
+from pixelis.envs.tweet.tweet_reply.tasks import row_of_task
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
-    from pixelis.envs.tweet.reply.env import TweetReplyEnv
+    from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
 
 ONE_REPLY_FOR_ALL = (
     "That is a lovely thing to read today, and you tell it so well. "

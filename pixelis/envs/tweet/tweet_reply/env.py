@@ -18,10 +18,10 @@ from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.data.tweet_file import check_apart, how_to_make, load_tweets
-from pixelis.envs.tweet.reply.conversation import Conversation, JudgedReply, ReplyReward
-from pixelis.envs.tweet.reply.heuristic_reward import PRESETS, HeuristicReward
-from pixelis.envs.tweet.reply.policies import tweet_reply_policies
-from pixelis.envs.tweet.reply.tasks import TweetTasks, row_of_task
+from pixelis.envs.tweet.tweet_reply.conversation import Conversation, JudgedReply, ReplyReward
+from pixelis.envs.tweet.tweet_reply.heuristic_reward import PRESETS, HeuristicReward
+from pixelis.envs.tweet.tweet_reply.policies import tweet_reply_policies
+from pixelis.envs.tweet.tweet_reply.tasks import TweetTasks, row_of_task
 from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
 GOOD_REPLY = 0.39

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pixelis.envs.tweet.reply.conversation import JudgedReply
+from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
 from pixelis.errors import ConfigError, shown
 
 if TYPE_CHECKING:
