@@ -1,8 +1,6 @@
 """``python -m pixelis``: the command ``pixelis``."""
 
-import sys
-
-from pixelis.cli.main import main
+from pixelis.cli.main import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def writing(path: Path, instead: str = "--output") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = error.strerror or _first_reason(error)
         raise OutputError(
             f"cannot write to {str(path)!r}: {reason}; choose another {instead} or make room"
         ) from error
@@ -41,3 +42,10 @@ def one_line(error: object) -> str:
     """Return the first line of an error's message, or its class when it has none."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def _first_reason(error: OSError) -> str:
+    """Return why the first file of a copied folder failed (`shutil.Error` lists all), else the message."""
+    if isinstance(error, shutil.Error) and error.args and error.args[0]:
+        return str(error.args[0][0][-1])
+    return str(error)

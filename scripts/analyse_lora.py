@@ -10,4 +10,6 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # Ctrl-C while this is imported
     from pixelis.cli.analyse_lora import main
 
-    sys.exit(main())
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end
+    sys.exit(code)

@@ -6,13 +6,15 @@ Each word calls the ``main`` that a file of ``scripts/`` calls too; it is import
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from pixelis.errors import suggest
 
-USER_MISTAKE = 2
+USER_MISTAKE, INTERRUPTED = 2, 130
 
 
 class Command(NamedTuple):
@@ -48,6 +50,14 @@ COMMANDS: Mapping[str, Command] = {
 }
 
 
+def run() -> NoReturn:
+    """Run as a program of its own: Ctrl-C ends it quietly, also while it is imported and while it ends."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    code = main()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end
+    sys.exit(code)
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command that the first word names; return its exit code."""
     words = sys.argv[1:] if words is None else words
@@ -76,4 +86,4 @@ def usage() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

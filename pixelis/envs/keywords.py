@@ -128,6 +128,8 @@ Flag = Annotated[bool, BeforeValidator(_plain)]
 """``True`` or ``False``, NumPy's too, nothing that is only like them."""
 Difficulty = SkipValidation[int]
 """The dial; what it may be is for the task source to say (``tasks.check_difficulty``)."""
+RenderMode = SkipValidation[str | None]
+"""What there is to render differs: ``rendering.check_render_mode`` says the environment's own modes."""
 Turns = Annotated[Whole, Interval(ge=1), Expected(advice="8 is usual")]
 """Turns of an episode."""
 Split = Annotated[

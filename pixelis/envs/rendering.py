@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from pixelis.envs.keywords import Turns
+from pixelis.envs.keywords import RenderMode, Turns
 from pixelis.errors import ConfigError, shown
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -16,7 +16,7 @@ class TextKeywords(TypedDict, total=False):
     """The last keywords of environments of text."""
 
     max_turns: Turns | None
-    render_mode: str | None
+    render_mode: RenderMode
 
 
 def text_keywords(keywords: Mapping[str, Any], turns: int) -> dict[str, Any]:

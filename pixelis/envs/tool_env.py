@@ -20,7 +20,7 @@ from pixelis.envs.actions import (
     ToolCall,
     parse_action,
 )
-from pixelis.envs.keywords import Difficulty, Split, Turns, checked_keywords, declared_keywords
+from pixelis.envs.keywords import Difficulty, RenderMode, Split, Turns, checked_keywords, declared_keywords
 from pixelis.envs.policies import Policy, nothing_policy, random_policy
 from pixelis.envs.rendering import Transcript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
@@ -115,7 +115,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         difficulty: Difficulty = 0,
         split: Split = "train",
         image_size: int | None = None,
-        render_mode: str | None = None,
+        render_mode: RenderMode = None,
     ) -> None:
         self.source, self.toolset, self.verifier = source, toolset, verifier
         self.max_turns = max_turns

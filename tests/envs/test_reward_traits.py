@@ -82,7 +82,7 @@ def test_no_oracle_is_fined_at_any_difficulty(env_id):
 @pytest.mark.slow
 @pytest.mark.parametrize("family", ["bulk", "calendar", "forms", "mail", "settings", "shop", "table", "wiki"])
 def test_nor_is_one_that_waits_and_scrolls_on_the_hardest_sites(family):
-    hardest = {"level": 5, **dict.fromkeys(DIALS, 3)}
+    hardest = {"difficulty": 5, **dict.fromkeys(DIALS, 3)}
     env = make("Pixelis/WebBrowse-v0", family=family, difficulty=hardest, max_turns=120)
     stack = terms_of(env)
     for seed in range(3):

@@ -99,7 +99,7 @@ def test_expert_iteration_by_command(run, letter_model, tmp_path):
     [
         ((), "give --env"),
         (("--data", "none.jsonl"), "cannot read demonstrations"),
-        (("--env", "Pixelis/ZoomRead-v0", "--epoch", 1), "Did you mean '--epochs'"),
+        (("--env", "Pixelis/ZoomRead-v0", "--epoch", 1), "Here it is --epochs"),
     ],
 )
 def test_a_mistake_is_one_line(words, message, run, letter_model):

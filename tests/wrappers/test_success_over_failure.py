@@ -14,6 +14,7 @@ import pytest
 
 import pixelis.envs  # noqa: F401  # registers the environments
 from pixelis.envs.check.playing import Recorder, play
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY
 from pixelis.wrappers import RewardOrchestrator, TermReward
 
 WEB = {"difficulty": 2, "family": "settings", "max_turns": 80}
@@ -43,12 +44,12 @@ class Hostile:
 
 
 class ByLength:
-    """Pays 1 for a good reply, 0.4399 for a poor one, and 3 for one that a gate stops."""
+    """Pays 1 for a good reply, a hair under the line for a poor one, and 3 for one that a gate stops."""
 
     def score(self, tweet, replies):
         return [
             SimpleNamespace(
-                total=3.0 if "spam" in reply else 1.0 if "good" in reply else 0.4399,
+                total=3.0 if "spam" in reply else 1.0 if "good" in reply else GOOD_REPLY - 1e-4,
                 parts={},
                 gate="spam" if "spam" in reply else None,
             )

@@ -10,7 +10,16 @@ from typing import Annotated, Any
 
 from PIL import Image
 
-from pixelis.envs.keywords import Difficulty, Expected, FilePath, Flag, Split, Turns, checked_keywords
+from pixelis.envs.keywords import (
+    Difficulty,
+    Expected,
+    FilePath,
+    Flag,
+    RenderMode,
+    Split,
+    Turns,
+    checked_keywords,
+)
 from pixelis.envs.pixel.ask_image.photo import BAR_COLOUR, Letterbox, open_photo
 from pixelis.envs.pixel.ask_image.policies import ask_image_policies
 from pixelis.envs.pixel.ask_image.question_file import load_questions
@@ -182,7 +191,7 @@ class AskImageEnv(PixelEnv):
         reader: ReaderName = "ocr",
         max_turns: Turns | None = None,
         view_size: ViewSize = 384,
-        render_mode: str | None = None,
+        render_mode: RenderMode = None,
     ) -> None:
         self.questions = load_questions(EXAMPLES if data is None else data, check_images=check_images)
         self._letterbox = Letterbox(1, 1)

@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Interval
 
 from pixelis.envs.actions import BadCall, ToolCall
-from pixelis.envs.keywords import Difficulty, Expected, Split, Turns, Whole, checked_keywords
+from pixelis.envs.keywords import Difficulty, Expected, RenderMode, Split, Turns, Whole, checked_keywords
 from pixelis.envs.pixel.base.picture import Picture
 from pixelis.envs.pixel.base.render import Ending, Window, render_episode
 from pixelis.envs.pixel.base.tool_scores import score_call
@@ -95,7 +95,7 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         reader: ReaderName = "ocr",
         max_turns: Turns | None = None,
         view_size: ViewSize = 384,
-        render_mode: str | None = None,
+        render_mode: RenderMode = None,
     ) -> None:
         self._reader, self.view_size = make_reader(reader), view_size
         self._window: Window | None = None

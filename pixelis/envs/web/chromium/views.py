@@ -11,7 +11,7 @@ from annotated_types import Interval
 from gymnasium import spaces
 from pydantic import AfterValidator
 
-from pixelis.envs.keywords import Names, Whole
+from pixelis.envs.keywords import Names, RenderMode, Whole
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import TaskSource
 from pixelis.envs.tool_env import MAX_TEXT_LENGTH, ToolEnv, Verifier
@@ -43,7 +43,7 @@ class ViewKeywords(TypedDict, total=False):
 
     page_tokens: PageTokens
     observe: Observe
-    render_mode: str | None
+    render_mode: RenderMode
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from pixelis.envs.keywords import Difficulty, Flag, Names, Split, Turns, checked_keywords
+from pixelis.envs.keywords import Difficulty, Flag, Names, RenderMode, Split, Turns, checked_keywords
 from pixelis.envs.tasks import Task, check_difficulty
 from pixelis.envs.tool_env import Verdict
 from pixelis.envs.tools import ToolResult
@@ -228,7 +228,7 @@ class MiniWoBEnv(PageEnv):
         split: Split = "train",
         difficulty: Difficulty = 0,
         observe: Observe = (),
-        render_mode: str | None = None,
+        render_mode: RenderMode = None,
     ) -> None:
         names = (task,) if isinstance(task, str) else tuple(task)
         check_difficulty(difficulty, MiniWoBTasks.difficulties)
