@@ -18,7 +18,6 @@ COMMANDS = {
     "train_agent.py": (*ZOOM_READ, "--steps", "50"),
     "train_sft.py": (*ZOOM_READ, "--steps", "50"),
     "evaluate_agent.py": (*ZOOM_READ, "--episodes", "200"),
-    "-m pixelis": ("evaluate", *ZOOM_READ, "--episodes", "200"),
     "train_agent.py --agent": ("--agent", "sb3-ppo", *ZOOM_READ, "--steps", "50000"),
 }
 
@@ -55,7 +54,7 @@ def _interrupted(words: list[str], delay: float, folder: Path) -> tuple[int, str
 def test_a_command_interrupted_while_it_begins_says_so_in_a_line(name: str, tmp_path: Path):
     draw = random.Random(name)
     for delay in (0.02, *(draw.uniform(0.05, 4.0) for _ in range(7))):
-        script = ["-m", "pixelis"] if name == "-m pixelis" else [str(ROOT / "scripts" / name.split()[0])]
-        code, said = _interrupted([*script, *COMMANDS[name]], delay, tmp_path)
+        script = str(ROOT / "scripts" / name.split()[0])
+        code, said = _interrupted([script, *COMMANDS[name]], delay, tmp_path)
         assert code == 130, (delay, code, said)
         assert "Traceback" not in said and "Exception ignored" not in said, (delay, said)

@@ -65,6 +65,10 @@ class ViewSettings:
         """Return the settings in an environment's last keywords; ``page_tokens`` is the default."""
         return cls(**{"page_tokens": page_tokens, **keywords})
 
+    @property
+    def _draws(self) -> bool:
+        return isinstance(self.render_mode, str) and self.render_mode == "rgb_array"
+
     def check_backend(self, backend: str) -> None:
         """Check that this backend shows what is asked for.
 
@@ -74,7 +78,7 @@ class ViewSettings:
         if backend == "chromium":
             return
         asked = [f"observe={tuple(self.observe)!r}"] if self.observe else []
-        asked += ["render_mode='rgb_array'"] if self.render_mode == "rgb_array" else []
+        asked += ["render_mode='rgb_array'"] if self._draws else []
         if asked:
             raise ConfigError(
                 f"{' and '.join(asked)} needs a real browser, got backend={shown(backend)}; "
