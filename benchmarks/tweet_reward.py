@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pixelis.envs.tweet.reading.own_words import own_text
+from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
-from pixelis.envs.tweet.reward.own_words import own_text
-from pixelis.envs.tweet.reward.reading import ReadText
 from pixelis.rewards.text.encoders import CachedEncoder
 
 PAIRS = Path(__file__).parent / "data" / "tweet_pairs.jsonl"

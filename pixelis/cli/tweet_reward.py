@@ -162,7 +162,7 @@ def _report(
     if not held_out:
         return [*lines, "nothing held out was measured; give --held-out"]
 
-    from pixelis.envs.tweet.learned.held_out import kinds_table, measure, score_rows
+    from pixelis.envs.tweet.reward.held_out import kinds_table, measure, score_rows
 
     rows = [(one.tweet, one.reply, one.good) for one in held_out]
     scores = score_rows(output, rows)

@@ -37,7 +37,7 @@ def by_encoder(texts: Sequence[str]) -> np.ndarray:
     Raises:
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
-    from pixelis.envs.tweet.reward.reading import ReadText
+    from pixelis.envs.tweet.reading.reading import ReadText
 
     seen = [ReadText(text).for_encoder for text in texts]
     return cosine_distances(_encoder()(seen), seen)
@@ -154,8 +154,8 @@ def duplicate_answer_shares(episodes: Sequence[Episode]) -> np.ndarray:
     Raises:
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
+    from pixelis.envs.tweet.reading.reading import ReadText
     from pixelis.envs.tweet.reward.duplicates import duplicate_shares
-    from pixelis.envs.tweet.reward.reading import ReadText
 
     prompts: dict[bytes, int] = {}
     answered: list[tuple[int, int, str]] = []  # place, prompt, text

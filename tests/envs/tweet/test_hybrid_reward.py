@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pixelis.envs.check.scores import greatest_floor
-from pixelis.envs.tweet.learned.rewards import SHIPPED
+from pixelis.envs.tweet.reward.learned_rewards import SHIPPED
 from pixelis.envs.tweet.tweet_reply.env import BLIND_SUCCESS, TweetReplyEnv
 from pixelis.envs.tweet.tweet_reply.policies import answer
 from pixelis.errors import ConfigError, ModelLoadError

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.envs.tweet.learned.rewards import EvaluationReward
+from pixelis.envs.tweet.reward.learned_rewards import EvaluationReward
 from pixelis.envs.tweet.tweet_reply.conversation import context_of
 from pixelis.errors import RewardError
 

@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from pixelis.envs.tweet.learned.faults import fault_features
-from pixelis.envs.tweet.reward.lexicon import FUNCTION_WORDS
-from pixelis.envs.tweet.reward.own_words import own_text
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.repetition import shared_content
+from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS
+from pixelis.envs.tweet.reading.own_words import own_text
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.repetition import shared_content
 from pixelis.rewards.text.encoders import CachedEncoder
 
 TextPair = tuple[str, str]

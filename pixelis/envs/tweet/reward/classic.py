@@ -7,8 +7,8 @@ see docs/tweet_reward.md.
 
 from __future__ import annotations
 
+from pixelis.envs.tweet.reading.sentiment import sentiment, tweet_sentiment
 from pixelis.envs.tweet.reward.gates import Pair
-from pixelis.envs.tweet.reward.sentiment import sentiment, tweet_sentiment
 
 LEAST_CHARACTERS, MOST_CHARACTERS, TOO_LONG_SCORE = 3, 500, 0.3
 GENERIC = [

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, fields
 
 import regex
 
-from pixelis.envs.tweet.reward import patterns
-from pixelis.envs.tweet.reward.abuse import is_abusive, speaks_of_somebody
-from pixelis.envs.tweet.reward.candidates import offers_candidates
-from pixelis.envs.tweet.reward.language import is_other_language
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.repetition import is_copy, is_repetitive, is_salad, shared_content
-from pixelis.envs.tweet.reward.weighted_length import MAX_WEIGHTED_LENGTH
+from pixelis.envs.tweet.reading import patterns
+from pixelis.envs.tweet.reading.abuse import is_abusive, speaks_of_somebody
+from pixelis.envs.tweet.reading.candidates import offers_candidates
+from pixelis.envs.tweet.reading.language import is_other_language
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.repetition import is_copy, is_repetitive, is_salad, shared_content
+from pixelis.envs.tweet.reading.weighted_length import MAX_WEIGHTED_LENGTH
 from pixelis.errors import ConfigError
 
 MOST_CHARACTERS = 4_000

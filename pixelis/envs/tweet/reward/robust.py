@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import regex
 
-from pixelis.envs.tweet.reward.gates import Pair
-from pixelis.envs.tweet.reward.hardship import names_death, names_hardship
-from pixelis.envs.tweet.reward.lexicon import (
+from pixelis.envs.tweet.reading.hardship import names_death, names_hardship
+from pixelis.envs.tweet.reading.lexicon import (
     CELEBRATION,
     GENERIC_WORDS,
     LAUGHTER,
@@ -17,8 +16,9 @@ from pixelis.envs.tweet.reward.lexicon import (
     RELIEF,
     SYMPATHY,
 )
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.sentiment import may_be_negative, sentiment, tweet_sentiment
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.sentiment import may_be_negative, sentiment, tweet_sentiment
+from pixelis.envs.tweet.reward.gates import Pair
 
 OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 """Cosines of the tweet and the reply's own words at which relevance begins and is full."""

@@ -10,8 +10,8 @@ import pixelis
 from pixelis.agents.episodes.episode_runner import EpisodeRequest
 from pixelis.agents.episodes.scripted import play_scripted
 from pixelis.agents.runs.watch.tweet_evaluation import TweetEvaluation
-from pixelis.envs.tweet.learned.rewards import SHIPPED
 from pixelis.envs.tweet.reward import EvaluationReward
+from pixelis.envs.tweet.reward.learned_rewards import SHIPPED
 from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
 from pixelis.errors import ModelLoadError, RewardError
 

@@ -11,11 +11,16 @@ import pytest
 from pixelis.envs.tweet.learned.features import SentenceFeatures, SurfaceFeatures
 from pixelis.envs.tweet.learned.fitting import FitSettings
 from pixelis.envs.tweet.learned.head import Head
-from pixelis.envs.tweet.learned.held_out import score_rows
 from pixelis.envs.tweet.learned.model import load_model, save_model
-from pixelis.envs.tweet.learned.rewards import HYBRID_MEAN, EvaluationReward, LearnedReward, hybrid_reward
 from pixelis.envs.tweet.learned.training import train_model
 from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
+from pixelis.envs.tweet.reward.held_out import score_rows
+from pixelis.envs.tweet.reward.learned_rewards import (
+    HYBRID_MEAN,
+    EvaluationReward,
+    LearnedReward,
+    hybrid_reward,
+)
 from pixelis.errors import ModelLoadError, OutputError, RewardError
 from pixelis.rewards.text.encoders import CachedEncoder
 

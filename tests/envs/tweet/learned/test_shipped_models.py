@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pixelis.envs.tweet.learned.held_out import kinds_table, measure, score_rows
 from pixelis.envs.tweet.learned.model import load_model
-from pixelis.envs.tweet.learned.rewards import SHIPPED, EvaluationReward, LearnedReward
+from pixelis.envs.tweet.reward.held_out import kinds_table, measure, score_rows
+from pixelis.envs.tweet.reward.learned_rewards import SHIPPED, EvaluationReward, LearnedReward
 
 PAIRS = Path(__file__).parents[4] / "benchmarks" / "data" / "tweet_pairs.jsonl"
 ODD = ["", "\u200b\u2060", "x" * 100_000, "\ud800 half", "\0\1\2", "שלום", "🔥" * 300]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reward import classic
 from pixelis.envs.tweet.reward.gates import Pair
 from pixelis.envs.tweet.reward.presets import PRESETS, WEIGHTS
-from pixelis.envs.tweet.reward.reading import ReadText
 
 
 def pair(reply: str, tweet: str = "A table.", cosine: float = 0.0) -> Pair:

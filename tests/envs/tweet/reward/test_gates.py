@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.repetition import copied_share, repeated_share
+from pixelis.envs.tweet.reading.slurs import digest, is_slur
 from pixelis.envs.tweet.reward.gates import GATES, GateLimits, Pair, find_gates
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.repetition import copied_share, repeated_share
-from pixelis.envs.tweet.reward.slurs import digest, is_slur
 from pixelis.errors import ConfigError
 
 TWEET = "Our village library closes on Saturday after ninety years. Come and take a book home."

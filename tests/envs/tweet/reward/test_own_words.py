@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pixelis.envs.tweet.reading.candidates import offers_candidates
+from pixelis.envs.tweet.reading.own_words import own_text
+from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reward import TweetReward
-from pixelis.envs.tweet.reward.candidates import offers_candidates
-from pixelis.envs.tweet.reward.own_words import own_text
-from pixelis.envs.tweet.reward.reading import ReadText
 
 TWEET = "Our village library closes on Saturday after ninety years. #books"
 ROWS = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.reward.reading import READ_CHARACTERS, ReadText, stem
+from pixelis.envs.tweet.reading.reading import READ_CHARACTERS, ReadText, stem
 
 
 @pytest.mark.parametrize(

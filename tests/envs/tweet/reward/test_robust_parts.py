@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pixelis.envs.tweet.reading.hardship import names_hardship
+from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reward import robust
 from pixelis.envs.tweet.reward.gates import Pair
-from pixelis.envs.tweet.reward.hardship import names_hardship
 from pixelis.envs.tweet.reward.presets import PRESETS, WEIGHTS
-from pixelis.envs.tweet.reward.reading import ReadText
 
 TWEET = "Our village library closes on Saturday after ninety years."
 

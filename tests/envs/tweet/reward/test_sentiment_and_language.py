@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
+from pixelis.envs.tweet.reading import language as language_module
+from pixelis.envs.tweet.reading import sentiment as sentiment_module
+from pixelis.envs.tweet.reading.language import UNKNOWN, is_other_language, language, script
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.sentiment import sentiment
 from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
-from pixelis.envs.tweet.reward import language as language_module
-from pixelis.envs.tweet.reward import sentiment as sentiment_module
-from pixelis.envs.tweet.reward.language import UNKNOWN, is_other_language, language, script
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.sentiment import sentiment
 from pixelis.errors import MissingDependencyError
 
 PAIRS = Path(__file__).parents[4] / "benchmarks/data/tweet_pairs.jsonl"

@@ -10,15 +10,16 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.reward import reading, robust, slurs
-from pixelis.envs.tweet.reward.abuse import PATTERNS
+from pixelis.envs.tweet.reading import reading, slurs
+from pixelis.envs.tweet.reading.abuse import PATTERNS
+from pixelis.envs.tweet.reading.hardship import names_hardship
+from pixelis.envs.tweet.reading.lexicon import SYMPATHY
+from pixelis.envs.tweet.reading.patterns import INJECTION, PROMPT_LEAK, SPAM_STRONG, SPAM_WEAK, TEMPLATE
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.repetition import COPY_RUN, COPY_SHARE, copied_share, is_copy
+from pixelis.envs.tweet.reading.sentiment import may_be_negative, sentiment
+from pixelis.envs.tweet.reward import robust
 from pixelis.envs.tweet.reward.gates import Pair
-from pixelis.envs.tweet.reward.hardship import names_hardship
-from pixelis.envs.tweet.reward.lexicon import SYMPATHY
-from pixelis.envs.tweet.reward.patterns import INJECTION, PROMPT_LEAK, SPAM_STRONG, SPAM_WEAK, TEMPLATE
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.repetition import COPY_RUN, COPY_SHARE, copied_share, is_copy
-from pixelis.envs.tweet.reward.sentiment import may_be_negative, sentiment
 
 ROWS = [
     json.loads(line)

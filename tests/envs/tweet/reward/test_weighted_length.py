@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.reward.weighted_length import weighted_length
+from pixelis.envs.tweet.reading.weighted_length import weighted_length
 
 
 @pytest.mark.parametrize(

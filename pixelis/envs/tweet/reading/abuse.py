@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from pixelis.envs.tweet.reward.lookout import Lookout, phrases, signs
-from pixelis.envs.tweet.reward.reading import ReadText
-from pixelis.envs.tweet.reward.slurs import has_slur
+from pixelis.envs.tweet.reading.lookout import Lookout, phrases, signs
+from pixelis.envs.tweet.reading.reading import ReadText
+from pixelis.envs.tweet.reading.slurs import has_slur
 
 _NOUN = (
     r"(?:idiots?|morons?|imbeciles?|dumbass|losers?|clowns?|scum|pigs?|fools?|fraud|assholes?|bastards?|"

@@ -6,7 +6,7 @@ import functools
 import re
 from hashlib import blake2b
 
-from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reading.reading import ReadText
 
 _AROUND = ".,;:?\"'()*#…~-_"
 _THRICE = re.compile(r"(.)\1{2,}", re.DOTALL)

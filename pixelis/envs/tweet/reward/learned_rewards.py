@@ -13,7 +13,7 @@ from pixelis.envs.tweet.reward.reward import TweetReward
 from pixelis.envs.tweet.reward.settings import TweetRewardSettings
 from pixelis.rewards.text.encoders import CachedEncoder, Embed
 
-SHIPPED = Path(__file__).parent / "weights"
+SHIPPED = Path(__file__).parents[1] / "learned" / "weights"
 """Folders ``training`` and ``evaluation`` with the models that come with the package."""
 HYBRID_WEIGHT, HYBRID_MEAN = 0.5, "harmonic"
 """Share that the learned reward has in the hybrid's points, and how the two are joined."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import regex
 
-from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reading.reading import ReadText
 
 
 @dataclass(frozen=True)

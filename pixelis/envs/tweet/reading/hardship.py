@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import regex
 
-from pixelis.envs.tweet.reward.lexicon import HARDSHIP
-from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reading.lexicon import HARDSHIP
+from pixelis.envs.tweet.reading.reading import ReadText
 
 _SOMEBODY = (
     r"(?:he|she|they|who|mom|mum|mommy|mummy|mama|mother|dad|daddy|papa|father|parents?|(?:grand|great-?grand|"

@@ -6,7 +6,7 @@ in other words is not caught here.
 
 from __future__ import annotations
 
-from pixelis.envs.tweet.reward.lookout import Lookout, phrases, signs
+from pixelis.envs.tweet.reading.lookout import Lookout, phrases, signs
 
 _FIELD = (
     r"(?:user|human|assistant|system|ai|bot|prompt|instructions?|input|output|context|task|"

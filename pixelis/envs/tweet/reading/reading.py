@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar, overload
 
 import regex
 
-from pixelis.envs.tweet.reward.lexicon import FUNCTION_WORDS, NO_CONTENT
-from pixelis.envs.tweet.reward.weighted_length import EMOJI, URL, may_hold_url, weighted_length
+from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS, NO_CONTENT
+from pixelis.envs.tweet.reading.weighted_length import EMOJI, URL, may_hold_url, weighted_length
 
 READ_CHARACTERS = 2_000
 """Characters of a text that are looked at; a text so long is far over the platform's limit anyway."""

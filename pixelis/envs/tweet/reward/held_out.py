@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pixelis.envs.tweet.learned.calibration import area_under_curve, calibration_error
-from pixelis.envs.tweet.learned.rewards import (
+from pixelis.envs.tweet.reward.learned_rewards import (
     EvaluationReward,
     LearnedReward,
     hybrid_reward,

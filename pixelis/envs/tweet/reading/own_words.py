@@ -10,8 +10,8 @@ from itertools import compress
 
 import regex
 
-from pixelis.envs.tweet.reward.lexicon import FUNCTION_WORDS
-from pixelis.envs.tweet.reward.reading import ReadText, keep_words, stem
+from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS
+from pixelis.envs.tweet.reading.reading import ReadText, keep_words, stem
 
 _SPACES, _MARKS_BEFORE = regex.compile(r"\s+"), regex.compile(r"^\W+")
 

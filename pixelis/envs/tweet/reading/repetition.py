@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import regex
 
-from pixelis.envs.tweet.reward.lexicon import FUNCTION_WORDS
-from pixelis.envs.tweet.reward.reading import ReadText, stem
+from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS
+from pixelis.envs.tweet.reading.reading import ReadText, stem
 
 COPY_RUN, COPY_SHARE = 5, 0.7
 """Words in a row, and the share of the shorter text in such rows, that make a copy."""

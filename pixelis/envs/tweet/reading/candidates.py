@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import regex
 
-from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reading.reading import ReadText
 
 _ITEM = regex.compile(r"(?:^|(?<=\s))\(?([1-9]|[a-d])[.)]\s+(?=\S)|^\s*[-*•–—]\s+", regex.MULTILINE)
 _ADDRESS = frozenset(("i", "i'm", "i'd", "i'll", "i've", "my", "me", "we", "you", "you're", "you've", "your"))

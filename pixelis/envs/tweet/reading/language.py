@@ -12,8 +12,8 @@ from typing import Any
 
 import regex
 
-from pixelis.envs.tweet.reward.lexicon import FUNCTION_WORDS
-from pixelis.envs.tweet.reward.reading import ReadText
+from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS
+from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.errors import MissingDependencyError
 
 UNKNOWN = "und"
