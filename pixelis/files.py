@@ -22,19 +22,21 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 @contextlib.contextmanager
-def writing(path: Path, instead: str = "--output") -> Iterator[None]:
+def writing(path: Path, instead: str = "--output", intact: str = "") -> Iterator[None]:
     """Turn what the operating system says about a failed write into one `OutputError`.
 
     Args:
         path: what is written.
         instead: what a person can choose another one of.
+        intact: what has been written whole before, for the message.
     """
     try:
         yield
     except OSError as error:
         reason = error.strerror or _first_reason(error)
+        kept = f"; {intact} is intact" if intact else ""
         raise OutputError(
-            f"cannot write to {str(path)!r}: {reason}; choose another {instead} or make room"
+            f"cannot write to {str(path)!r}: {reason}{kept}; choose another {instead} or make room"
         ) from error
 
 

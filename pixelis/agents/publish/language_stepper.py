@@ -50,7 +50,7 @@ def leave_weights(run: Path, checkpoint: Path) -> Path:
     source = trained_in(checkpoint)
     final = run / source.name
     fresh, old = (run / f".{source.name}.{what}" for what in ("unfinished", "old"))
-    with writing(run):
+    with writing(run, intact=checkpoint.name):
         for path in (fresh, old):
             shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(source, fresh, copy_function=_link)
