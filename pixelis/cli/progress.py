@@ -8,6 +8,7 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
+from typing_extensions import Self
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.runs.metrics import Row
@@ -15,7 +16,27 @@ from pixelis.agents.runs.metrics import Row
 _TELL_SECONDS = 10.0  # between two lines of an evaluation, where a quarter of it takes longer
 
 
-class TrainingProgress:
+class _Bar:
+    """A bar that is shown in a terminal while a block runs."""
+
+    _console: Console
+    _bar: Progress
+
+    def __enter__(self) -> Self:
+        """Show the bar, in a terminal."""
+        if self._console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop it: one that is transient goes, another stays as it is."""
+        if self._console.is_terminal:
+            self._bar.stop()
+
+
+class TrainingProgress(_Bar):
     """Shows each step's success, reward, KL, speed and the time that is left.
 
     Args:
@@ -49,19 +70,6 @@ class TrainingProgress:
         )
         self._task = self._bar.add_task("train", total=steps, completed=done, text="")
 
-    def __enter__(self) -> TrainingProgress:
-        """Show the bar, in a terminal."""
-        if self._console.is_terminal:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the bar as it is."""
-        if self._console.is_terminal:
-            self._bar.stop()
-
     def update(self, row: Row) -> None:
         """Show the metrics of one step."""
         self._done = int(row["step"] or 0)
@@ -81,7 +89,7 @@ class TrainingProgress:
         return clock(seconds)
 
 
-class EvaluationProgress:
+class EvaluationProgress(_Bar):
     """Shows how far an evaluation is: a live bar in a terminal, a plain line every so often elsewhere.
 
     Args:
@@ -103,19 +111,6 @@ class EvaluationProgress:
             transient=True,
         )
         self._task = self._bar.add_task(label, total=total, text="")
-
-    def __enter__(self) -> EvaluationProgress:
-        """Show the bar, in a terminal."""
-        if self._console.is_terminal:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Take the bar away."""
-        if self._console.is_terminal:
-            self._bar.stop()
 
     def ended(self, count: int) -> None:
         """Show that so many more episodes have ended."""

@@ -211,6 +211,7 @@ def checked_keywords(init: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(init)
     def checking(self: Any, *args: Any, **given: Any) -> None:
+        """Check what is given, then construct with what was read of it."""
         keywords = keywords_of(init)
         for name in given:
             if name not in keywords:

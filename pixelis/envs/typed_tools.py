@@ -160,6 +160,7 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     parts = schema.pop("$defs", {})
 
     def put(value: Any) -> Any:
+        """Return a part of the schema likewise."""
         if isinstance(value, list):
             return [put(each) for each in value]
         if not isinstance(value, dict):
