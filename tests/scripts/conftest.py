@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from warm_python import WarmPython
+from warm_python import warm_python
 
 from pixelis.agents.runs.metrics import read_metrics
 
@@ -60,20 +60,12 @@ def run(start: Start) -> Callable[..., tuple[int, str, str]]:
     return run_script
 
 
-@pytest.fixture(scope="session")
-def warm_python() -> Iterator[WarmPython]:
-    """A process that has imported the libraries and forks one for each command."""
-    python = WarmPython()
-    yield python
-    python.close()
-
-
 @pytest.fixture
-def warm_run(warm_python: WarmPython, tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+def warm_run(tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
     """Return a function like ``run``; its processes need not import the libraries."""
 
     def run_script(name: str, *words: object, typed: str = "") -> tuple[int, str, str]:
-        return warm_python.run(_words(name, words), tmp_path, _environment(), typed)
+        return warm_python().run(_words(name, words), tmp_path, _environment(), typed)
 
     return run_script
 

@@ -8,6 +8,7 @@ or where processes must agree although each has its own hash seed, tests start P
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -17,6 +18,7 @@ import runpy
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ LIBRARIES = (
     "transformers.models.llama.modeling_llama",
     "transformers.models.qwen2.modeling_qwen2",
 )
-SECONDS = 240
+SECONDS = 280
 
 
 class WarmPython:
@@ -68,9 +70,13 @@ class WarmPython:
         code = int(self.server.stdout.readline())
         return code, files[1].read_text(), files[2].read_text()
 
-    def close(self) -> None:
-        """End the server."""
-        self.server.communicate()
+
+@cache
+def warm_python() -> WarmPython:
+    """Return the server of this process, which ends with it."""
+    python = WarmPython()
+    atexit.register(python.server.communicate)
+    return python
 
 
 def _serve() -> dict[str, Any] | None:
