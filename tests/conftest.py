@@ -32,20 +32,24 @@ _NOBODY = 65534
 LINKED_FOLDERS = ("envs", "agents", "rewards", "wrappers")
 
 SECONDS_FILE = Path(__file__).with_name("seconds.json")  # CPU seconds of a test function, all cases together
-RECORDED, LONG, SLOW = 0.1, 1.0, 5.0
+RECORDED, LONG, SLOW = 0.3, 0.5, 5.0
 _BEGAN = pytest.StashKey[float]()
 _measured: defaultdict[str, float] = defaultdict(float)
 _unmarked: dict[str, float] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--record-seconds", action="store_true", help=f"write tests/{SECONDS_FILE.name} anew")
+    parser.addoption("--record-seconds", action="store_true", help=f"write tests/{SECONDS_FILE.name}")
+
+
+def _recorded() -> dict[str, float]:
+    return json.loads(SECONDS_FILE.read_text()) if SECONDS_FILE.exists() else {}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is long by the record, and begin with the longest files: none is left for the end."""
-    recorded: dict[str, float] = json.loads(SECONDS_FILE.read_text()) if SECONDS_FILE.exists() else {}
+    recorded = _recorded()
     files: defaultdict[str, float] = defaultdict(float)
     for name, seconds in recorded.items():
         files[name.partition("::")[0]] += seconds
@@ -88,7 +92,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     for nodeid, seconds in _unmarked.items():
         terminalreporter.write_line(f"{nodeid} took {seconds:.1f} CPU seconds: mark it slow")
     if config.getoption("record_seconds"):
-        kept = {name: round(value, 1) for name, value in sorted(_measured.items()) if value >= RECORDED}
+        seconds = _recorded() | {name: round(value, 1) for name, value in _measured.items()}
+        kept = {name: value for name, value in sorted(seconds.items()) if value >= RECORDED}
         SECONDS_FILE.write_text(json.dumps(kept, indent=0) + "\n")
 
 
