@@ -229,7 +229,7 @@ def test_the_oracle_always_succeeds(env, difficulty, split):
 )
 def test_floors(env, policy):
     nine_whole_views = policy == "exploit_answer_everything" and not isinstance(env._reader, TruthReader)
-    success = score(env, policy, range(5 if nine_whole_views else 25), difficulty=0).success
+    success = score(env, policy, range(5 if nine_whole_views else 20), difficulty=0).success
     assert success <= (0.0 if policy == "nothing" else 0.05)
 
 
