@@ -51,6 +51,7 @@ class WarmPython:
             stdout=subprocess.PIPE,
             text=True,
             env=environment,
+            start_new_session=True,
         )
 
     def run(
@@ -67,7 +68,12 @@ class WarmPython:
             "environment": environment,
         }
         print(json.dumps(request), file=self.server.stdin, flush=True)
-        code = int(self.server.stdout.readline())
+        try:
+            code = int(self.server.stdout.readline())
+        except BaseException:  # the test's time is up: its command must not answer the next one
+            os.killpg(self.server.pid, signal.SIGKILL)
+            warm_python.cache_clear()
+            raise
         return code, files[1].read_text(), files[2].read_text()
 
 
