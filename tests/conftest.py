@@ -1,11 +1,13 @@
-"""Settings that hold for every test: no network, no window, one thread, the same generated examples."""
+"""Settings that hold for every test: no network, no window, one thread, same examples; what takes long."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -28,6 +30,71 @@ hypothesis.settings.load_profile("suite")
 
 _NOBODY = 65534
 LINKED_FOLDERS = ("envs", "agents", "rewards", "wrappers")
+
+SECONDS_FILE = Path(__file__).with_name("seconds.json")  # CPU seconds of a test function, all cases together
+RECORDED, LONG, SLOW = 0.3, 0.5, 5.0
+_BEGAN = pytest.StashKey[float]()
+_measured: defaultdict[str, float] = defaultdict(float)
+_unmarked: dict[str, float] = {}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-seconds", action="store_true", help=f"write tests/{SECONDS_FILE.name}")
+
+
+def _recorded() -> dict[str, float]:
+    return json.loads(SECONDS_FILE.read_text()) if SECONDS_FILE.exists() else {}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is long by the record, and begin with the longest files: none is left for the end."""
+    recorded = _recorded()
+    files: defaultdict[str, float] = defaultdict(float)
+    for name, seconds in recorded.items():
+        files[name.partition("::")[0]] += seconds
+    for item in items:
+        if recorded.get(item.nodeid.partition("[")[0], 0.0) > LONG:
+            item.add_marker("long")
+    items.sort(key=lambda item: files[item.nodeid.partition("::")[0]], reverse=True)
+
+
+def _cpu_seconds() -> float:
+    return sum(os.times()[:4])  # of this process and of those that it waited for
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[_BEGAN] = _cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "teardown":
+        slow = item.get_closest_marker("slow") is not None
+        report.user_properties.append(("cpu", (_cpu_seconds() - item.stash[_BEGAN], slow)))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    for seconds, slow in (value for name, value in report.user_properties if name == "cpu"):
+        _measured[report.nodeid.partition("[")[0]] += seconds
+        if seconds > SLOW and not slow:
+            _unmarked[report.nodeid] = seconds
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    terminalreporter.write_line(f"{sum(_measured.values()):.0f} CPU seconds")
+    for nodeid, seconds in _unmarked.items():
+        terminalreporter.write_line(f"{nodeid} took {seconds:.1f} CPU seconds: mark it slow")
+    if config.getoption("record_seconds"):
+        seconds = _recorded() | {name: round(value, 1) for name, value in _measured.items()}
+        kept = {name: value for name, value in sorted(seconds.items()) if value >= RECORDED}
+        SECONDS_FILE.write_text(json.dumps(kept, indent=0) + "\n")
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ EXTRAS = {
     for name, lines in PROJECT["project"]["optional-dependencies"].items()
 }
 CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
-LOCKED_EXTRAS = ("ocr", "render", "video", "sb3", "text", "web", "smollm2", "dev")
+LOCKED_EXTRAS = ("ocr", "render", "video", "sb3", "text", "web", "smollm2", "plot", "dev")
 
 
 def _lock() -> dict[str, str]:
@@ -37,7 +37,7 @@ def test_one_version_everywhere():
 
 
 def test_extras_are_the_promised_ones():
-    assert {"ocr", "video", "sb3", "web", "text", "smollm2", "monitor", "dist", "quant", "dev"} <= set(EXTRAS)
+    assert {"ocr", "video", "sb3", "web", "text", "smollm2", "plot", "quant", "dev"} <= set(EXTRAS)
 
 
 def test_users_get_ranges_and_developers_get_pins():

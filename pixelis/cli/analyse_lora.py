@@ -200,5 +200,5 @@ def _require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(
-            "the plot needs matplotlib: pip install 'pixelis[monitor]', or give --no-plot"
+            "the plot needs matplotlib: pip install 'pixelis[plot]', or give --no-plot"
         ) from error

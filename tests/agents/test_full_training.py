@@ -74,6 +74,7 @@ def test_the_vision_tower_stays_as_it_is(tmp_path):
     assert Policy.load(run.folder.path, device="cpu").chat.sees_images
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.0, 0.1])
 def test_a_killed_run_goes_on_to_the_same_numbers(beta, toy_config, tmp_path):
     """SIGKILL; with a penalty, the frozen copy of the starting weights comes back too."""

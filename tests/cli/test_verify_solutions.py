@@ -125,6 +125,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end_it", "exit_code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_run_that_was_ended_goes_on_and_ends_in_the_same_file(
     tmp_path, problems, capsys, end_it, exit_code

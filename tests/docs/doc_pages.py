@@ -9,6 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from warm_python import warm_python
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -45,9 +47,17 @@ class Page:
 
 
 def run(folder: Path, words: list[str]) -> str:
-    """Run a command in a folder whose modules and Pixelis can be imported; return what it prints."""
+    """Run a command in a folder whose modules and Pixelis can be imported; return what it prints.
+
+    Scripts without flags of Python's own begin with the libraries imported.
+    """
     path = f"{folder}{os.pathsep}{ROOT}"
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    if words[1].endswith(".py"):
+        script = str(folder / words[1])
+        code, out, err = warm_python().run([script, *words[2:]], folder, environment, typed="")
+        assert code == 0, out + err
+        return out
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

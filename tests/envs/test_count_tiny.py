@@ -91,7 +91,7 @@ def test_the_oracle_always_succeeds(env, difficulty):
 @pytest.mark.slow
 @pytest.mark.parametrize("difficulty", range(5))
 def test_the_oracle_always_succeeds_on_more_seeds(env, difficulty):
-    assert score(env, "oracle", range(2, 22), difficulty=difficulty).success == 1.0
+    assert score(env, "oracle", range(2, 7), difficulty=difficulty).success == 1.0
 
 
 def test_a_guess_is_worth_its_chance(env):

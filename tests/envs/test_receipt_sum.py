@@ -133,7 +133,7 @@ def test_the_oracle_reads_pixels(seeing, difficulty):
 @pytest.mark.slow
 @pytest.mark.parametrize("difficulty", range(5))
 def test_the_oracle_reads_pixels_on_more_seeds(seeing, difficulty):
-    assert score(seeing, "oracle", range(2, 22), difficulty=difficulty).success == 1.0
+    assert score(seeing, "oracle", range(2, 7), difficulty=difficulty).success == 1.0
 
 
 @pytest.mark.parametrize("difficulty", [0, 4])

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from warm_python import warm_python
 
 from pixelis.agents.runs.metrics import read_metrics
 
@@ -19,17 +20,24 @@ TOYS = ROOT / "tests" / "agents" / "rl"
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
+def _words(name: str, words: tuple[object, ...]) -> list[str]:
+    return [str(ROOT / "scripts" / f"{name}.py"), *map(str, words)]
+
+
+def _environment() -> dict[str, str]:
+    path = os.pathsep.join(map(str, (TOYS, Path(__file__).parent, ROOT)))
+    return {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
     """Return a function that starts ``scripts/NAME.py`` in ``tmp_path`` and gives the process."""
 
     def start_script(name: str, *words: object, **options: object) -> subprocess.Popen[str]:
-        path = os.pathsep.join(map(str, (TOYS, Path(__file__).parent, ROOT)))
-        environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "OMP_NUM_THREADS": "1"}
         return subprocess.Popen(
-            [sys.executable, str(ROOT / "scripts" / f"{name}.py"), *map(str, words)],
+            [sys.executable, *_words(name, words)],
             cwd=tmp_path,
-            env=environment,
+            env=_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -48,6 +56,16 @@ def run(start: Start) -> Callable[..., tuple[int, str, str]]:
         process = start(name, *words)
         out, err = process.communicate(typed, timeout=240)
         return process.returncode, out, err
+
+    return run_script
+
+
+@pytest.fixture
+def warm_run(tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
+    """Return a function like ``run``; its processes need not import the libraries."""
+
+    def run_script(name: str, *words: object, typed: str = "") -> tuple[int, str, str]:
+        return warm_python().run(_words(name, words), tmp_path, _environment(), typed)
 
     return run_script
 

@@ -16,6 +16,12 @@ SMALL = ("--groups", 2, "--group-size", 2, "--max-new-tokens", 2, "--steps", 2, 
 SOURCE = (Path(__file__).parent / "broken_env.py").read_text().splitlines()
 
 
+@pytest.fixture
+def run(warm_run):
+    """Commands begin with the libraries imported; ``start`` begins afresh."""
+    return warm_run
+
+
 def line_of(comment: str) -> str:
     """Return ``broken_env.py:N`` of the line with a comment."""
     (number,) = [number for number, line in enumerate(SOURCE, 1) if line.endswith(f"# {comment}")]

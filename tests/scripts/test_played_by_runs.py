@@ -18,6 +18,12 @@ SMALL = ("--groups", 2, "--group-size", 2, "--steps", 1, "--eval-episodes", 0)
 
 
 @pytest.fixture
+def run(warm_run):
+    """Commands begin with the libraries imported; ``start`` begins afresh."""
+    return warm_run
+
+
+@pytest.fixture
 def trained(run, letter_model):
     """Return a function that trains for a step and returns the run's folder."""
 
@@ -74,7 +80,7 @@ def test_a_run_brings_its_environment_along(run, trained, tmp_path):
     assert [row["mean_turns"] for row in rows_of(tmp_path / "t.json")] == [1.0]  # its keywords are Rows'
 
 
-def test_other_kinds_of_run_do_too(run, trained, tmp_path):
+def test_other_kinds_of_run_do_too(run, start, trained, tmp_path):
     trained("expert", "--env", ROWS, "--env-kwargs.turns", 2, script="expert_iteration")
     sft = ("--env", ROWS, "--env-kwargs.turns", 2, "--demonstrations", 4, "--steps", 1, "--eval-episodes", 0)
     code, _, err = run(
@@ -87,8 +93,9 @@ def test_other_kinds_of_run_do_too(run, trained, tmp_path):
     )
     assert code == 0, err
     trained("rows", "--env", ROWS, "--env-kwargs.turns", 2)
-    code, _, err = run("export_model", "--run", "rows", "--output", "exported")
-    assert code == 0, err
+    process = start("export_model", "--run", "rows", "--output", "exported")
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 0, err
     small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--n-steps", 4, "--batch-size", 8)
     lens = ("--env", "Pixelis/CountTiny-v0", "--env-kwargs.max_turns", 2, "--eval-episodes", 0)
     code, _, err = run("train_agent", *small, *lens, "--output", "small")

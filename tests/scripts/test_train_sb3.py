@@ -16,11 +16,11 @@ SMALL = (
 
 
 @pytest.mark.slow
-def test_train_resume_and_evaluate(run, tmp_path):
-    code, out, err = run("train_agent", "--agent", "sb3-ppo", *SMALL, "--steps", 1)
+def test_train_resume_and_evaluate(warm_run, tmp_path):
+    code, out, err = warm_run("train_agent", "--agent", "sb3-ppo", *SMALL, "--steps", 1)
     assert code == 0, err
     assert "greedy: success" in out and "env steps 8" in out
-    code, out, err = run("train_agent", "--resume", "run", "--steps", 2)
+    code, out, err = warm_run("train_agent", "--resume", "run", "--steps", 2)
     assert code == 0, err
     assert [row["step"] for row in read_metrics(tmp_path / "run" / "metrics.jsonl")] == [1, 2]
     words = (
@@ -33,7 +33,7 @@ def test_train_resume_and_evaluate(run, tmp_path):
         "--output",
         "e.json",
     )
-    code, out, err = run("evaluate_agent", *words)
+    code, out, err = warm_run("evaluate_agent", *words)
     assert code == 0, err
     rows = json.loads((tmp_path / "e.json").read_text())["rows"]
     assert [(row["agent"], row["mode"]) for row in rows] == [
@@ -42,8 +42,8 @@ def test_train_resume_and_evaluate(run, tmp_path):
     ]
 
 
-def test_an_unknown_agent_is_one_line(run):
-    code, _, err = run("train_agent", "--agent", "sb3-a2c")
+def test_an_unknown_agent_is_one_line(warm_run):
+    code, _, err = warm_run("train_agent", "--agent", "sb3-a2c")
     assert code == 2
     assert err.startswith("error: unknown agent 'sb3-a2c'. Did you mean 'sb3-")
     assert err.count("\n") == 1

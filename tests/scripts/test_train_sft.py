@@ -67,7 +67,7 @@ def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_sft_then_grpo_by_commands(run, letter_model, tmp_path):
+def test_sft_then_grpo_by_commands(warm_run, letter_model, tmp_path):
     env = ("--env", "toy_env:Toy/Echo-v0")
     letters = "abcd"
     chats = [
@@ -75,12 +75,12 @@ def test_sft_then_grpo_by_commands(run, letter_model, tmp_path):
     ]
     (tmp_path / "echo.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chats * 20))
     words = ("--data", "echo.jsonl", *env, "--model", letter_model, "--epochs", 2, *SFT)
-    code, _out, err = run("train_sft", *words, "--eval-episodes", 30, "--output", "sft")
+    code, _out, err = warm_run("train_sft", *words, "--eval-episodes", 30, "--output", "sft")
     assert code == 0, err
     saved = json.loads((tmp_path / "sft" / "evaluation.json").read_text())
     assert saved["after"][0]["success_rate"] > saved["before"][0]["success_rate"] + 0.3
     grpo = ("--model", "sft/adapter", "--groups", 2, "--group-size", 4, "--max-new-tokens", 2, "--steps", 2)
-    code, _out, err = run("train_agent", *env, *grpo, "--eval-episodes", 30, "--output", "grpo")
+    code, _out, err = warm_run("train_agent", *env, *grpo, "--eval-episodes", 30, "--output", "grpo")
     assert code == 0, err
     begun = json.loads((tmp_path / "grpo" / "evaluation.json").read_text())["before"]
     assert begun[0]["success_rate"] == saved["after"][0]["success_rate"]
@@ -102,7 +102,7 @@ def test_expert_iteration_by_command(run, letter_model, tmp_path):
         (("--env", "Pixelis/ZoomRead-v0", "--epoch", 1), "Here it is --epochs"),
     ],
 )
-def test_a_mistake_is_one_line(words, message, run, letter_model):
-    code, out, err = run("train_sft", *words, "--model", letter_model)
+def test_a_mistake_is_one_line(words, message, warm_run, letter_model):
+    code, out, err = warm_run("train_sft", *words, "--model", letter_model)
     assert code == 2 and message in err
     assert err.count("\n") == 1 and not out

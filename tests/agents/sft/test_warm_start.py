@@ -93,6 +93,7 @@ def test_the_model_of_the_main_run_wins(
 COMMAND = "import sys; from pixelis.cli.train import main; sys.exit(main(sys.argv[1:]))"
 
 
+@pytest.mark.slow
 def test_killed_in_the_warm_start_the_same_command_goes_on(
     warm_config: Callable[..., TrainConfig], sft_file: Callable[..., str], tmp_path: Path, monkeypatch
 ):

@@ -272,6 +272,7 @@ print(term.model.updates, hashlib.sha256(np.array(values).tobytes()).hexdigest()
 """
 
 
+@pytest.mark.slow
 def test_two_fresh_processes_give_the_same_bits():
     printed = [
         subprocess.run(
