@@ -12,17 +12,18 @@ annotations are read when the first object of a class is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import is_dataclass
+from dataclasses import MISSING, is_dataclass
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter
 from pydantic import ValidationError as PydanticError
 from pydantic_core import ErrorDetails, core_schema
-from typing_extensions import Self
+from typing_extensions import NotRequired, Self, get_type_hints, is_typeddict
 
 from pixelis.envs.keywords import Expected, expectation
-from pixelis.errors import TaskError, shown, suggest
+from pixelis.envs.spaces import clean_text
+from pixelis.errors import DatasetError, TaskError, shown, suggest
 
 T = TypeVar("T")
 
@@ -32,15 +33,16 @@ Real = Annotated[float, Strict(), AllowInfNan(False)]
 """A finite number, no truth value."""
 Bool = Annotated[bool, Strict()]
 """True or false, nothing that is only like them."""
-_UNKNOWN = ("unexpected_keyword_argument", "invalid_key")
+_UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden", "invalid_key")
 
 
 class OneOf(Expected):
     """A note in an annotation: one of some words."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], advice: str = "") -> None:
         object.__setattr__(self, "names", tuple(names))
-        super().__init__(f"one of {', '.join(map(repr, self.names))}")
+        known = list(map(repr, self.names))
+        super().__init__(" or ".join(known) if len(known) < 3 else f"one of {', '.join(known)}", advice)
 
     names: tuple[str, ...]
 
@@ -71,10 +73,36 @@ def _printable(text: str) -> str:
     return text
 
 
-class Stored:
-    """A frozen dataclass that is stored as JSON and read again, every field checked."""
+class Text(Expected):
+    """A note in an annotation: any text of 1 to ``longest`` characters that is not blank."""
+
+    def __init__(self, longest: int, advice: str = "correct it") -> None:
+        super().__init__(f"a text of 1 to {longest:,} characters", advice)
+        object.__setattr__(self, "longest", longest)
+
+    longest: int
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Return how pydantic reads it."""
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def read(self, value: Any) -> str:
+        """Return the text; anything else is a ``ValueError``."""
+        if not isinstance(value, str) or not value.strip() or len(value) > self.longest:
+            raise ValueError
+        if "\0" in value or (not value.isascii() and value != clean_text(value)):
+            raise ValueError("holds a null or half of a surrogate pair; correct it")
+        return value
+
+
+class Record:
+    """A frozen dataclass that is read from outside and has no other fields than its own."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+
+class Stored(Record):
+    """A frozen dataclass that is stored as JSON and read again, every field checked."""
 
     def check(self) -> None:
         """Check what no field can tell alone; a ``ValueError`` says what is wrong."""
@@ -94,15 +122,11 @@ class Stored:
         try:
             found = read_fields(cls, data)
             found.check()
-        except FieldError as error:
+        except DatasetError as error:
             raise TaskError(f"{written}; {error}") from None
         except ValueError as error:
             raise TaskError(f"{written}, got one with {error}") from None
         return found
-
-
-class FieldError(ValueError):
-    """A value that does not fit its dataclass; the message names the field."""
 
 
 def read_fields(kind: type[T], value: Any, meant: Mapping[str, str] | None = None) -> T:
@@ -114,14 +138,14 @@ def read_fields(kind: type[T], value: Any, meant: Mapping[str, str] | None = Non
         meant: other names in small letters, as files from elsewhere have them → the field's.
 
     Raises:
-        FieldError: it does not fit.
+        DatasetError: it does not fit; the message names the field.
     """
     try:
         return _reader(kind).validate_python(value)
     except PydanticError as wrong:
         errors = wrong.errors(include_url=False)
     unknown = (one for one in errors if one["type"] in _UNKNOWN)
-    raise FieldError(_told(kind, next(unknown, errors[0]), meant or {}))
+    raise DatasetError(_told(kind, next(unknown, errors[0]), meant or {}))
 
 
 def check_range(values: Iterable[float], low: float, high: float, what: str) -> None:
@@ -144,30 +168,36 @@ def _reader(kind: type[T]) -> TypeAdapter[T]:
 
 def _told(kind: Any, error: ErrorDetails, meant: Mapping[str, str]) -> str:
     """Return what is wrong, as a sentence after the place of the row."""
-    place, name = error["loc"][:-1], error["loc"][-1] if error["loc"] else ""
-    path = _path(error["loc"])
+    place, path = error["loc"][:-1], _path(error["loc"])
     context = error.get("ctx", {})
     reason = context.get("error", "")
     if error["type"] in _UNKNOWN:
-        known = _hints(_declared(kind, place))
-        named = meant.get(str(name).casefold())
-        hint = f" Did you mean {named!r}?" if named else suggest(name, known)
-        return f"unknown field {shown(path, 60)}.{hint} Rename or remove it."
+        return unknown_field(path, _hints(_bare(_declared(kind, place))), meant)
     if error["type"].startswith("missing"):
-        return f"field {path!r} is missing"
+        needed = getattr(_declared(kind, place), "__dataclass_fields__", {}).values()
+        names = [each.name for each in needed if each.default is each.default_factory is MISSING]
+        return f"field {path!r} is missing{'; needed are ' if names else ''}{', '.join(names)}"
     what = f"field {path!r}" if path else "it"
     if str(reason):
-        return f"{what}: {reason}"
-    if error["type"] in ("too_short", "too_long"):
+        return f"{what} {reason}" if str(reason).startswith(("must ", "holds ")) else f"{what}: {reason}"
+    expected = _declared(kind, error["loc"])
+    note = next((one for one in get_args(expected)[1:] if isinstance(one, Expected)), Expected())
+    if error["type"] in ("too_short", "too_long") and not note.words:
         least, most = context.get("min_length"), context.get("max_length")
         count = f"at most {most}" if least is None else f"at least {least}"
         return f"{what} must be a list of {count}, got {context.get('actual_length')}"
-    expected = _declared(kind, error["loc"])
-    note = next((one for one in get_args(expected)[1:] if isinstance(one, OneOf)), None)
-    hint = suggest(error["input"], note.names) if note else ""
-    words = "an object" if is_dataclass(expected) else expectation(expected)
+    hint = suggest(error["input"], note.names) if isinstance(note, OneOf) else ""
+    words = "an object" if _is_record(_bare(expected)) else expectation(expected)
     got = f"{what} must be {words}, got {shown(error['input'], 60)}"
-    return f"{got}.{hint}".removesuffix(".") if "Did you" in hint else got
+    return f"{got}.{hint}" if "Did you" in hint else f"{got}; {note.advice}" if note.advice else got
+
+
+def unknown_field(name: str, known: Iterable[str], meant: Mapping[str, str] | None = None) -> str:
+    """Return what to say of a field that there is not; ``meant`` as in `read_fields`."""
+    last = name.rpartition(".")[2]
+    named = (meant or {}).get(last.casefold())
+    hint = f" Did you mean {named!r}?" if named else suggest(last, known)
+    return f"unknown field {shown(name, 60)}.{hint} Rename or remove it."
 
 
 def _path(places: Iterable[int | str]) -> str:
@@ -176,19 +206,30 @@ def _path(places: Iterable[int | str]) -> str:
     return text.removeprefix(".")[:60]
 
 
+def _bare(kind: Any) -> Any:
+    """Return a type without the notes in its annotation."""
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _is_record(kind: Any) -> bool:
+    return is_dataclass(kind) or is_typeddict(kind) or hasattr(kind, "_fields")
+
+
 @cache
 def _hints(kind: Any) -> Mapping[str, Any]:
-    return get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint for name, hint in hints.items() if not name.startswith("_")}
 
 
 def _declared(kind: Any, places: Iterable[int | str]) -> Any:
     """Return the annotation of what stands at a place in an object of a kind."""
     for place in places:
-        kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        kind = _bare(kind)
         if names := getattr(kind, "_fields", ()):  # of a named tuple
             place = names[place] if isinstance(place, int) and place < len(names) else place
-        if is_dataclass(kind) or names:
+        if _is_record(kind):
             kind = _hints(kind).get(str(place), Any)
+            kind = get_args(kind)[0] if get_origin(kind) is NotRequired else kind
         elif isinstance(place, int) and get_origin(kind) in (tuple, list):
             members = get_args(kind)
             kind = members[place] if len(members) > place and members[-1] is not ... else members[0]

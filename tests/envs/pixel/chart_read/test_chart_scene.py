@@ -221,7 +221,7 @@ def test_a_scene_nobody_wrote_is_a_task_error():
     row = good["series"][0]
     broken = {
         "field 'axis' is missing": {key: value for key, value in good.items() if key != "axis"},
-        "field 'kind' must be one of 'bars', 'lines', got 'pie'": {**good, "kind": "pie"},
+        "field 'kind' must be 'bars' or 'lines', got 'pie'": {**good, "kind": "pie"},
         "an axis from 50 to 20": {**good, "axis": {"low": 50, "high": 20, "log": False}},
         "an axis from 0 to 20": {**good, "axis": {"low": 0, "high": 20, "log": True}},
         "a tick '90.00' that is not on the axis": {**good, "ticks": ["0.000", "90.00"]},

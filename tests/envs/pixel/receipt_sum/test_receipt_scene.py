@@ -87,7 +87,7 @@ def test_a_scene_nobody_wrote_is_a_task_error(small_receipt):
     line = ["Green Tea", 2, 245, ""]
     broken = {
         "field 'pen' is missing": {key: value for key, value in good.items() if key != "pen"},
-        "'form' must be one of 'receipt', 'invoice', got 'scroll'": {**good, "form": "scroll"},
+        "'form' must be 'receipt' or 'invoice', got 'scroll'": {**good, "form": "scroll"},
         "at most 80, got 81": {**good, "lines": [line] * 81},
         "at least 1, got 0": {**good, "lines": []},
         "'quantities' must be True or False, got 1": {**good, "quantities": 1},
