@@ -16,7 +16,7 @@ from dataclasses import MISSING, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
-from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter
+from pydantic import AllowInfNan, ConfigDict, PlainValidator, Strict, TypeAdapter
 from pydantic import ValidationError as PydanticError
 from pydantic_core import ErrorDetails, core_schema
 from typing_extensions import NotRequired, Self, get_type_hints, is_typeddict
@@ -33,6 +33,16 @@ Real = Annotated[float, Strict(), AllowInfNan(False)]
 """A finite number, no truth value."""
 Bool = Annotated[bool, Strict()]
 """True or false, nothing that is only like them."""
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError
+    return dict(value)
+
+
+Object = Annotated[Mapping[str, Any], PlainValidator(_object), Expected("an object")]
+"""Names and values, whatever they are; read as a dictionary."""
 _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden", "invalid_key")
 
 

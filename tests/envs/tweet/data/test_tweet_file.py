@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pixelis.envs.data.lines import MAX_LINE_BYTES
-from pixelis.envs.tweet.data.tweet_file import TweetFile, load_tweets
+from pixelis.envs.tweet.data.tweet_file import TweetFile
 from pixelis.errors import DatasetError
 
 ROWS = [
@@ -130,15 +130,15 @@ def test_one_tweet_in_both_splits_is_refused_with_both_lines(tmp_path):
 
 def test_a_file_that_changes_is_noticed_and_opened_anew(tmp_path):
     path = write_jsonl(tmp_path / "a.jsonl")
-    tweets = load_tweets(path)
-    assert load_tweets(path) is tweets
+    tweets = TweetFile.open(path)
+    assert TweetFile.open(path) is tweets
     write_jsonl(path, ROWS[:1])
     with pytest.raises(DatasetError, match="has changed"):
         tweets.read("train", 0)
-    assert len(load_tweets(path)) == 1
+    assert len(TweetFile.open(path)) == 1
 
 
 @pytest.mark.parametrize("path", [3, None, "no\0name", "/no/such/file.jsonl", "/"])
 def test_what_is_no_file_is_one_clear_error(path):
     with pytest.raises(DatasetError, match="JSONL or CSV file"):
-        load_tweets(path)
+        TweetFile.open(path)
