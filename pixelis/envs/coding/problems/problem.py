@@ -62,7 +62,10 @@ class TestCase:
 
 
 _CASE_FIELDS = ("args", "expected", "kwargs")
-_Source = Annotated[str, Strict(), Expected("a text")]
+Source = Annotated[str, Strict(), Expected("a text", "leave it out if there is none")]
+"""Python, or a type's name; empty for none."""
+FunctionName = Annotated[str, Strict(), Predicate(str.isidentifier), Expected("the name of a function")]
+"""What can be called."""
 _Written = Annotated[str, Text(MAX_LINE_BYTES)]
 _Cases = Annotated[
     tuple[Annotated[TestCase, PlainValidator(TestCase.from_json)], ...], Expected("a list of test cases")
@@ -96,15 +99,15 @@ class Problem(Record):
     difficulty: Annotated[Int, Interval(ge=0, le=10)]
     split: Annotated[str, OneOf(SPLITS)]
     statement: _Written
-    entry: Annotated[str, Strict(), Predicate(str.isidentifier), Expected("the name of a function")]
-    parameters: tuple[Annotated[tuple[_Source, _Source], Expected("[name, type]")], ...] = ()
-    returns: _Source = ""
+    entry: FunctionName
+    parameters: tuple[Annotated[tuple[Source, Source], Expected("[name, type]")], ...] = ()
+    returns: Source = ""
     examples: _Cases = ()
     comparison: Annotated[Comparison, PlainValidator(Comparison.from_json)] = EXACT
     rule: Object = field(default_factory=dict)
     tests: _Cases = ()
-    prefix: _Source = ""
-    script: _Source = ""
+    prefix: Source = ""
+    script: Source = ""
 
     @property
     def needs_script(self) -> bool:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from annotated_types import Interval, MinLen
-from pydantic import PlainValidator, Strict
+from pydantic import PlainValidator
 
 from pixelis.envs.coding.answers.comparison import EXACT, Comparison
 from pixelis.envs.coding.answers.python_source import parse_trusted
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
-from pixelis.envs.coding.problems.problem import Problem, TestCase
+from pixelis.envs.coding.problems.problem import FunctionName, Problem, Source, TestCase
 from pixelis.envs.coding.problems.signatures import called_with, signature_of
 from pixelis.envs.data.lines import MAX_LINE_BYTES
 from pixelis.envs.data.splits import RowSplit, hashed_split
@@ -51,12 +51,6 @@ def _id(value: Any) -> str:
     return str(value)
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value.isidentifier():
-        raise ValueError
-    return value
-
-
 def _parameters(value: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping) or not all(
         name.isidentifier() and isinstance(kind, str) for name, kind in value.items()
@@ -66,10 +60,8 @@ def _parameters(value: Any) -> tuple[tuple[str, str], ...]:
 
 
 _Id = Annotated[str, PlainValidator(_id), Expected("a text or an integer")]
-_Name = Annotated[str, PlainValidator(_name), Expected("the name of a function")]
 _Statement = Annotated[str, Text(MAX_STATEMENT_LENGTH)]
-_Source = Annotated[str, Strict(), Expected("a text", "leave it out if there is none")]
-_Sources = Annotated[list[_Source], Expected("a list of texts", "leave it out if empty")]
+_Sources = Annotated[list[Source], Expected("a list of texts", "leave it out if empty")]
 _NO_TESTS = "a problem without tests has no truth"
 
 
@@ -78,7 +70,7 @@ class _Own(Record):
     """A row of the user's own."""
 
     statement: _Statement
-    entry: _Name
+    entry: FunctionName
     tests: Annotated[list[Any], Expected("a list of objects with args and expected")]
     id: _Id = ""
     parameters: Annotated[
@@ -86,15 +78,15 @@ class _Own(Record):
         PlainValidator(_parameters),
         Expected("an object of names and types"),
     ] = ()
-    returns: _Source = ""
+    returns: Source = ""
     examples: Annotated[list[Any], Expected("a list of objects with args and expected")] = field(
         default_factory=list
     )
     comparison: Annotated[Comparison, PlainValidator(Comparison.from_json)] = EXACT
     values: Annotated[str, OneOf(("json", "python"))] = "json"
     difficulty: Annotated[Int, Interval(ge=0, le=10)] = 0
-    prefix: _Source = ""
-    solution: _Source = ""
+    prefix: Source = ""
+    solution: Source = ""
     split: RowSplit = ""
 
     def row(self) -> ProblemRow:
@@ -108,19 +100,14 @@ class _Own(Record):
                 raise DatasetError(
                     f"{case.call(self.entry)[:80]} is an example and a test; what is shown tests nothing"
                 )
+        same = ("difficulty", "statement", "entry", "parameters", "returns", "comparison", "prefix")
         problem = Problem(
             id=self.id or _digest(self.statement, self.entry),
             family="own",
-            difficulty=self.difficulty,
             split=self.split or hashed_split(self.statement),
-            statement=self.statement,
-            entry=self.entry,
-            parameters=self.parameters,
-            returns=self.returns,
             examples=examples,
-            comparison=self.comparison,
             tests=tests,
-            prefix=self.prefix,
+            **{name: getattr(self, name) for name in same},
         )
         return ProblemRow(problem, self.solution)
 
@@ -134,10 +121,10 @@ class _HumanEval(Record):
     """A row of HumanEval's shape."""
 
     prompt: _Statement
-    entry_point: _Name
+    entry_point: FunctionName
     test: Annotated[str, Text(MAX_LINE_BYTES, _NO_TESTS)]
     task_id: _Id = ""
-    canonical_solution: _Source = ""
+    canonical_solution: Source = ""
     split: RowSplit = ""
 
     def row(self) -> ProblemRow:
@@ -154,11 +141,11 @@ class _Mbpp(Record):
     """A row of MBPP's shape."""
 
     task_id: _Id
-    test_list: Annotated[list[_Source], MinLen(1), Expected("a list of at least one assertion")]
+    test_list: Annotated[list[Source], MinLen(1), Expected("a list of at least one assertion")]
     text: _Statement = ""
     prompt: _Statement = ""
-    code: _Source = ""
-    test_setup_code: _Source = ""
+    code: Source = ""
+    test_setup_code: Source = ""
     test_imports: _Sources = field(default_factory=list)
     challenge_test_list: _Sources = field(default_factory=list)
     source_file: Any = None
