@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, NamedTuple
 
 import pytest
@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from pixelis.envs.schema import (
     Bool,
     Int,
+    Object,
     OneOf,
     Real,
     Stored,
+    Text,
     Word,
     check_count,
     check_range,
@@ -125,3 +127,37 @@ def test_counts_are_told():
     check_count([1, 2], 2, "ports")
     with pytest.raises(ValueError, match="1 ports where 2 belong"):
         check_count([1], 2, "ports")
+
+
+@dataclass(frozen=True)
+class Note:
+    text: Annotated[str, Text(1_200, "shorten it")]
+    more: Object = field(default_factory=dict)
+
+
+@pytest.mark.parametrize("text", ["x", " é ", "x" * 1_200, "two\nlines"])
+def test_a_text_is_left_as_it_is(text):
+    assert read_fields(Note, {"text": text}) == Note(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (3, "must be a text of 1 to 1,200 characters, got 3; shorten it"),
+        (" \n", "must be a text of 1 to 1,200 characters"),
+        ("x" * 1_201, "must be a text of 1 to 1,200 characters"),
+        ("a\0", "holds a null"),
+        ("\ud800", "half of a surrogate pair"),
+    ],
+)
+def test_what_is_no_text_is_told(text, words):
+    with pytest.raises(DatasetError, match=words):
+        read_fields(Note, {"text": text})
+
+
+def test_an_object_is_copied_and_fields_that_are_not_declared_are_left_alone():
+    more = {"a": [1]}
+    note = read_fields(Note, {"text": "x", "more": more, "other": 1})
+    assert note.more == more and note.more is not more
+    with pytest.raises(DatasetError, match="field 'more' must be an object, got 3"):
+        read_fields(Note, {"text": "x", "more": 3})
