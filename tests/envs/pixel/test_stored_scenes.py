@@ -94,6 +94,6 @@ def test_a_number_far_out_of_range_is_refused(name, data):
 @pytest.mark.parametrize("index", [None, -1, 3, True, 1.0, "0", [0]])
 def test_what_is_asked_for_must_be_there(index):
     task = Task("a", "toy", 0, "train", "q", "a", {"target": index})
-    with pytest.raises(TaskError, match="target must be the index of one of the scene's 3, got"):
-        asked_index(task, "target", 3)
-    assert asked_index(Task("a", "toy", 0, "train", "q", "a", {"target": 2}), "target", 3) == 2
+    with pytest.raises(TaskError, match="target must be the index of one of the scene's 3 signs, got"):
+        asked_index(task, "target", 3, "signs")
+    assert asked_index(Task("a", "toy", 0, "train", "q", "a", {"target": 2}), "target", 3, "signs") == 2

@@ -29,18 +29,21 @@ def sample_seed(rng: np.random.Generator, split: str) -> int:
             return seed
 
 
-def asked_index(task: Task, name: str, count: int) -> int:
+def asked_index(task: Task, name: str, count: int, what: str) -> int:
     """Return the index of what a task's data say under ``name`` that is asked for.
 
     Args:
         task: whose.
         name: of the field.
         count: how many there are in the scene.
+        what: they are.
 
     Raises:
         TaskError: it is no index of one of them.
     """
     index = task.data.get(name)
     if type(index) is not int or not 0 <= index < count:
-        raise TaskError(f"{name} must be the index of one of the scene's {count}, got {shown(index, 40)}")
+        raise TaskError(
+            f"{name} must be the index of one of the scene's {count} {what}, got {shown(index, 40)}"
+        )
     return index

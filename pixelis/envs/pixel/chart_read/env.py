@@ -63,8 +63,8 @@ def asked_point(task: Task) -> tuple[ChartScene, int, int]:
         TaskError: the task's data hold no such scene, series or category.
     """
     scene = ChartScene.from_json(task.data.get("scene", {}))
-    series = asked_index(task, "series", len(scene.series))
-    return scene, series, asked_index(task, "category", len(scene.categories))
+    series = asked_index(task, "series", len(scene.series), "series")
+    return scene, series, asked_index(task, "category", len(scene.categories), "categories")
 
 
 def verify_value(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:

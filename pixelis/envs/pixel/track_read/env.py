@@ -59,7 +59,7 @@ def target_car(task: Task) -> tuple[TrackScene, Vehicle]:
         TaskError: the task's data hold no such scene or car.
     """
     scene = TrackScene.from_json(task.data.get("scene", {}))
-    return scene, scene.vehicles[asked_index(task, "target", len(scene.vehicles))]
+    return scene, scene.vehicles[asked_index(task, "target", len(scene.vehicles), "vehicles")]
 
 
 class TrackReadEnv(VideoEnv):

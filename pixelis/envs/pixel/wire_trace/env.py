@@ -56,7 +56,7 @@ def asked_cable(task: Task) -> tuple[WireScene, int, int]:
         TaskError: the task's data hold no such scene or port.
     """
     scene = WireScene.from_json(task.data.get("scene", {}))
-    start = asked_index(task, "start", len(scene.codes))
+    start = asked_index(task, "start", len(scene.codes), "ports")
     return scene, start, follow(scene.tiles, scene.grid, start)[0]
 
 

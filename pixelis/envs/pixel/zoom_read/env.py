@@ -57,7 +57,7 @@ def target_sign(task: Task) -> tuple[Scene, Sign]:
         TaskError: the task's data hold no such scene or sign.
     """
     scene = Scene.from_json(task.data.get("scene", {}))
-    return scene, scene.signs[asked_index(task, "target", len(scene.signs))]
+    return scene, scene.signs[asked_index(task, "target", len(scene.signs), "signs")]
 
 
 def verify_code(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
