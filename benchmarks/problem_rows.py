@@ -12,7 +12,7 @@ import argparse
 
 from pixelis.envs.coding.answers.comparison import compare
 from pixelis.envs.coding.problems.problem import Problem
-from pixelis.envs.coding.problems.problem_file import load_problems
+from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.coding.problems.trusted import trusted_function
 from pixelis.envs.tasks import SPLITS
 
@@ -35,7 +35,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path")
-    file = load_problems(parser.parse_args().path)
+    file = ProblemFile.open(parser.parse_args().path)
     rows = [file.read(split, at)[1] for split in SPLITS for at in range(file.count(split))]
     print(f"{len(rows)} rows, {file.translated} by test cases; scripts: {dict(file.needs_script)}")
     for row in rows:

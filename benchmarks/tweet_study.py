@@ -35,7 +35,7 @@ from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of, settings_
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS  # noqa: E402
 from pixelis.envs.tweet.data.split import SplitSettings  # noqa: E402
 from pixelis.envs.tweet.data.split_folder import write_split  # noqa: E402
-from pixelis.envs.tweet.data.tweet_file import load_tweets  # noqa: E402
+from pixelis.envs.tweet.data.tweet_file import TweetFile  # noqa: E402
 from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv  # noqa: E402
 from pixelis.envs.tweet.tweet_reply.tasks import task_of_row  # noqa: E402
 from pixelis.errors import CheckpointError, ConfigError, PixelisError, suggest  # noqa: E402
@@ -184,7 +184,7 @@ def replies(
     policy: Policy, held_out: Path, tweets: int, samples: int, settings: SamplingSettings, seed: int
 ) -> list[dict[str, Any]]:
     """Return one row for each of the first held-out tweets: the replies, their rewards and gates."""
-    tasks = [task_of_row(row, line) for line, row in load_tweets(held_out).rows()][:tweets]
+    tasks = [task_of_row(row, line) for line, row in TweetFile.open(held_out).rows()][:tweets]
     rows: list[dict[str, Any]] = []
     step = max(1, _AT_ONCE // samples)
     with Collector(lambda: TweetReplyEnv(data=held_out, split="test", max_turns=1)) as collector:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from pixelis.envs.coding.problems.problem_file import load_problems
+from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.coding.problems.problem_rows import ProblemRow
 from pixelis.envs.coding.sandbox import Sandbox
 from pixelis.envs.coding.verification.verification import verify
@@ -32,7 +32,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path")
-    file = load_problems(parser.parse_args().path)
+    file = ProblemFile.open(parser.parse_args().path)
     rows = [file.read(split, at)[1] for split in SPLITS for at in range(file.count(split))]
     passed: dict[str, int] = {}
     tried: dict[str, int] = {}

@@ -78,7 +78,7 @@ def _verify(words: Sequence[str]) -> int:
     if len(places) != 2:
         raise ConfigError(f"give two files before the flags, PROBLEMS and SAMPLES, got {len(places)}")
 
-    from pixelis.envs.coding.problems.problem_file import load_problems
+    from pixelis.envs.coding.problems.problem_file import ProblemFile
     from pixelis.envs.coding.samples.evaluation import Evaluation, Tally, identity, limits_of
     from pixelis.envs.coding.samples.result_log import ResultLog
     from pixelis.envs.coding.samples.sample_file import SampleFile, Tasks
@@ -88,7 +88,7 @@ def _verify(words: Sequence[str]) -> int:
     limits = limits_of(settings.wall_seconds, settings.cpu_seconds, settings.memory_mb)
     confined = SandboxSettings(isolation=settings.isolation, limits=limits)
     evaluation = Evaluation(settings.seed, confined, settings.extract, settings.scripts, settings.workers)
-    problems = load_problems(places[0])
+    problems = ProblemFile.open(places[0])
     tasks = Tasks(problems)
     samples = SampleFile(places[1], tasks)
     output = Path(settings.output or f"{places[1].removesuffix('.jsonl')}_results.jsonl")

@@ -7,17 +7,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
+from pydantic import Strict
 
-from pixelis.errors import DifficultyError, SplitError, TaskError, shown, suggest
+from pixelis.envs.keywords import Expected
+from pixelis.envs.schema import Int, Object, Record, read_fields
+from pixelis.errors import DatasetError, DifficultyError, SplitError, TaskError, shown
 
 SPLITS = ("train", "test")
 
 
+_Text = Annotated[str, Strict(), Expected("text")]
+
+
 @dataclass(frozen=True)
-class Task:
+class Task(Record):
     """One concrete thing to do. Everything in it is JSON, so a task can be stored, sent and replayed.
 
     Attributes:
@@ -30,13 +36,13 @@ class Task:
         data: what the toolset needs to open the task (a scene, a file name, test cases, …).
     """
 
-    id: str
-    family: str
-    difficulty: int
-    split: str
-    question: str
-    answer: str
-    data: Mapping[str, Any] = field(default_factory=dict)
+    id: _Text
+    family: _Text
+    difficulty: Int
+    split: _Text
+    question: _Text
+    answer: _Text
+    data: Object = field(default_factory=dict)
 
     @cached_property  # every turn's info holds it, and a crowded scene takes a millisecond to hash
     def content_hash(self) -> str:
@@ -64,29 +70,15 @@ class Task:
         if not isinstance(value, Mapping):
             raise TaskError(f"a task must be a mapping with question, answer and data, got {shown(value)}")
         fields = {"id": "given", "family": family, "difficulty": 0, "split": "train", "data": {}, **value}
-        for name in fields:
-            if name not in cls.__dataclass_fields__:
-                raise TaskError(
-                    f"unknown task field {shown(name, 60)}.{suggest(name, cls.__dataclass_fields__)}"
-                )
         if difficulties is not None and "difficulty" in value:
             fields["difficulty"] = check_difficulty(fields["difficulty"], difficulties)
-        expected = {
-            name: int if name == "difficulty" else Mapping if name == "data" else str for name in fields
-        }
-        for name in ("question", "answer"):
-            if name not in fields:
-                raise TaskError(f"the task has no {shown(name)}; give at least question and answer")
-        for name, kind in expected.items():
-            if not isinstance(fields[name], kind) or isinstance(fields[name], bool):
-                raise TaskError(
-                    f"task field {shown(name)} must be {kind.__name__}, got {shown(fields[name])}; "
-                    "correct the task"
-                )
-        if fields["family"] != family:
-            raise TaskError(f"this environment plays {family!r} tasks, got one of {shown(fields['family'])}")
-        check_split(fields["split"])
-        task = cls(**{**fields, "data": dict(fields["data"])})
+        try:
+            task = read_fields(cls, fields)
+        except DatasetError as error:
+            raise TaskError(f"a task cannot be read: {error}") from None
+        if task.family != family:
+            raise TaskError(f"this environment plays {family!r} tasks, got one of {shown(task.family)}")
+        check_split(task.split)
         try:
             _ = task.content_hash
         except Exception as error:  # whatever the methods of a stranger's object raise

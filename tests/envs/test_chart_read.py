@@ -243,8 +243,8 @@ def test_floors(env, policy):
     ("data", "words"),
     [
         ({}, "expected a scene"),
-        ({"series": 9}, "series must be the index of one of the chart's 2, got 9"),
-        ({"category": True}, "category must be the index of one of the chart's 6"),
+        ({"series": 9}, "series must be the index of one of the scene's 2 series, got 9"),
+        ({"category": True}, "category must be the index of one of the scene's 6 categories, got True"),
         ({"category": None}, "got None"),
     ],
 )

@@ -132,7 +132,7 @@ def test_what_must_fail_fails(env, policy):
 def test_a_port_that_is_not_there_is_a_task_error(env, start):
     good = task_of(0, 0)
     task = Task("t", "wire_trace", 0, "test", "?", "A", {**good.data, "start": start})
-    with pytest.raises(TaskError, match="whole number from 0 to 15"):
+    with pytest.raises(TaskError, match="start must be the index of one of the scene's 16 ports, got"):
         env.open_picture(task)
     with pytest.raises(TaskError, match="WireScene"):
         env.open_picture(Task("t", "wire_trace", 0, "test", "?", "A", {"scene": {}, "start": 0}))

@@ -118,6 +118,17 @@ def good_rows(path: Path, lines: Iterable[L], parse: Callable[[L], R]) -> Iterat
         raise DatasetError(f"{path} has no rows; write one a line")
 
 
+def load_rows(path: Path, what: str, parse: Callable[[dict[str, Any]], R]) -> list[R]:
+    """Return the rows of a small JSONL file, in its order.
+
+    Raises:
+        DatasetError: the file cannot be read (``what`` says what was expected), has no rows, or bad ones.
+    """
+    file_state(path, what)
+    rows = good_rows(path, read_lines(path), lambda line: parse(json_object(line.text)))
+    return [row for _, row in rows]
+
+
 def json_object(line: bytes) -> dict[str, Any]:
     """Return the JSON object in a line in UTF-8, with or without a byte order mark.
 

@@ -20,7 +20,7 @@ class Words(RowFile[tuple[str, str]]):
             raise DatasetError(f"expected a split, got {split!r}")
         return split, text
 
-    def enter(self, row, number):
+    def enter(self, row, place):
         if row[1] == "never":
             raise DatasetError("this word is refused")
         return Entry(row[0], sum(row[1].encode()))

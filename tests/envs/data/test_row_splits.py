@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.envs.data.splits import hashed_split, row_split
+from pixelis.envs.data.splits import hashed_split
 from pixelis.envs.pixel.ask_image.question_rows import image_split
-from pixelis.envs.tweet.data.tweet_rows import tweet_split
+from pixelis.envs.tweet.data.tweet_rows import tweet_row, tweet_split
 from pixelis.errors import DatasetError
 
 
@@ -29,12 +29,8 @@ def test_one_image_or_author_has_one_split_however_it_is_written():
     assert tweet_split("Hello", "") == hashed_split("hello") == tweet_split(" HELLO ", "")
 
 
-def test_what_a_row_says_wins():
-    assert row_split({}, "test") == "test"
-    assert row_split({"split": "train"}, "test") == "train"
-
-
-@pytest.mark.parametrize("split", ["val", "", None, 1, ["train"], "Train"])
-def test_another_split_is_refused(split):
-    with pytest.raises(DatasetError, match=r"'split' must be 'train' or 'test', got .*; leave it out"):
-        row_split({"split": split}, "train")
+@pytest.mark.parametrize("split", ["val", 1, ["train"], "Train"])
+def test_what_a_row_says_wins_if_it_is_a_split(split):
+    assert {tweet_row({"tweet": f"hi {n}", "split": "test"}).split for n in range(20)} == {"test"}
+    with pytest.raises(DatasetError, match="'split' must be 'train' or 'test', got"):
+        tweet_row({"tweet": "hi", "split": split})

@@ -15,7 +15,7 @@ from pixelis.envs.coding.code_problem.attempt import TOOLS, Attempt
 from pixelis.envs.coding.code_problem.keywords import (
     FamilyNames,
     PartialCredit,
-    ProblemFile,
+    ProblemPath,
     SandboxKeyword,
     sandbox_settings,
 )
@@ -23,7 +23,7 @@ from pixelis.envs.coding.code_problem.policies import code_problem_policies
 from pixelis.envs.coding.code_problem.tasks import FamilyTasks, FileTasks, problem_of
 from pixelis.envs.coding.families import FAMILIES
 from pixelis.envs.coding.families.registry import DIFFICULTIES
-from pixelis.envs.coding.problems.problem_file import load_problems
+from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.coding.verification.sandbox_lease import SandboxLease
 from pixelis.envs.keywords import Difficulty, Split, checked_keywords
 from pixelis.envs.policies import Policy
@@ -179,7 +179,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         split: Split = "train",
         mode: Literal["single", "multi"] = "single",
         family: FamilyNames | None = None,
-        problems: ProblemFile | None = None,
+        problems: ProblemPath | None = None,
         partial_credit: PartialCredit = 0.5,
         sandbox: SandboxKeyword | None = None,
         **others: Unpack[TextKeywords],
@@ -192,7 +192,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         if problems is None:
             source: FamilyTasks | FileTasks = FamilyTasks(tuple(FAMILIES) if family is None else family)
         else:
-            source = FileTasks(load_problems(problems))
+            source = FileTasks(ProblemFile.open(problems))
         self.source: FamilyTasks | FileTasks
         super().__init__(
             source=source,

@@ -55,7 +55,7 @@ def sandbox_settings(given: Any) -> SandboxSettings:
     return SandboxSettings(**values, limits=Limits(**limits))
 
 
-ProblemFile = Annotated[FilePath, Expected("the path of a JSONL file of coding problems", error=DatasetError)]
+ProblemPath = Annotated[FilePath, Expected("the path of a JSONL file of coding problems", error=DatasetError)]
 SandboxKeyword = Annotated[
     SandboxSettings | Mapping[str, Any],
     PlainValidator(sandbox_settings),

@@ -89,20 +89,15 @@ def _wordings(rule: Rule) -> Sequence[str]:
     if not rule["DEAD"]:
         dead = "A state from which no accepting state can be reached is not counted (so 0 is possible)."
     return [
-        f"moves[s][i] is the state that a finite automaton enters from state s on letter i ({alphabet}, from "
-        "0). It "
-        f"starts in state {start}; accepting lists its accepting states. How many states has the smallest "
-        "complete "
-        f"deterministic automaton that accepts the same words? {dead}",
+        f"moves[s][i] is the state that a finite automaton enters from state s on letter i ({alphabet}, "
+        f"from 0). It starts in state {start}; accepting lists its accepting states. How many states has "
+        f"the smallest complete deterministic automaton that accepts the same words? {dead}",
         f"Minimise a deterministic automaton over {alphabet}, with start state {start}, transition table "
-        "moves (a row "
-        "for each state, an entry for each letter) and the list accepting. Return the number of states "
-        f"left. {dead}",
+        "moves (a row for each state, an entry for each letter) and the list accepting. Return the number "
+        f"of states left. {dead}",
         f"A machine is in state {start} at first and goes from s to moves[s][i] on letter i, of {alphabet}. "
-        "Two states "
-        "are alike if the same words lead from them to states in accepting. Return how many unlike states it "
-        "can "
-        f"get into. {dead}",
+        "Two states are alike if the same words lead from them to states in accepting. Return how many "
+        f"unlike states it can get into. {dead}",
     ]
 
 

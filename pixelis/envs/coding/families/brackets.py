@@ -83,14 +83,12 @@ def _wordings(rule: Rule) -> Sequence[str]:
     if rule["WHERE"]:
         result = (
             "Return -1 if so. Otherwise return the index of the first closing sign that does not close the "
-            "last "
-            "one open; if there is none, the index of the last opening sign that is never closed."
+            "last one open; if there is none, the index of the last opening sign that is never closed."
         )
     note = f"All other characters are ignored, and an empty text is balanced. {result}"
     return [
         f"Is text balanced? These signs open and close: {pairs}. Each opening sign needs its own closing "
-        "sign "
-        f"behind it, and pairs may be nested but not crossed. {note}",
+        f"sign behind it, and pairs may be nested but not crossed. {note}",
         f"Check whether the brackets in text match. The kinds are {pairs}: every closing sign must close the "
         f"latest sign still open, and none may stay open. {note}",
         f"A text uses the pairs {pairs} (opening, closing). It is balanced if reading it from the left every "

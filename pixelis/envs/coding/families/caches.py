@@ -82,15 +82,13 @@ def _wordings(rule: Rule) -> Sequence[str]:
     size, policy = rule["SIZE"], _POLICIES[rule["POLICY"]]
     return [
         f"A cache holds at most {size} keys. keys are asked for one after the other; one that is not in the "
-        "cache "
-        f"is a miss and is put in. If the cache is full, first one key is thrown out: {policy}. Return the "
-        "misses in order, repeated ones too.",
+        f"cache is a miss and is put in. If the cache is full, first one key is thrown out: {policy}. "
+        "Return the misses in order, repeated ones too.",
         f"Simulate a store with room for {size} entries. For each key of the list: if it is there, good; if "
         f"not, note it and put it in, dropping, when there is no room, {policy}. Return the list of noted "
         "keys.",
         f"Return, in order and as often as it happens, the keys that a cache of {size} places does not hold "
-        "when "
-        f"they are requested. A missing key is then added, and in a full cache it replaces {policy}.",
+        f"when they are requested. A missing key is then added, and in a full cache it replaces {policy}.",
     ]
 
 

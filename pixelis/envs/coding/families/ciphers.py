@@ -67,8 +67,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
             f"Encrypt text with a Caesar cipher that moves letters {shift} places forward (wrapping around "
             "after z). Upper-case letters stay upper-case and everything that is no letter is kept.",
             f"Replace each letter by the one {shift} further on in the alphabet, which starts again after "
-            "its "
-            "end. Keep upper and lower case, and keep characters that are no letters.",
+            "its end. Keep upper and lower case, and keep characters that are no letters.",
         ]
     detail = (
         "a means 0 places, b means 1, and so on, with z going back to a. Case stays. Characters that are no "
@@ -79,8 +78,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"Shift the letters of text forward, the first by the first letter of {key!r}, the second by its "
         f"second, and so on, starting again at the key's end: {detail}",
         f"The letters of the word {key!r} say, in turn and over and over, how far the next letter of text "
-        "moves "
-        f"forward in the alphabet: {detail}",
+        f"moves forward in the alphabet: {detail}",
     ]
 
 

@@ -80,22 +80,18 @@ def _wordings(rule: Rule) -> Sequence[str]:
     coins = ", ".join(map(str, rule["COINS"]))
     if rule["FEWEST"]:
         return [
-            f"Return the least number of coins that make up amount exactly, with as many coins of {coins} as "
-            "you "
-            "like; -1 if it cannot be done, and 0 for amount 0.",
+            f"Return the least number of coins that make up amount exactly, with as many coins of {coins} "
+            "as you like; -1 if it cannot be done, and 0 for amount 0.",
             f"A machine has any number of coins worth {coins}. How few coins can pay out amount (0 or more)? "
             "Return -1 for amounts it cannot pay exactly.",
             f"Write amount (>= 0) as a sum of as few numbers as possible, each of them one of {coins}, "
-            "repeats "
-            "allowed. Return how many numbers that takes, -1 if there is no such sum.",
+            "repeats allowed. Return how many numbers that takes, -1 if there is no such sum.",
         ]
     return [
-        f"In how many ways can amount (0 or more) be paid exactly with coins of {coins}? There are enough of "
-        "each; "
-        "the order of the coins does not matter; amount 0 can be paid in one way.",
+        f"In how many ways can amount (0 or more) be paid exactly with coins of {coins}? There are enough "
+        "of each; the order of the coins does not matter; amount 0 can be paid in one way.",
         f"Count the multisets of the numbers {coins} (each may repeat) whose sum is amount, which is 0 or "
-        "more. The "
-        "empty one has the sum 0.",
+        "more. The empty one has the sum 0.",
         f"A machine has any number of coins worth {coins}. Return how many different handfuls of coins are "
         "worth "
         "amount; two are the same if they have equally many of each coin, and an empty handful is worth 0.",

@@ -58,8 +58,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
             f"Return the digital root of n in base {base}: replace n by the sum of its base-{base} digits "
             f"until it is below {base}. n is 0 or more.",
             f"Write the integer n >= 0 in base {base} and sum its digits; repeat this with the result as "
-            "long "
-            f"as it has more than one digit in base {base}. Return the last result.",
+            f"long as it has more than one digit in base {base}. Return the last result.",
         ]
     return [
         f"Return the sum of the digits of n{which} when n is written in base {base}. n is 0 or more.",

@@ -77,11 +77,9 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"Return the least total cost of turning the text old into new one character at a time: inserting a "
         f"character costs {i}, deleting one costs {d}, replacing one by another costs {r}.",
         f"Compute the weighted edit distance from old to new, with cost {i} for an insertion, {d} for a "
-        "deletion and "
-        f"{r} for a substitution. Keeping a character is free.",
+        f"deletion and {r} for a substitution. Keeping a character is free.",
         f"A typist changes old into new. Each added character takes {i} seconds, each removed one {d}, and "
-        "each one "
-        f"overwritten {r}. What is the shortest time?",
+        f"each one overwritten {r}. What is the shortest time?",
     ]
 
 

@@ -76,16 +76,13 @@ def _wordings(rule: Rule) -> Sequence[str]:
     note += "The start and the goal are free, and they may be the same cell."
     return [
         "grid is a list of texts of equal length. Return the least number of moves from the top left cell "
-        "to the "
-        f"bottom right cell, or -1 if there is no way. A move changes (row, column) by one of {moves}. "
-        f"{note}",
+        "to the bottom right cell, or -1 if there is no way. A move changes (row, column) by one of "
+        f"{moves}. {note}",
         "A piece stands in row 0, column 0 of a board given as rows of characters. It moves by (rows, "
-        "columns) = "
-        f"{moves}. How many moves does it need at least to the last column of the last row? -1 if it cannot. "
-        f"{note}",
+        f"columns) = {moves}. How many moves does it need at least to the last column of the last row? -1 "
+        f"if it cannot. {note}",
         "Find the length, in moves, of the shortest path through a map from its first to its last cell (-1: "
-        "none). "
-        f"Allowed changes of (row, column): {moves}. {note}",
+        f"none). Allowed changes of (row, column): {moves}. {note}",
     ]
 
 

@@ -125,8 +125,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     moves = "; ".join(f"({i}) {_MOVES[move]}" for i, move in enumerate(rule["MOVES"], 1))
     return [
         "grid is a list of rows of equal length, at least 1 by 1. Return the grid after these moves, one "
-        "after "
-        f"the other: {moves}.",
+        f"after the other: {moves}.",
         f"Do the following to a rectangular grid of numbers (a list of rows, never empty), in this order: "
         f"{moves}. Return the new grid.",
         f"A picture is given as a list of rows, at least one, each with as many numbers. Change it step by "
@@ -162,11 +161,9 @@ def _spiral_wordings(rule: Rule) -> Sequence[str]:
         f"{corner} "
         f"corner, go along the top row, and on {way} along the edge and inwards to the middle. {which}",
         f"Read the numbers of grid, a list of rows of equal length (at least 1 by 1), in {way} spiral order "
-        "from "
-        f"the top {corner} corner, the top row first, from the outside in. {which}",
-        f"A snail starts at the top {corner} of a grid of numbers, crawls along the top row, and winds {way} "
-        "to "
-        f"the centre, over every cell once. {which}",
+        f"from the top {corner} corner, the top row first, from the outside in. {which}",
+        f"A snail starts at the top {corner} of a grid of numbers, crawls along the top row, and winds "
+        f"{way} to the centre, over every cell once. {which}",
     ]
 
 

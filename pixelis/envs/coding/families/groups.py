@@ -75,20 +75,15 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ignored, n = ", ".join(rule["IGNORED"]), rule["LEAST"]
     order = "Sort the words in each group; put larger groups first, and sort groups of equal size as lists."
     return [
-        f"Two words belong together if they have the same characters equally often, no matter the order and "
+        "Two words belong together if they have the same characters equally often, no matter the order and "
         f"the case, and not counting {ignored} at all. Return the groups of at least {n} as lists of the "
-        "words "
-        f"as given, repeated ones included. {order}",
+        f"words as given, repeated ones included. {order}",
         "Group a list of words into anagrams. Case does not matter and these characters are ignored: "
-        f"{ignored}. "
-        f"Leave out groups with fewer than {n} words; a word given twice counts twice and keeps its "
-        "spelling. "
-        f"{order}",
+        f"{ignored}. Leave out groups with fewer than {n} words; a word given twice counts twice and keeps "
+        f"its spelling. {order}",
         f"Collect the words that can be turned into each other by rearranging, after {ignored} are removed "
-        "and "
-        f"everything is lower-cased, into lists (of the original words, all of them). Keep lists of {n} or "
-        "more. "
-        f"{order}",
+        f"and everything is lower-cased, into lists (of the original words, all of them). Keep lists of {n} "
+        f"or more. {order}",
     ]
 
 

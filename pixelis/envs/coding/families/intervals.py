@@ -60,18 +60,14 @@ def _wordings(rule: Rule) -> Sequence[str]:
     drop = f" At the end drop those with end - start below {short}." if short else ""
     return [
         "Merge intervals (tuples (start, end) of integers, start <= end, in any order): two belong together "
-        "if "
-        f"they overlap or if the second starts at most {gap} after the first ends. Return the merged "
-        "intervals "
-        f"as tuples, sorted.{drop}",
+        f"if they overlap or if the second starts at most {gap} after the first ends. Return the merged "
+        f"intervals as tuples, sorted.{drop}",
         "Given (start, end) pairs with start <= end, join all that overlap, touch, or lie apart by no more "
-        "than "
-        f"{gap}, again and again until nothing can be joined. Return a sorted list of (start, end) "
+        f"than {gap}, again and again until nothing can be joined. Return a sorted list of (start, end) "
         f"tuples.{drop}",
-        f"Each tuple (start, end) is a time in use, start <= end. Pauses of up to {gap} (so next start - end "
-        "<= "
-        f"{gap}) count as use, too. Return the times in use as a sorted list of tuples that cannot be "
-        f"merged further.{drop}",
+        f"Each tuple (start, end) is a time in use, start <= end. Pauses of up to {gap} (so next start - "
+        f"end <= {gap}) count as use, too. Return the times in use as a sorted list of tuples that cannot "
+        f"be merged further.{drop}",
     ]
 
 

@@ -130,21 +130,16 @@ def _wordings(rule: Rule) -> Sequence[str]:
     jump, limit = rule["JUMP"], rule["LIMIT"]
     note = (
         f"'{jump} r n' jumps n lines on from its own line (n may be negative) if register r is above 0, and "
-        "does "
-        f"nothing else. The run starts in the first line and ends outside the program, or after {limit} "
-        "executed "
-        "lines, jumps included. r is a or b."
+        f"does nothing else. The run starts in the first line and ends outside the program, or after {limit} "
+        "executed lines, jumps included. r is a or b."
     )
     return [
         "Run a program (a list of lines) on a machine with two integer registers a and b, and return (a, b) "
-        "at the "
-        f"end as a tuple. The instructions: {listed}; {note}",
+        f"at the end as a tuple. The instructions: {listed}; {note}",
         "Write an interpreter. The state is the registers a and b, given. Each line of program does one "
-        "thing: "
-        f"{listed}; {note} Return the final tuple (a, b).",
+        f"thing: {listed}; {note} Return the final tuple (a, b).",
         f"A toy processor has registers a and b and these instructions: {listed}; {note} What does (a, b) "
-        "hold when "
-        "program is over?",
+        "hold when program is over?",
     ]
 
 

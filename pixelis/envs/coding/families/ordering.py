@@ -90,14 +90,11 @@ def _wordings(rule: Rule) -> Sequence[str]:
     note += "If the pairs contradict each other, return an empty list. A pair may be given twice."
     return [
         "Put names into an order in which, for each pair (first, last) of before, first comes earlier than "
-        "last. At "
-        f"every place take the smallest name that may stand there. {note}",
+        f"last. At every place take the smallest name that may stand there. {note}",
         "Sort tasks topologically: before holds tuples (first, last), and last can only be done after "
-        "first. "
-        f"Whenever several tasks of names could be next, the smallest is. Return the list. {note}",
+        f"first. Whenever several tasks of names could be next, the smallest is. Return the list. {note}",
         "Return names in the smallest order (deciding the first place, then the second, …) that respects "
-        "before, a "
-        f"list of (first, last) meaning that first precedes last. {note}",
+        f"before, a list of (first, last) meaning that first precedes last. {note}",
     ]
 
 

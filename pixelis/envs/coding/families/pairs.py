@@ -71,10 +71,8 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"Count the {what} of positions in numbers for which the sum of the {size} numbers there leaves a "
         f"remainder of {rest} when divided by {modulus}. {note}",
         f"In how many ways can {size} different positions of the list be chosen so that the numbers at them "
-        "add "
-        f"up to a total with total % {modulus} == {rest}? The order of choosing does not matter; equal "
-        "numbers at "
-        "different positions are different choices.",
+        f"add up to a total with total % {modulus} == {rest}? The order of choosing does not matter; equal "
+        "numbers at different positions are different choices.",
         f"Return the number of {what} (indices into numbers, so equal values at other indices count again) "
         f"whose {size} values have a sum of {rest} modulo {modulus}. {note}",
     ]

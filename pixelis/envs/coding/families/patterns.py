@@ -100,8 +100,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
         "letters of text, from its first on, can pattern cover at most? Return -1 if it cannot even cover "
         "none.",
         f"Write a matcher. In pattern, letters mean themselves and {signs} Find the largest n for which "
-        "text[:n] "
-        "matches the whole pattern; return -1 if there is no such n.",
+        "text[:n] matches the whole pattern; return -1 if there is no such n.",
     ]
 
 

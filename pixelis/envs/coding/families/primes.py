@@ -87,14 +87,11 @@ def _wordings(rule: Rule) -> Sequence[str]:
     m, rests = rule["MODULUS"], ", ".join(map(str, rule["RESTS"]))
     return [
         f"Return the prime factors p of n (n >= 1) whose remainder p % {m} is one of {rests}: a list of "
-        "tuples "
-        "(p, how often p divides n), with p rising.",
+        "tuples (p, how often p divides n), with p rising.",
         "Factorise the positive integer n. Of its prime powers p^k return those (as tuples (p, k), smallest "
-        "p "
-        f"first) where p leaves one of the remainders {rests} on division by {m}.",
+        f"p first) where p leaves one of the remainders {rests} on division by {m}.",
         "Which primes divide n >= 1, and with what exponent? List (prime, exponent) tuples in rising order, "
-        "but "
-        f"only for primes which are {rests} modulo {m}.",
+        f"but only for primes which are {rests} modulo {m}.",
     ]
 
 
@@ -120,12 +117,10 @@ def _coprime_wordings(rule: Rule) -> Sequence[str]:
     n = rule["NUMBER"]
     return [
         f"Count the integers from first to last, both included, that have no common divisor with {n} except "
-        "1. "
-        "first is at least 1; return 0 if last is below first.",
+        "1. first is at least 1; return 0 if last is below first.",
         f"How many k with first <= k <= last are coprime to {n}? (first >= 1; an empty range has none.)",
         "Return how many whole numbers in the range first..last (ends included, first >= 1, perhaps empty) "
-        "share "
-        f"no prime factor with {n}.",
+        f"share no prime factor with {n}.",
     ]
 
 

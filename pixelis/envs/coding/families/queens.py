@@ -77,14 +77,11 @@ def _wordings(rule: Rule) -> Sequence[str]:
     note += "from 0, where nothing may stand. No piece at all can be placed in one way."
     return [
         f"In how many ways can count pieces stand on a {size} by {size} board so that none attacks another? "
-        "A piece "
-        f"attacks cells that are: {attacks}. {note}",
+        f"A piece attacks cells that are: {attacks}. {note}",
         f"Count the sets of count cells of a {size} x {size} board, none of them blocked, such that no two "
-        "of the cells "
-        f"are: {attacks}. {note}",
+        f"of the cells are: {attacks}. {note}",
         f"A new chess piece reaches the cells which are: {attacks}. Return the number of ways to put count "
-        "of them on "
-        f"a board of {size} rows and {size} columns with no one reaching another. {note}",
+        f"of them on a board of {size} rows and {size} columns with no one reaching another. {note}",
     ]
 
 

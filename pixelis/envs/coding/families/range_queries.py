@@ -97,8 +97,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"{factor} times "
         f"{value} the numbers from index i to j, both included. Return the answers in order. {note}",
         f"commands is a list of tuples. ('ask', i, j): note {factor} * {value} numbers[i] to numbers[j], "
-        "ends included, "
-        f"as the list is then. ('set', i, x): {change}. Return the list of notes. {note}",
+        f"ends included, as the list is then. ('set', i, x): {change}. Return the list of notes. {note}",
         f"Keep a list of numbers under change and answer questions on it: ('set', i, x) {change}, and the "
         "answer to "
         f"('ask', i, j) is {value} all numbers at the indices i, i + 1, …, j, multiplied by {factor}. {note}",

@@ -86,15 +86,12 @@ def _wordings(rule: Rule) -> Sequence[str]:
     )
     return [
         "roads holds tuples (town, town, cost), usable both ways. Return the lowest cost of a route from "
-        "start to "
-        f"goal: the costs of its roads, plus a toll of {toll} in every town on the way (not in start or "
-        f"goal). {note}",
+        f"start to goal: the costs of its roads, plus a toll of {toll} in every town on the way (not in "
+        f"start or goal). {note}",
         "Find the cheapest way from start to goal. Each road (a, b, cost) connects a and b in both "
-        "directions, and "
-        f"passing through a town in between costs {toll} more each time. {note}",
+        f"directions, and passing through a town in between costs {toll} more each time. {note}",
         "A carrier pays for every road it takes, given as (a, b, cost) and open in both directions, and "
-        f"{toll} for "
-        f"each stop between start and goal. What is the least it pays? {note}",
+        f"{toll} for each stop between start and goal. What is the least it pays? {note}",
     ]
 
 

@@ -101,9 +101,8 @@ def _decode_wordings(rule: Rule) -> Sequence[str]:
     example = f"{f'{n + 10}{mark}z'!r} stands for {n + 10} times the letter z"
     return [
         f"Undo a run-length encoding. In text, a number of one or more digits, the sign {mark!r} and a "
-        "letter "
-        f"stand for that many copies of the letter: {example}. Other letters (a-z) stand for themselves. "
-        f"Runs of fewer than {n} letters were not encoded.",
+        f"letter stand for that many copies of the letter: {example}. Other letters (a-z) stand for "
+        f"themselves. Runs of fewer than {n} letters were not encoded.",
         f"Expand text: replace each count, followed by {mark!r} and a letter a-z, by the letter repeated so "
         f"often ({example}); copy the letters without a count. Only runs of {n} or more have a count.",
         f"A text of letters a-z was packed by writing runs of {n} or more as length, {mark!r}, letter: "

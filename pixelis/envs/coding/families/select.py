@@ -59,9 +59,8 @@ def _wordings(rule: Rule) -> Sequence[str]:
         f"For each number in numbers with number % {d} == {rest} and number >= {least}, put {factor} * "
         f"number{plus} into a list. Return the list, with its entries {order}.",
         f"Drop every number below {least} and every number whose remainder by {d} is not {rest}. Multiply "
-        "what "
-        f"is left by {factor}{', then add ' + str(shift) if shift else ''}. Return the results {order}. "
-        f"{note}",
+        f"what is left by {factor}{', then add ' + str(shift) if shift else ''}. Return the results "
+        f"{order}. {note}",
     ]
 
 

@@ -68,13 +68,11 @@ def _wordings(rule: Rule) -> Sequence[str]:
     note = "Records equal in all of this keep their order. Texts compare as Python compares them."
     return [
         f"records is a list of tuples (name, age, score). Return it sorted by {first}, and where that is "
-        "equal, "
-        f"by {second}. {note}",
+        f"equal, by {second}. {note}",
         f"Sort a list of (name, age, score) tuples. The first key is the {first}; ties are broken by the "
         f"{second}. Return a new list. {note}",
         f"Put people, given as (name, age, score), into this order: by {first}; then, among equals, by "
-        f"{second}. "
-        f"{note}",
+        f"{second}. {note}",
     ]
 
 

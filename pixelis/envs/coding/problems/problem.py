@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Interval, Predicate
+from pydantic import PlainValidator, Strict
 
 from pixelis.envs.coding.answers.comparison import EXACT, Comparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
-from pixelis.envs.tasks import check_split
-from pixelis.errors import DatasetError, PixelisError, TaskError, shown, suggest
+from pixelis.envs.data.lines import MAX_LINE_BYTES
+from pixelis.envs.keywords import Expected
+from pixelis.envs.schema import Int, Object, OneOf, Record, Text, read_fields
+from pixelis.envs.tasks import SPLITS
+from pixelis.errors import DatasetError, TaskError, shown
 
 _TEXTS = ("id", "family", "split", "statement", "entry", "returns", "prefix", "script")
 
@@ -56,10 +62,18 @@ class TestCase:
 
 
 _CASE_FIELDS = ("args", "expected", "kwargs")
+Source = Annotated[str, Strict(), Expected("a text", "leave it out if there is none")]
+"""Python, or a type's name; empty for none."""
+FunctionName = Annotated[str, Strict(), Predicate(str.isidentifier), Expected("the name of a function")]
+"""What can be called."""
+_Written = Annotated[str, Text(MAX_LINE_BYTES)]
+_Cases = Annotated[
+    tuple[Annotated[TestCase, PlainValidator(TestCase.from_json)], ...], Expected("a list of test cases")
+]
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(Record):
     """A function to write. Drawn by a family, or read from a file; ``to_json`` stores it either way.
 
     Attributes:
@@ -80,20 +94,20 @@ class Problem:
         script: assertions that could not be read as test cases; see ``needs_script``.
     """
 
-    id: str
-    family: str
-    difficulty: int
-    split: str
-    statement: str
-    entry: str
-    parameters: tuple[tuple[str, str], ...] = ()
-    returns: str = ""
-    examples: tuple[TestCase, ...] = ()
-    comparison: Comparison = EXACT
-    rule: Mapping[str, Any] = field(default_factory=dict)
-    tests: tuple[TestCase, ...] = ()
-    prefix: str = ""
-    script: str = ""
+    id: _Written
+    family: _Written
+    difficulty: Annotated[Int, Interval(ge=0, le=10)]
+    split: Annotated[str, OneOf(SPLITS)]
+    statement: _Written
+    entry: FunctionName
+    parameters: tuple[Annotated[tuple[Source, Source], Expected("[name, type]")], ...] = ()
+    returns: Source = ""
+    examples: _Cases = ()
+    comparison: Annotated[Comparison, PlainValidator(Comparison.from_json)] = EXACT
+    rule: Object = field(default_factory=dict)
+    tests: _Cases = ()
+    prefix: Source = ""
+    script: Source = ""
 
     @property
     def needs_script(self) -> bool:
@@ -132,60 +146,7 @@ class Problem:
         Raises:
             TaskError: it is none; the message names the field.
         """
-        if not isinstance(value, Mapping):
-            raise TaskError(f"a problem must be an object, got {type(value).__name__}")
-        for name in value:
-            if name not in cls.__dataclass_fields__:
-                raise TaskError(
-                    f"unknown problem field {shown(name, 60)}.{suggest(name, cls.__dataclass_fields__)}"
-                )
         try:
-            return cls(**{name: _FIELDS[name](name, value.get(name)) for name in _FIELDS})
-        except PixelisError as error:
+            return read_fields(cls, value)
+        except DatasetError as error:
             raise TaskError(f"the problem cannot be read: {error}") from None
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str) or (name in ("id", "family", "statement") and not value.strip()):
-        raise TaskError(f"field {shown(name)} must be a text, got {shown(value, 60)}")
-    if name == "entry" and not value.isidentifier():
-        raise TaskError(f"field 'entry' must be the name of a function, got {shown(value, 60)}")
-    return check_split(value) if name == "split" else value
-
-
-def _cases(name: str, value: Any) -> tuple[TestCase, ...]:
-    if not isinstance(value, list):
-        raise TaskError(f"field {shown(name)} must be a list of test cases, got {shown(value, 60)}")
-    return tuple(TestCase.from_json(case) for case in value)
-
-
-def _difficulty(name: str, value: Any) -> int:
-    if type(value) is not int or not 0 <= value <= 10:
-        raise TaskError(f"field {shown(name)} must be an integer from 0 to 10, got {shown(value, 60)}")
-    return value
-
-
-def _rule(name: str, value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise TaskError(f"field {shown(name)} must be an object, got {shown(value, 60)}")
-    return dict(value)
-
-
-def _parameters(name: str, value: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
-        for pair in value
-    ):
-        raise TaskError(f"field {shown(name)} must be a list of [name, type], got {shown(value, 60)}")
-    return tuple((pair[0], pair[1]) for pair in value)
-
-
-_FIELDS = {
-    **dict.fromkeys(_TEXTS, _text),
-    "difficulty": _difficulty,
-    "parameters": _parameters,
-    "examples": _cases,
-    "comparison": lambda _, value: Comparison.from_json(value),
-    "rule": _rule,
-    "tests": _cases,
-}

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import Counter
-from functools import lru_cache
 from pathlib import Path
 
 from pixelis.envs.coding.problems.problem_rows import ProblemRow, row_of
-from pixelis.envs.data.file import Entry, RowFile
-from pixelis.envs.data.lines import find_file
+from pixelis.envs.data.file import Entry, Place, RowFile
 from pixelis.errors import DatasetError, shown
 
 
@@ -38,11 +35,11 @@ class ProblemFile(RowFile[ProblemRow]):
         super().__init__(path)
         self._lines.clear()
 
-    def enter(self, row: ProblemRow, number: int) -> Entry:
+    def enter(self, row: ProblemRow, place: Place) -> Entry:
         """Count a row, and refuse a second one of its name."""
         problem = row.problem
-        first = self._lines.setdefault(_digest(problem.id), number)
-        if first != number:
+        first = self._lines.setdefault(_digest(problem.id), place.number)
+        if first != place.number:
             raise DatasetError(
                 f"a second problem is called {shown(problem.id, 60)}, the first one is in line {first}; "
                 "give each an id of its own, or leave the copy out"
@@ -51,20 +48,6 @@ class ProblemFile(RowFile[ProblemRow]):
         if problem.needs_script:
             self.needs_script[row.untranslated.rpartition(": ")[2]] += 1
         return Entry(problem.split, _digest(f"{problem.statement}\0{problem.prefix}"))
-
-
-def load_problems(path: str | os.PathLike[str]) -> ProblemFile:
-    """Return a file of problems; callers in one process share the index while the file is unchanged.
-
-    Raises:
-        DatasetError: see `ProblemFile`.
-    """
-    return _load(*find_file(path, ProblemFile.what))
-
-
-@lru_cache(maxsize=4)
-def _load(path: Path, state: tuple[int, int]) -> ProblemFile:
-    return ProblemFile(path)
 
 
 def _digest(text: str) -> int:

@@ -6,30 +6,24 @@ import ast
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-from pixelis.envs.coding.answers.comparison import Comparison
+from annotated_types import Interval, MinLen
+from pydantic import PlainValidator
+
+from pixelis.envs.coding.answers.comparison import EXACT, Comparison
 from pixelis.envs.coding.answers.python_source import parse_trusted
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
-from pixelis.envs.coding.problems.problem import Problem, TestCase
+from pixelis.envs.coding.problems.problem import FunctionName, Problem, Source, TestCase
 from pixelis.envs.coding.problems.signatures import called_with, signature_of
-from pixelis.envs.data.fields import check_names, check_needed
-from pixelis.envs.data.splits import hashed_split, row_split
-from pixelis.errors import AnswerError, DatasetError, shown
+from pixelis.envs.data.lines import MAX_LINE_BYTES
+from pixelis.envs.data.splits import RowSplit, hashed_split
+from pixelis.envs.keywords import Expected
+from pixelis.envs.schema import Int, OneOf, Record, Text, read_fields
+from pixelis.errors import DatasetError, shown
 
-OWN_FIELDS = (
-    *("statement", "entry", "tests", "id", "parameters", "returns", "examples", "comparison"),
-    *("values", "difficulty", "prefix", "solution", "split"),
-)
-HUMAN_EVAL_FIELDS = ("task_id", "prompt", "entry_point", "canonical_solution", "test", "split")
-MBPP_FIELDS = (
-    *("task_id", "text", "prompt", "code", "test_list", "test_setup_code", "test_imports"),
-    *("challenge_test_list", "source_file", "split"),
-)
-_NEEDED = {"own": OWN_FIELDS[:3], "human_eval": HUMAN_EVAL_FIELDS[1:3], "mbpp": ("task_id", "test_list")}
-_KNOWN = {"own": OWN_FIELDS, "human_eval": HUMAN_EVAL_FIELDS, "mbpp": MBPP_FIELDS}
 MAX_STATEMENT_LENGTH = 20_000
 MAX_EXAMPLE_LENGTH = 240
 MAX_EXPECTED_LENGTH = 400_000
@@ -51,90 +45,151 @@ class ProblemRow:
     untranslated: str = ""
 
 
+def _id(value: Any) -> str:
+    if type(value) not in (str, int):
+        raise ValueError
+    return str(value)
+
+
+def _parameters(value: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping) or not all(
+        name.isidentifier() and isinstance(kind, str) for name, kind in value.items()
+    ):
+        raise ValueError
+    return tuple(value.items())
+
+
+_Id = Annotated[str, PlainValidator(_id), Expected("a text or an integer")]
+_Statement = Annotated[str, Text(MAX_STATEMENT_LENGTH)]
+_Sources = Annotated[list[Source], Expected("a list of texts", "leave it out if empty")]
+_NO_TESTS = "a problem without tests has no truth"
+
+
+@dataclass(frozen=True)
+class _Own(Record):
+    """A row of the user's own."""
+
+    statement: _Statement
+    entry: FunctionName
+    tests: Annotated[list[Any], Expected("a list of objects with args and expected")]
+    id: _Id = ""
+    parameters: Annotated[
+        tuple[tuple[str, str], ...],
+        PlainValidator(_parameters),
+        Expected("an object of names and types"),
+    ] = ()
+    returns: Source = ""
+    examples: Annotated[list[Any], Expected("a list of objects with args and expected")] = field(
+        default_factory=list
+    )
+    comparison: Annotated[Comparison, PlainValidator(Comparison.from_json)] = EXACT
+    values: Annotated[str, OneOf(("json", "python"))] = "json"
+    difficulty: Annotated[Int, Interval(ge=0, le=10)] = 0
+    prefix: Source = ""
+    solution: Source = ""
+    split: RowSplit = ""
+
+    def row(self) -> ProblemRow:
+        """Return the problem."""
+        tests, examples = self._cases("tests"), self._cases("examples")
+        if not tests:
+            raise DatasetError(f"field 'tests' is empty; {_NO_TESTS}, so write at least one")
+        given = {case.call("f") for case in examples}
+        for case in tests:
+            if case.call("f") in given:
+                raise DatasetError(
+                    f"{case.call(self.entry)[:80]} is an example and a test; what is shown tests nothing"
+                )
+        same = ("difficulty", "statement", "entry", "parameters", "returns", "comparison", "prefix")
+        problem = Problem(
+            id=self.id or _digest(self.statement, self.entry),
+            family="own",
+            split=self.split or hashed_split(self.statement),
+            examples=examples,
+            tests=tests,
+            **{name: getattr(self, name) for name in same},
+        )
+        return ProblemRow(problem, self.solution)
+
+    def _cases(self, name: str) -> tuple[TestCase, ...]:
+        python = self.values == "python"
+        return tuple(_case(case, name, number, python) for number, case in enumerate(getattr(self, name), 1))
+
+
+@dataclass(frozen=True)
+class _HumanEval(Record):
+    """A row of HumanEval's shape."""
+
+    prompt: _Statement
+    entry_point: FunctionName
+    test: Annotated[str, Text(MAX_LINE_BYTES, _NO_TESTS)]
+    task_id: _Id = ""
+    canonical_solution: Source = ""
+    split: RowSplit = ""
+
+    def row(self) -> ProblemRow:
+        """Return the problem, with its assertions read."""
+        statement = _docstring(self.prompt, self.entry_point) or f"Complete the function {self.entry_point}."
+        name = self.task_id or _digest(self.prompt, self.entry_point)
+        solution = self.canonical_solution and self.prompt + self.canonical_solution
+        asked = statement, self.entry_point, self.prompt
+        return _asserted("human_eval", name, asked, self.test, self.split, solution)
+
+
+@dataclass(frozen=True)
+class _Mbpp(Record):
+    """A row of MBPP's shape."""
+
+    task_id: _Id
+    test_list: Annotated[list[Source], MinLen(1), Expected("a list of at least one assertion")]
+    text: _Statement = ""
+    prompt: _Statement = ""
+    code: Source = ""
+    test_setup_code: Source = ""
+    test_imports: _Sources = field(default_factory=list)
+    challenge_test_list: _Sources = field(default_factory=list)
+    source_file: Any = None
+    split: RowSplit = ""
+
+    def row(self) -> ProblemRow:
+        """Return the problem, with its assertions and the solution's signature read."""
+        if not (self.text or self.prompt):
+            raise DatasetError("field 'text' (or 'prompt') is missing; it says what the function does")
+        entry = called_name(self.test_list[0], self.code)
+        setup = self.test_setup_code or "\n".join(self.test_imports)
+        script = "\n".join([*([setup] if setup else []), *self.test_list, *self.challenge_test_list])
+        asked = self.text or self.prompt, entry, ""
+        read = _asserted("mbpp", f"mbpp/{self.task_id}", asked, script, self.split, self.code)
+        tests = read.problem.tests
+        parameters, returns = signature_of(self.code, entry) or (called_with(tests), "")
+        problem = replace(read.problem, parameters=parameters, returns=returns, examples=_one_example(tests))
+        return replace(read, problem=problem)
+
+
+_KINDS: dict[str, type[_HumanEval | _Mbpp]] = {
+    "test_list": _Mbpp,
+    "entry_point": _HumanEval,
+    "test": _HumanEval,
+    "code": _Mbpp,
+}
+"""Column that tells the kind of a row; a row without any is the user's own."""
+
+
 def row_of(value: Mapping[str, Any]) -> ProblemRow:
     """Return the problem that a JSON object describes; its columns say of which kind it is.
+
+    ``None`` counts as left out.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    marks = {"test_list": "mbpp", "entry_point": "human_eval", "test": "human_eval", "code": "mbpp"}
-    kind = next((marks[name] for name in marks if name in value), "own")
-    check_names(value, _KNOWN[kind])
-    check_needed(value, _NEEDED[kind])
+    kind = next((_KINDS[name] for name in _KINDS if name in value), _Own)
     try:
-        row = {"own": _own, "human_eval": _human_eval, "mbpp": _mbpp}[kind](value)
-    except AnswerError as error:
-        raise DatasetError(f"field 'comparison': {error}") from None
+        row = read_fields(kind, {name: one for name, one in value.items() if one is not None}).row()
     except UnicodeEncodeError:
         raise DatasetError("a name or statement holds half of a surrogate pair; correct its text") from None
     _check_cases(row.problem)
     return row
-
-
-# ---------------------------------------------------------------------- kinds
-
-
-def _own(row: Mapping[str, Any]) -> ProblemRow:
-    statement, entry = _text(row, "statement"), _name(row, "entry")
-    tests, examples = _cases(row, "tests"), _cases(row, "examples") if row.get("examples") else ()
-    if not tests:
-        raise DatasetError(
-            "field 'tests' is empty; a problem without tests has no truth, so write at least one"
-        )
-    given = {case.call("f") for case in examples}
-    for case in tests:
-        if case.call("f") in given:
-            raise DatasetError(
-                f"{case.call(entry)[:80]} is an example and a test; what is shown tests nothing"
-            )
-    difficulty = row.get("difficulty", 0)
-    if type(difficulty) is not int or not 0 <= difficulty <= 10:
-        raise DatasetError(f"field 'difficulty' must be an integer from 0 to 10, got {shown(difficulty, 40)}")
-    problem = Problem(
-        id=_id(row, "id") or _digest(statement, entry),
-        family="own",
-        difficulty=difficulty,
-        split=row_split(row, hashed_split(statement)),
-        statement=statement,
-        entry=entry,
-        parameters=_parameters(row.get("parameters", {})),
-        returns=_optional(row, "returns"),
-        examples=examples,
-        comparison=Comparison.from_json(row.get("comparison", {})),
-        tests=tests,
-        prefix=_optional(row, "prefix"),
-    )
-    return ProblemRow(problem, _optional(row, "solution"))
-
-
-def _human_eval(row: Mapping[str, Any]) -> ProblemRow:
-    prompt, entry = _text(row, "prompt"), _name(row, "entry_point")
-    script = row.get("test")
-    if not isinstance(script, str) or not script.strip():
-        raise DatasetError("field 'test' is missing or empty; a problem without tests has no truth")
-    statement = _docstring(prompt, entry) or f"Complete the function {entry}."
-    name = _id(row, "task_id") or _digest(prompt, entry)
-    solution = _optional(row, "canonical_solution")
-    return _asserted(
-        "human_eval", name, (statement, entry, prompt), script, row, prompt + solution if solution else ""
-    )
-
-
-def _mbpp(row: Mapping[str, Any]) -> ProblemRow:
-    statement = _text(row, "text" if "text" in row else "prompt")
-    tests = row["test_list"]
-    if not isinstance(tests, list) or not tests or not all(isinstance(test, str) for test in tests):
-        raise DatasetError(f"field 'test_list' must be a list of at least one assertion, got {tests!r:.60}")
-    solution = _optional(row, "code")
-    entry = called_name(tests[0], solution)
-    setup = _optional(row, "test_setup_code") or "\n".join(_texts(row, "test_imports"))
-    script = "\n".join([*([setup] if setup else []), *tests, *_texts(row, "challenge_test_list")])
-    name = f"mbpp/{_id(row, 'task_id')}"
-    read = _asserted("mbpp", name, (statement, entry, ""), script, row, solution)
-    tests_read = read.problem.tests
-    parameters, returns = signature_of(solution, entry) or (called_with(tests_read), "")
-    problem = replace(read.problem, parameters=parameters, returns=returns, examples=_one_example(tests_read))
-    return replace(read, problem=problem)
 
 
 def _one_example(tests: tuple[TestCase, ...]) -> tuple[TestCase, ...]:
@@ -146,20 +201,18 @@ def _one_example(tests: tuple[TestCase, ...]) -> tuple[TestCase, ...]:
 
 
 def _asserted(
-    kind: str, name: str, asked: tuple[str, str, str], script: str, row: Mapping[str, Any], solution: str
+    kind: str, name: str, asked: tuple[str, str, str], script: str, split: str, solution: str
 ) -> ProblemRow:
     """Return the problem of a row whose tests are assertions: as test cases, or with its script."""
     statement, entry, prefix = asked
     read: Translation = translate(script, entry)
     if read.reason == NO_ASSERTIONS:
-        raise DatasetError(
-            f"its tests assert nothing about {entry} that could fail; a problem without tests has no truth"
-        )
+        raise DatasetError(f"its tests assert nothing about {entry} that could fail; {_NO_TESTS}")
     problem = Problem(
         id=name,
         family=kind,
         difficulty=0,
-        split=row_split(row, hashed_split(f"{kind}:{name}")),
+        split=split or hashed_split(f"{kind}:{name}"),
         statement=statement,
         entry=entry,
         comparison=read.comparison,
@@ -168,41 +221,6 @@ def _asserted(
         script="" if read.cases else script,
     )
     return ProblemRow(problem, solution, read.reason)
-
-
-# ---------------------------------------------------------------------- fields
-
-
-def _text(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name)
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_STATEMENT_LENGTH or "\0" in value:
-        raise DatasetError(
-            f"field {name!r} must be a text of 1 to {MAX_STATEMENT_LENGTH:,} characters, got {value!r:.60}"
-        )
-    return value
-
-
-def _optional(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name) or ""
-    if not isinstance(value, str):
-        raise DatasetError(f"field {name!r} must be a text, got {value!r:.60}; leave it out if there is none")
-    return value
-
-
-def _texts(row: Mapping[str, Any], name: str) -> list[str]:
-    value = row.get(name) or []
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise DatasetError(
-            f"field {shown(name)} must be a list of texts, got {shown(value, 60)}; leave it out if empty"
-        )
-    return value
-
-
-def _id(row: Mapping[str, Any], name: str) -> str:
-    value = row.get(name, "")
-    if type(value) not in (str, int):
-        raise DatasetError(f"field {shown(name)} must be a text or an integer, got {shown(value, 60)}")
-    return str(value)
 
 
 def _check_cases(problem: Problem) -> None:
@@ -215,33 +233,6 @@ def _check_cases(problem: Problem) -> None:
             f"the expected values have {length:,} characters together, at most {MAX_EXPECTED_LENGTH:,} can "
             "be returned; write smaller tests"
         )
-
-
-def _name(row: Mapping[str, Any], field: str) -> str:
-    value = row[field]
-    if not isinstance(value, str) or not value.isidentifier():
-        raise DatasetError(f"field {shown(field)} must be the name of a function, got {shown(value, 60)}")
-    return value
-
-
-def _parameters(value: Any) -> tuple[tuple[str, str], ...]:
-    if not isinstance(value, Mapping) or not all(
-        name.isidentifier() and isinstance(kind, str) for name, kind in value.items()
-    ):
-        raise DatasetError(f"field 'parameters' must be an object of names and types, got {shown(value, 60)}")
-    return tuple(value.items())
-
-
-def _cases(row: Mapping[str, Any], name: str) -> tuple[TestCase, ...]:
-    values = row.get("values", "json")
-    if values not in ("json", "python"):
-        raise DatasetError(f"field 'values' must be 'json' or 'python', got {shown(values, 60)}")
-    cases = row[name]
-    if not isinstance(cases, list):
-        raise DatasetError(
-            f"field {shown(name)} must be a list of objects with args and expected, got {shown(cases, 60)}"
-        )
-    return tuple(_case(case, name, number, values == "python") for number, case in enumerate(cases, 1))
 
 
 def _case(value: Any, name: str, number: int, python: bool) -> TestCase:

@@ -22,7 +22,7 @@ from pixelis.envs.keywords import (
 )
 from pixelis.envs.pixel.ask_image.photo import BAR_COLOUR, Letterbox, open_photo
 from pixelis.envs.pixel.ask_image.policies import ask_image_policies
-from pixelis.envs.pixel.ask_image.question_file import load_questions
+from pixelis.envs.pixel.ask_image.question_file import QuestionFile
 from pixelis.envs.pixel.ask_image.tasks import ImageQuestions, row_of_task
 from pixelis.envs.pixel.base.env import PixelEnv, ViewSize
 from pixelis.envs.pixel.base.picture import Picture
@@ -40,7 +40,7 @@ from pixelis.rewards.answers.choices import LETTERS, has_letters
 EXAMPLES = Path(__file__).parent / "examples" / "questions.jsonl"
 """The questions that are played when no data are given; scripts/draw_ask_image_examples.py makes them."""
 
-QuestionFile = Annotated[FilePath, Expected("the path of a JSONL file of questions", error=DatasetError)]
+QuestionPath = Annotated[FilePath, Expected("the path of a JSONL file of questions", error=DatasetError)]
 
 _HINTS = {
     "text": "Answer with the text alone.",
@@ -184,7 +184,7 @@ class AskImageEnv(PixelEnv):
     def __init__(
         self,
         *,
-        data: QuestionFile | None = None,
+        data: QuestionPath | None = None,
         difficulty: Difficulty = 0,
         split: Split = "train",
         check_images: Flag = False,
@@ -193,7 +193,7 @@ class AskImageEnv(PixelEnv):
         view_size: ViewSize = 384,
         render_mode: RenderMode = None,
     ) -> None:
-        self.questions = load_questions(EXAMPLES if data is None else data, check_images=check_images)
+        self.questions = QuestionFile.open(EXAMPLES if data is None else data, check_images=check_images)
         self._letterbox = Letterbox(1, 1)
         self._failure: str | None = None
         super().__init__(

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from pathlib import Path
 
-from pixelis.envs.data.file import Entry, RowFile
-from pixelis.envs.data.lines import find_file
+from pixelis.envs.data.file import Entry, Place, RowFile
 from pixelis.envs.pixel.ask_image.photo import open_photo
 from pixelis.envs.pixel.ask_image.question_rows import QuestionRow, row_of
 from pixelis.errors import DatasetError
@@ -36,7 +34,7 @@ class QuestionFile(RowFile[QuestionRow]):
         """Return where an image lies: relative paths start from the file's folder."""
         return self.path.parent / image
 
-    def enter(self, row: QuestionRow, number: int) -> Entry:
+    def enter(self, row: QuestionRow, place: Place) -> Entry:
         """Refuse a row whose image is not there."""
         if row.image != self._seen:
             self._check_image(row.image)
@@ -49,17 +47,3 @@ class QuestionFile(RowFile[QuestionRow]):
             raise DatasetError(f"field 'image': there is no file {path}; correct the path")
         if self._check_images:
             open_photo(path)
-
-
-def load_questions(path: str | os.PathLike[str], *, check_images: bool = False) -> QuestionFile:
-    """Return a file of questions; environments in one process share the index while the file is unchanged.
-
-    Raises:
-        DatasetError: see ``QuestionFile``.
-    """
-    return _load(*find_file(path, QuestionFile.what), bool(check_images))
-
-
-@lru_cache(maxsize=4)
-def _load(path: Path, state: tuple[int, int], check_images: bool) -> QuestionFile:
-    return QuestionFile(path, check_images=check_images)

@@ -7,19 +7,20 @@ import json
 import posixpath
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from pixelis.envs.data.fields import check_names, check_needed
-from pixelis.envs.data.splits import hashed_split, row_split
+from annotated_types import MaxLen
+from pydantic import BeforeValidator, ConfigDict, PlainValidator, with_config
+from typing_extensions import NotRequired, TypedDict
+
+from pixelis.envs.data.splits import RowSplit, hashed_split
+from pixelis.envs.schema import Bool, OneOf, Record, Text, read_fields
 from pixelis.envs.spaces import clean_text
-from pixelis.errors import AnswerError, DatasetError, shown, suggest
+from pixelis.errors import AnswerError, DatasetError, shown
 from pixelis.rewards.answers import ANSWER_TYPES, TypedAnswer
 
-FIELDS = ("image", "question", "answer", "answer_type", "choices", "tolerance", "regions", "split")
 MAX_QUESTION_LENGTH = 4_000
 MAX_REGIONS = 64
-_REQUIRED = FIELDS[:4]
-_REGION_FIELDS = {"box", "text", "look"}
 
 
 @dataclass(frozen=True)
@@ -58,25 +59,58 @@ class QuestionRow:
         return hashlib.sha256(text.encode()).digest()[:8]
 
 
+def _box(value: Any) -> list[float]:
+    if not _are_numbers(value) or len(value) != 4 or not all(0 <= number <= 1 for number in value):
+        raise ValueError(_NO_BOX.format(shown(value, 60)))
+    if not (value[0] < value[2] and value[1] < value[3]):
+        raise ValueError(_NO_BOX.format(shown(value, 60)))
+    return value
+
+
+_NO_BOX = (
+    "must be a box [x0, y0, x1, y1] in 0-1 of the image's width and height, got {}; "
+    "divide pixels by the width or height"
+)
+
+
+@with_config(ConfigDict(extra="forbid"))
+class _Region(TypedDict):
+    box: Annotated[list[float], PlainValidator(_box)]
+    text: NotRequired[Annotated[str, Text(1_000)]]
+    look: NotRequired[Bool]
+
+
+def _bare_box(value: Any) -> Any:
+    return {"box": value} if isinstance(value, list) else value
+
+
+@dataclass(frozen=True)
+class _Fields(Record):
+    """What a row of the file holds."""
+
+    image: Annotated[str, Text(1_000)]
+    question: Annotated[str, Text(MAX_QUESTION_LENGTH)]
+    answer: Any
+    answer_type: Annotated[str, OneOf(ANSWER_TYPES)]
+    choices: list[Any] = field(default_factory=list)
+    tolerance: Any = None
+    regions: Annotated[tuple[Annotated[_Region, BeforeValidator(_bare_box)], ...], MaxLen(MAX_REGIONS)] = ()
+    split: RowSplit = ""
+
+
 def row_of(value: Mapping[str, Any]) -> QuestionRow:
     """Return the row that a JSON object describes.
 
     Raises:
         DatasetError: what is wrong with it.
     """
-    check_names(value, FIELDS)
-    check_needed(value, _REQUIRED)
-    image = _text(value, "image", 1_000)
-    kind = value["answer_type"]
-    if not isinstance(kind, str) or kind not in _TRUTHS:
-        hint = suggest(str(kind)[:40], ANSWER_TYPES)
-        raise DatasetError(f"field 'answer_type' must be one of {ANSWER_TYPES}, got {shown(kind, 60)}.{hint}")
+    row = read_fields(_Fields, {name: one for name, one in value.items() if one is not None})
     try:
-        truth = TypedAnswer(kind, _truth_text(kind, value["answer"]), _choices(value), value.get("tolerance"))
+        answer = _truth_text(row.answer_type, row.answer)
+        truth = TypedAnswer(row.answer_type, answer, tuple(row.choices), row.tolerance)
     except AnswerError as error:
         raise DatasetError(f"field 'answer': {error}") from None
-    split = row_split(value, image_split(image))
-    return QuestionRow(image, _text(value, "question", MAX_QUESTION_LENGTH), truth, _regions(value), split)
+    return QuestionRow(row.image, row.question, truth, row.regions, row.split or image_split(row.image))
 
 
 def image_split(image: str) -> str:
@@ -88,22 +122,6 @@ def image_split(image: str) -> str:
 
 
 # ---------------------------------------------------------------------- fields
-
-
-def _text(row: Mapping[str, Any], name: str, longest: int) -> str:
-    value = row[name]
-    if not isinstance(value, str) or not value.strip() or len(value) > longest or value != clean_text(value):
-        raise DatasetError(
-            f"field {name!r} must be a text of 1 to {longest} characters, got {value!r:.60}; correct it"
-        )
-    return value
-
-
-def _choices(row: Mapping[str, Any]) -> tuple[str, ...]:
-    value = row.get("choices") or []
-    if not isinstance(value, list):
-        raise DatasetError(f"field 'choices' must be a list of texts, got {shown(value, 60)}; correct it")
-    return tuple(value)
 
 
 def _is_text(value: Any) -> bool:
@@ -135,34 +153,3 @@ def _truth_text(kind: str, value: Any) -> str:
     if not fits(value):
         raise DatasetError(f"field 'answer' must be {expected}, got {value!r:.60}; correct it or its type")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _regions(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    value = row.get("regions", [])
-    if not isinstance(value, list) or len(value) > MAX_REGIONS:
-        raise DatasetError(f"field 'regions' must be a list of at most {MAX_REGIONS}, got {shown(value, 60)}")
-    return tuple(_region({"box": region} if isinstance(region, list) else region) for region in value)
-
-
-def _region(region: Any) -> Mapping[str, Any]:
-    box = region.get("box") if isinstance(region, Mapping) else None
-    if not isinstance(region, Mapping) or not set(region) <= _REGION_FIELDS or not _is_box(box):
-        raise DatasetError(
-            "field 'regions' must hold boxes [x0, y0, x1, y1] in 0-1 of the image's width and height, or "
-            f'{{"box": …, "text": …}}, got {shown(region, 60)}; divide pixels by the width or height'
-        )
-    if "text" in region:
-        _text(region, "text", 1_000)
-    if not isinstance(region.get("look", True), bool):
-        raise DatasetError(f"'look' of a region must be true or false, got {shown(region['look'], 60)}")
-    return dict(region)
-
-
-def _is_box(value: Any) -> bool:
-    return (
-        _are_numbers(value)
-        and len(value) == 4
-        and all(0 <= number <= 1 for number in value)
-        and value[0] < value[2]
-        and value[1] < value[3]
-    )

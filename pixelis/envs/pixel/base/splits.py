@@ -6,9 +6,9 @@ import hashlib
 
 import numpy as np
 
-from pixelis.envs.tasks import check_split
-
-SEEDS = 2**32
+from pixelis.envs.pixel.drawing.noise import SEEDS
+from pixelis.envs.tasks import Task, check_split
+from pixelis.errors import TaskError, shown
 
 
 def seed_split(seed: int) -> str:
@@ -27,3 +27,23 @@ def sample_seed(rng: np.random.Generator, split: str) -> int:
         seed = int(rng.integers(SEEDS))
         if seed_split(seed) == split:
             return seed
+
+
+def asked_index(task: Task, name: str, count: int, what: str) -> int:
+    """Return the index of what a task's data say under ``name`` that is asked for.
+
+    Args:
+        task: whose.
+        name: of the field.
+        count: how many there are in the scene.
+        what: they are.
+
+    Raises:
+        TaskError: it is no index of one of them.
+    """
+    index = task.data.get(name)
+    if type(index) is not int or not 0 <= index < count:
+        raise TaskError(
+            f"{name} must be the index of one of the scene's {count} {what}, got {shown(index, 40)}"
+        )
+    return index

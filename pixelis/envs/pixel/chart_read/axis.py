@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
+
+from pixelis.envs.schema import Bool, Real, Stored
 
 AXIS_KINDS: tuple[str, ...] = ("zero", "offset", "log")
 """Linear from zero, linear from somewhere else, logarithmic."""
@@ -23,7 +27,7 @@ _DECADES = (1.2, 1.8)  # what a logarithmic axis spans
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(Stored):
     """A value axis.
 
     Attributes:
@@ -32,9 +36,9 @@ class Axis:
         log: whether equal steps up the axis multiply the value by equal factors.
     """
 
-    low: float
-    high: float
-    log: bool
+    low: Annotated[Real, Interval(ge=0, le=1e9)]
+    high: Annotated[Real, Interval(ge=1e-6, le=1e9)]
+    log: Bool
 
     def value(self, share: float) -> float:
         """Return the value at a height, share of the axis."""

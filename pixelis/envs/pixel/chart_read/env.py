@@ -12,6 +12,7 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.chart_read.axis import VALUES
 from pixelis.envs.pixel.chart_read.paint import chart_labels, paint_chart
 from pixelis.envs.pixel.chart_read.policies import chart_read_policies
@@ -22,7 +23,6 @@ from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import TaskError, shown
 from pixelis.rewards.answers import TypedAnswer, parse_quantity
 
 TOLERANCE = 0.02
@@ -63,11 +63,8 @@ def asked_point(task: Task) -> tuple[ChartScene, int, int]:
         TaskError: the task's data hold no such scene, series or category.
     """
     scene = ChartScene.from_json(task.data.get("scene", {}))
-    for name, there in (("series", len(scene.series)), ("category", len(scene.categories))):
-        index = task.data.get(name)
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < there:
-            raise TaskError(f"{name} must be the index of one of the chart's {there}, got {shown(index, 40)}")
-    return scene, task.data["series"], task.data["category"]
+    series = asked_index(task, "series", len(scene.series), "series")
+    return scene, series, asked_index(task, "category", len(scene.categories), "categories")
 
 
 def verify_value(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
-from pixelis.envs.data.scene_fields import flag, one_of, reading_scene, real, whole, word
-from pixelis.envs.pixel.base.splits import SEEDS
+from annotated_types import Interval, Len
+
 from pixelis.envs.pixel.chart_read.axis import Axis, label_value
-from pixelis.envs.pixel.drawing.fonts import FONTS
-from pixelis.envs.pixel.tools.palette import BASE_COLOURS, RGB
+from pixelis.envs.pixel.drawing.fonts import Font
+from pixelis.envs.pixel.drawing.noise import Noise, Seed
+from pixelis.envs.pixel.tools.palette import RGB, BaseColour
+from pixelis.envs.schema import Bool, Int, OneOf, Stored, Word, check_count, check_range
 
 KINDS: tuple[str, ...] = ("bars", "lines")
 MARKS: tuple[str, ...] = ("disc", "square", "diamond")
@@ -45,7 +46,7 @@ MAX_SERIES, MAX_CATEGORIES, MAX_TICKS = 8, 16, 16
 
 
 @dataclass(frozen=True)
-class Series:
+class Series(Stored):
     """One row of numbers.
 
     Attributes:
@@ -55,14 +56,14 @@ class Series:
         heights: of each category above the foot of the axis, native pixels.
     """
 
-    name: str
-    colour: str
-    mark: str
-    heights: tuple[int, ...]
+    name: Annotated[str, Word(16)]
+    colour: BaseColour
+    mark: Annotated[str, OneOf(MARKS)]
+    heights: tuple[Int, ...]
 
 
 @dataclass(frozen=True)
-class ChartScene:
+class ChartScene(Stored):
     """A chart: everything the painter needs, and nothing random.
 
     Attributes:
@@ -82,20 +83,20 @@ class ChartScene:
         noise: amplitude of the pixel noise, grey levels (0: none).
     """
 
-    size: int
-    kind: str
-    title: str
-    frame: tuple[int, int, int, int]
+    size: Annotated[Int, Interval(ge=256, le=4096)]
+    kind: Annotated[str, OneOf(KINDS)]
+    title: Annotated[str, Word(60)]
+    frame: tuple[Int, Int, Int, Int]
     axis: Axis
-    ticks: tuple[str, ...]
-    grid: bool
-    categories: tuple[str, ...]
-    series: tuple[Series, ...]
-    theme: str
-    font: str
-    text_height: int
-    seed: int
-    noise: int
+    ticks: Annotated[tuple[Annotated[str, Word(8)], ...], Len(2, MAX_TICKS)]
+    grid: Bool
+    categories: Annotated[tuple[Annotated[str, Word(16)], ...], Len(1, MAX_CATEGORIES)]
+    series: Annotated[tuple[Series, ...], Len(1, MAX_SERIES)]
+    theme: Annotated[str, OneOf(THEMES)]
+    font: Font
+    text_height: Annotated[Int, Interval(ge=8, le=32)]
+    seed: Seed
+    noise: Noise
 
     def value(self, series: int, category: int) -> float:
         """Return the value that a bar or mark shows."""
@@ -131,70 +132,19 @@ class ChartScene:
         column = self.frame[0] + round((category + 0.5) * self.slot)
         return column, self.frame[3] - self.series[series].heights[category]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        return {
-            **{
-                key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
-            },
-            "series": [{**asdict(one), "heights": list(one.heights)} for one in self.series],
-        }
-
-    @classmethod
-    def from_json(cls, data: Any) -> ChartScene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, of the wrong type or out of range.
-        """
-        with reading_scene(cls.__name__):
-            size = whole(data["size"], 256, 4096)
-            left, top, right, bottom = (whole(value, 0, size) for value in data["frame"])
-            if right - left < 64 or bottom - top < 64:
-                raise ValueError("a field of less than 64 pixels")
-            axis = _axis_from_json(data["axis"])
-            categories = tuple(word(text, 16) for text in _list(data["categories"], 1, MAX_CATEGORIES))
-            rows = _list(data["series"], 1, MAX_SERIES)
-            return cls(
-                size=size,
-                kind=one_of(data["kind"], KINDS),
-                title=word(data["title"], 60),
-                frame=(left, top, right, bottom),
-                axis=axis,
-                ticks=tuple(_tick(text, axis) for text in _list(data["ticks"], 2, MAX_TICKS)),
-                grid=flag(data["grid"]),
-                categories=categories,
-                series=tuple(_series_from_json(row, len(categories), bottom - top) for row in rows),
-                theme=one_of(data["theme"], tuple(THEMES)),
-                font=one_of(data["font"], FONTS),
-                text_height=whole(data["text_height"], 8, 32),
-                seed=whole(data["seed"], 0, SEEDS - 1),
-                noise=whole(data["noise"], 0, 64),
-            )
-
-
-def _list(values: Any, fewest: int, most: int) -> list[Any]:
-    if not isinstance(values, list | tuple) or not fewest <= len(values) <= most:
-        raise ValueError(f"{values!r:.40} where a list of {fewest} to {most} belongs")
-    return list(values)
-
-
-def _axis_from_json(data: Mapping[str, Any]) -> Axis:
-    low, high = real(data["low"], 0, 1e9), real(data["high"], 1e-6, 1e9)
-    log = flag(data["log"])
-    if low >= high or (log and low <= 0):
-        raise ValueError(f"an axis from {low:g} to {high:g}")
-    return Axis(low, high, log)
-
-
-def _tick(text: Any, axis: Axis) -> str:
-    value = label_value(word(text, 8))
-    if not math.isfinite(value) or not axis.low <= value <= axis.high:
-        raise ValueError(f"a tick {text!r} that is not on the axis")
-    return text
-
-
-def _series_from_json(data: Mapping[str, Any], categories: int, height: int) -> Series:
-    heights = tuple(whole(value, 1, height) for value in _list(data["heights"], categories, categories))
-    colour, mark = one_of(data["colour"], BASE_COLOURS), one_of(data["mark"], MARKS)
-    return Series(word(data["name"], 16), colour, mark, heights)
+    def check(self) -> None:
+        """The field is in the picture, the ticks are on the axis, and bars and points are in the field."""
+        left, top, right, bottom = self.frame
+        check_range(self.frame, 0, self.size, "the frame")
+        if right - left < 64 or bottom - top < 64:
+            raise ValueError("a field of less than 64 pixels")
+        low, high = self.axis.low, self.axis.high
+        if low >= high or (self.axis.log and low <= 0):
+            raise ValueError(f"an axis from {low:g} to {high:g}")
+        for text in self.ticks:
+            value = label_value(text)
+            if not math.isfinite(value) or not low <= value <= high:
+                raise ValueError(f"a tick {text!r} that is not on the axis")
+        for one in self.series:
+            check_count(one.heights, len(self.categories), "heights of a series")
+            check_range(one.heights, 1, bottom - top, "the heights of a series")

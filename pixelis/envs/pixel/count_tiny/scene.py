@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval, MaxLen
 
-from pixelis.envs.data.scene_fields import reading_scene, whole
-from pixelis.envs.pixel.base.splits import SEEDS, sample_seed
-from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
+from pixelis.envs.pixel.base.splits import sample_seed
+from pixelis.envs.pixel.drawing.noise import Noise, Seed
+from pixelis.envs.pixel.tools.palette import BASE_COLOURS, Colour
+from pixelis.envs.schema import Int, OneOf, Stored, check_range
 
 SCENE_SIZE = 1536
 KINDS: tuple[str, ...] = ("bead", "tile", "stick")
 """A disc, a square, a rectangle half as wide as it is long, lying or standing."""
 
 MAX_PIECES = 1000
+_Standing = Annotated[Int, Interval(ge=0, le=1)]
 _LOOK_ALIKES = {
     "red": "maroon",
     "orange": "gold",
@@ -65,7 +68,7 @@ _EDGE, _GAP = 40, 8  # least distance from the scene's edge and between two piec
 
 
 @dataclass(frozen=True)
-class CountScene:
+class CountScene(Stored):
     """A table with pieces: everything the painter needs, and nothing random.
 
     Attributes:
@@ -77,44 +80,23 @@ class CountScene:
         noise: amplitude of the pixel noise, grey levels (0: none).
     """
 
-    side: int
-    size: int
-    looks: tuple[tuple[str, str], ...]
-    pieces: tuple[tuple[int, int, int, int], ...]
-    seed: int
-    noise: int
+    side: Annotated[Int, Interval(ge=64, le=4096)]
+    size: Annotated[Int, Interval(ge=4, le=32)]
+    looks: tuple[tuple[Colour, Annotated[str, OneOf(KINDS)]], ...]
+    pieces: Annotated[tuple[tuple[Int, Int, Int, _Standing], ...], MaxLen(MAX_PIECES)]
+    seed: Seed
+    noise: Noise
 
     def count(self, colour: str, kind: str | None) -> int:
         """How many pieces have a colour and, unless it is None, a kind."""
         right = {i for i, (c, k) in enumerate(self.looks) if c == colour and kind in (None, k)}
         return sum(piece[2] in right for piece in self.pieces)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        tables = {"looks": list(map(list, self.looks)), "pieces": list(map(list, self.pieces))}
-        return {**vars(self), **tables}
-
-    @classmethod
-    def from_json(cls, data: Any) -> CountScene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, of the wrong type or out of range.
-        """
-        with reading_scene(cls.__name__):
-            side, size = whole(data["side"], 64, 4096), whole(data["size"], 4, 32)
-            seed, noise = whole(data["seed"], 0, SEEDS - 1), whole(data["noise"], 0, 64)
-            looks = tuple((colour, kind) for colour, kind in data["looks"])
-            if not all(colour in PALETTE and kind in KINDS for colour, kind in looks):
-                raise ValueError("a look that is no colour and kind")
-            if len(data["pieces"]) > MAX_PIECES:
-                raise ValueError(f"more than {MAX_PIECES} pieces")
-            low, high = size, side - size
-            pieces = tuple(
-                (whole(x, low, high), whole(y, low, high), whole(look, 0, len(looks) - 1), whole(up, 0, 1))
-                for x, y, look, up in data["pieces"]
-            )
-            return cls(side, size, looks, pieces, seed, noise)
+    def check(self) -> None:
+        """Pieces lie on the table and have one of its looks."""
+        low, high = self.size, self.side - self.size
+        check_range((at for piece in self.pieces for at in piece[:2]), low, high, "the places of pieces")
+        check_range((look for _, _, look, _ in self.pieces), 0, len(self.looks) - 1, "the looks of pieces")
 
 
 def sample_count_scene(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
 from PIL import ImageFont
+
+from pixelis.envs.schema import OneOf
 
 FONT_FOLDER = Path(__file__).parent / "fonts"
 FONTS: tuple[str, ...] = (
@@ -15,6 +18,7 @@ FONTS: tuple[str, ...] = (
     "Roboto-Medium.ttf",
 )
 """The font files of the package."""
+Font = Annotated[str, OneOf(FONTS)]
 
 
 @lru_cache(maxsize=64)

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
 from PIL import Image
 
+from pixelis.envs.schema import Int
+
+SEEDS = 2**32
+Seed = Annotated[Int, Interval(ge=0, le=SEEDS - 1)]
+"""Of what a scene has at random: its noise, its ground."""
+Noise = Annotated[Int, Interval(ge=0, le=64)]
+"""Amplitude of a scene's pixel noise, grey levels (0: none)."""
 _NOISE_TILE = 192
 
 

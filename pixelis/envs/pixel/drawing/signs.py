@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
-from pixelis.envs.data.scene_fields import reading_scene
-from pixelis.envs.pixel.drawing.fonts import FONTS
-from pixelis.envs.pixel.tools.palette import KINDS, PALETTE, RGB
+from annotated_types import Interval
+
+from pixelis.envs.pixel.drawing.fonts import Font
+from pixelis.envs.pixel.drawing.noise import Noise, Seed
+from pixelis.envs.pixel.tools.palette import KINDS, RGB, Colour
+from pixelis.envs.schema import Int, OneOf, Real, Stored, Word, check_range
 
 WHITE_INK: RGB = (250, 250, 246)
 BLACK_INK: RGB = (22, 22, 26)
+_Side = Annotated[Int, Interval(ge=32, le=512)]
 
 
 @dataclass(frozen=True)
-class Sign:
+class Sign(Stored):
     """One sign of a scene.
 
     Attributes:
@@ -32,16 +35,16 @@ class Sign:
         font: file name of a font in `FONTS`.
     """
 
-    kind: str
-    colour: str
+    kind: Annotated[str, OneOf(KINDS)]
+    colour: Colour
     rgb: RGB
     ink: RGB
-    code: str
-    center: tuple[int, int]
-    size: tuple[int, int]
-    angle_degrees: float
-    text_height: int
-    font: str
+    code: Annotated[str, Word(16)]
+    center: tuple[Int, Int]
+    size: tuple[_Side, _Side]
+    angle_degrees: Annotated[Real, Interval(ge=-180, le=180)]
+    text_height: Annotated[Int, Interval(ge=4, le=128)]
+    font: Font
 
     def extent(self) -> tuple[float, float]:
         """Width and height of the upright box around the turned sign, native pixels."""
@@ -58,7 +61,7 @@ class Sign:
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scene(Stored):
     """A street with signs: everything `paint` needs, and nothing random.
 
     Attributes:
@@ -68,74 +71,15 @@ class Scene:
         noise: amplitude of the pixel noise, grey levels (0: none).
     """
 
-    size: int
+    size: Annotated[Int, Interval(ge=64, le=4096)]
     signs: tuple[Sign, ...]
-    backdrop_seed: int
-    noise: int
+    backdrop_seed: Seed
+    noise: Noise
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        return {
-            "size": self.size,
-            "signs": [
-                {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(s).items()} for s in self.signs
-            ],
-            "backdrop_seed": self.backdrop_seed,
-            "noise": self.noise,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Scene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: if a part is missing, unknown, of the wrong type or out of range.
-        """
-        with reading_scene(cls.__name__):
-            size, seed, noise = (_integer(data[name]) for name in ("size", "backdrop_seed", "noise"))
-            if not (0 <= seed < 2**32 and 0 <= noise <= 64):
-                raise ValueError("backdrop_seed is 0 to 2**32 - 1 and noise 0 to 64")
-            return cls(size, tuple(_sign_from_json(sign, size) for sign in data["signs"]), seed, noise)
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{value!r:.40} where a whole number belongs")
-    return value
-
-
-def _sign_from_json(data: Mapping[str, Any], scene_size: int) -> Sign:
-    names = {field.name for field in fields(Sign)}
-    if set(data) != names:
-        raise ValueError(f"sign fields {sorted(data)!s:.200} instead of {sorted(names)}")
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
-    sign = Sign(**values)
-    wrong = [name for name, right in _sign_checks(sign, scene_size).items() if not right]
-    if wrong:
-        raise ValueError(f"a wrong {wrong[0]} in one of its signs: {data[wrong[0]]!r:.60}")
-    return sign
-
-
-def _sign_checks(sign: Sign, scene_size: int) -> dict[str, bool]:
-    """Field name -> whether the painter can draw it."""
-    return {
-        "kind": sign.kind in KINDS,
-        "colour": sign.colour in PALETTE,
-        "rgb": _whole_numbers(sign.rgb, 3, 0, 255),
-        "ink": _whole_numbers(sign.ink, 3, 0, 255),
-        "code": isinstance(sign.code, str) and 1 <= len(sign.code) <= 16 and sign.code.isprintable(),
-        "center": _whole_numbers(sign.center, 2, 0, scene_size),
-        "size": _whole_numbers(sign.size, 2, 32, 512),
-        "angle_degrees": isinstance(sign.angle_degrees, int | float) and abs(sign.angle_degrees) <= 180,
-        "text_height": _whole_numbers((sign.text_height,), 1, 4, 128),
-        "font": sign.font in FONTS,
-    }
-
-
-def _whole_numbers(values: Any, count: int, low: int, high: int) -> bool:
-    return (
-        isinstance(values, tuple) and len(values) == count and all(low <= _integer(v) <= high for v in values)
-    )
+    def check(self) -> None:
+        """Signs hang in the scene."""
+        for sign in self.signs:
+            check_range(sign.center, 0, self.size, "the centre of a sign")
 
 
 def relative_luminance(rgb: RGB) -> float:

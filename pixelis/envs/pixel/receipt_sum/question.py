@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from pixelis.envs.data.scene_fields import one_of, reading_scene, word
 from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene, percent_of
+from pixelis.envs.schema import OneOf, Stored, Word
 
 KINDS: tuple[str, ...] = ("named", "group", "lowest", "highest", "total", "due")
 """The sum of the lines that are named; of the lines with one word; the least and the greatest amount of
@@ -24,7 +24,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True)
-class Ask:
+class Ask(Stored):
     """A question about a receipt.
 
     Attributes:
@@ -32,8 +32,8 @@ class Ask:
         names: the lines' names for `named`; the one word for `group`, `lowest` and `highest`; else nothing.
     """
 
-    kind: str
-    names: tuple[str, ...] = ()
+    kind: Annotated[str, OneOf(KINDS)]
+    names: tuple[Annotated[str, Word(24)], ...] = ()
 
     def rows(self, scene: ReceiptScene) -> list[int]:
         """Indices of the lines it is about, struck ones included."""
@@ -76,22 +76,10 @@ class Ask:
             case _:
                 return sum(amounts)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal question back."""
-        return {"kind": self.kind, "names": list(self.names)}
-
-    @classmethod
-    def from_json(cls, data: Any) -> Ask:
-        """The question that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, of the wrong type or out of range.
-        """
-        with reading_scene("Ask"):
-            kind, names = one_of(data["kind"], KINDS), tuple(word(name, 24) for name in data["names"])
-            if not names and kind not in ("total", "due"):
-                raise ValueError(f"no names where {kind} needs one")
-            return cls(kind, names)
+    def check(self) -> None:
+        """Only the sums of all lines need no name."""
+        if not self.names and self.kind not in ("total", "due"):
+            raise ValueError(f"no names where {self.kind} needs one")
 
 
 def decimal_text(cents: int) -> str:

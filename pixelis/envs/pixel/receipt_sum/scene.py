@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
-from pixelis.envs.data.scene_fields import one_of, reading_scene, whole, word
-from pixelis.envs.pixel.base.splits import SEEDS
-from pixelis.envs.pixel.drawing.fonts import FONTS
-from pixelis.envs.pixel.tools.palette import PALETTE
+from annotated_types import Ge, Interval, Len
+
+from pixelis.envs.pixel.drawing.fonts import Font
+from pixelis.envs.pixel.drawing.noise import Noise, Seed
+from pixelis.envs.pixel.tools.palette import Colour
+from pixelis.envs.schema import Bool, Int, OneOf, Stored, Word
 
 MARKS: tuple[str, ...] = ("", "struck", "underlined")
 """What a pen did to a line: nothing, a stroke through all of it, a stroke under its name."""
@@ -24,8 +26,7 @@ HEAD, GAP, FOOT = 96, 12, 26
 MAX_LINES = 80
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One line.
 
     Attributes:
@@ -35,10 +36,10 @@ class Item:
         mark: one of `MARKS`.
     """
 
-    name: str
-    quantity: int
-    unit: int
-    mark: str
+    name: Annotated[str, Word(24)]
+    quantity: Annotated[Int, Interval(ge=1, le=99)]
+    unit: Annotated[Int, Interval(ge=1, le=99_999)]
+    mark: Annotated[str, OneOf(MARKS)]
 
     @property
     def amount(self) -> int:
@@ -47,7 +48,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class ReceiptScene:
+class ReceiptScene(Stored):
     """A page on a table: everything the painter needs, and nothing random.
 
     Attributes:
@@ -68,21 +69,21 @@ class ReceiptScene:
         noise: amplitude of the pixel noise, grey levels (0: none).
     """
 
-    side: int
-    form: str
-    shop: str
-    left: int
-    top: int
-    font: str
-    text_height: int
-    pitch: int
-    point: str
-    quantities: bool
-    tax: int
-    pen: str
-    lines: tuple[Item, ...]
-    seed: int
-    noise: int
+    side: Annotated[Int, Interval(ge=256, le=4096)]
+    form: Annotated[str, OneOf(FORMS)]
+    shop: Annotated[str, Word(24)]
+    left: Annotated[Int, Ge(0)]
+    top: Annotated[Int, Ge(0)]
+    font: Font
+    text_height: Annotated[Int, Interval(ge=8, le=24)]
+    pitch: Annotated[Int, Interval(ge=12, le=64)]
+    point: Annotated[str, OneOf(".,")]
+    quantities: Bool
+    tax: Annotated[Int, Interval(ge=0, le=50)]
+    pen: Colour
+    lines: Annotated[tuple[Item, ...], Len(1, MAX_LINES)]
+    seed: Seed
+    noise: Noise
 
     @property
     def totals(self) -> list[tuple[str, int]]:
@@ -108,46 +109,11 @@ class ReceiptScene:
         """An amount as the page writes it."""
         return f"{cents // 100}{self.point}{cents % 100:02d}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        return {**vars(self), "lines": [list(asdict(item).values()) for item in self.lines]}
-
-    @classmethod
-    def from_json(cls, data: Any) -> ReceiptScene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, of the wrong type or out of range.
-        """
-        with reading_scene("ReceiptScene"):
-            side, form = whole(data["side"], 256, 4096), one_of(data["form"], FORMS)
-            if not isinstance(data["quantities"], bool) or not 1 <= len(data["lines"]) <= MAX_LINES:
-                raise ValueError(f"quantities not true or false, or not 1 to {MAX_LINES} lines")
-            scene = cls(
-                side=side,
-                form=form,
-                shop=word(data["shop"], 24),
-                left=whole(data["left"], 0, side),
-                top=whole(data["top"], 0, side),
-                font=one_of(data["font"], FONTS),
-                text_height=whole(data["text_height"], 8, 24),
-                pitch=whole(data["pitch"], 12, 64),
-                point=one_of(data["point"], (".", ",")),
-                quantities=data["quantities"],
-                tax=whole(data["tax"], 0, 50),
-                pen=one_of(data["pen"], tuple(PALETTE)),
-                lines=tuple(_item(*row) for row in data["lines"]),
-                seed=whole(data["seed"], 0, SEEDS - 1),
-                noise=whole(data["noise"], 0, 64),
-            )
-            width, height = scene.size
-            if scene.left + width > side or scene.top + height > side:
-                raise ValueError(f"a page of {width} x {height} that does not fit")
-            return scene
-
-
-def _item(name: Any, quantity: Any, unit: Any, mark: Any) -> Item:
-    return Item(word(name, 24), whole(quantity, 1, 99), whole(unit, 1, 99_999), one_of(mark, MARKS))
+    def check(self) -> None:
+        """The page lies on the table."""
+        width, height = self.size
+        if self.left + width > self.side or self.top + height > self.side:
+            raise ValueError(f"a page of {width} x {height} that does not fit")
 
 
 def percent_of(cents: int, percent: int) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval, MaxLen, MinLen
 
-from pixelis.envs.data.scene_fields import reading_scene, whole
-from pixelis.envs.pixel.base.splits import SEEDS, sample_seed
+from pixelis.envs.pixel.base.splits import sample_seed
+from pixelis.envs.pixel.drawing.noise import Noise, Seed
 from pixelis.envs.pixel.drawing.shapes import (
     GROWTH,
     SHAPES,
@@ -24,12 +24,13 @@ from pixelis.envs.pixel.drawing.shapes import (
     unit,
     unit_shape,
 )
-from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE, RGB
+from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE, RGB, Colour
+from pixelis.envs.schema import Int, OneOf, Stored, check_range
 
 SCENE_SIZE = 1536
 FILLS: tuple[str, ...] = ("flat", "gradient", "stripes", "speckles")
 
-Corners = tuple[tuple[int, int], ...]
+Corners = Annotated[tuple[tuple[Int, Int], ...], MaxLen(256)]
 """Corners of a polygon in order, x and y in steps of 1 / `SUBPIXELS` native pixels."""
 
 
@@ -73,7 +74,7 @@ _EDGE, _GAP = 60, 40  # least distance of shapes from the scene's edge and from 
 
 
 @dataclass(frozen=True)
-class Shape:
+class Shape(Stored):
     """One shape.
 
     Attributes:
@@ -84,10 +85,10 @@ class Shape:
         card: the card that lies on it, empty for none.
     """
 
-    colour: str
-    fill: str
-    angle: int
-    corners: Corners
+    colour: Colour
+    fill: Annotated[str, OneOf(FILLS)]
+    angle: Annotated[Int, Interval(ge=0, le=179)]
+    corners: Annotated[Corners, MinLen(3)]
     card: Corners
 
     @property
@@ -97,7 +98,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class SizeScene:
+class SizeScene(Stored):
     """A table with shapes: everything the painter needs, and nothing random.
 
     Attributes:
@@ -107,50 +108,18 @@ class SizeScene:
         noise: amplitude of the pixel noise, grey levels (0: none).
     """
 
-    size: int
+    size: Annotated[Int, Interval(ge=64, le=4096)]
     shapes: tuple[Shape, ...]
-    seed: int
-    noise: int
+    seed: Seed
+    noise: Noise
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        return {**vars(self), "shapes": [_shape_to_json(shape) for shape in self.shapes]}
-
-    @classmethod
-    def from_json(cls, data: Any) -> SizeScene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, unknown, of the wrong type or out of range.
-        """
-        with reading_scene(cls.__name__):
-            size, seed, noise = (whole(data[name], 0, SEEDS - 1) for name in ("size", "seed", "noise"))
-            if not (64 <= size <= 4096 and noise <= 64):
-                raise ValueError("size is 64 to 4096 and noise 0 to 64")
-            return cls(size, tuple(_shape_from_json(shape, size) for shape in data["shapes"]), seed, noise)
-
-
-def _shape_to_json(shape: Shape) -> dict[str, Any]:
-    outlines = {name: [list(corner) for corner in getattr(shape, name)] for name in ("corners", "card")}
-    return {**vars(shape), **outlines}
-
-
-def _shape_from_json(data: Mapping[str, Any], size: int) -> Shape:
-    names = {field.name for field in fields(Shape)}
-    if set(data) != names:
-        raise ValueError(f"shape fields {sorted(data)!s:.200} instead of {sorted(names)}")
-    if data["colour"] not in PALETTE or data["fill"] not in FILLS:
-        raise ValueError(f"a colour {data['colour']!r:.40} or fill {data['fill']!r:.40} nobody can paint")
-    corners, card = (_corners(data[name], size) for name in ("corners", "card"))
-    if len(corners) < 3 or len(card) in (1, 2):
-        raise ValueError("an outline of fewer than three corners")
-    return Shape(data["colour"], data["fill"], whole(data["angle"], 0, 179), corners, card)
-
-
-def _corners(values: Any, size: int) -> Corners:
-    if len(values) > 256:
-        raise ValueError("an outline of more than 256 corners")
-    return tuple((whole(x, 0, size * SUBPIXELS), whole(y, 0, size * SUBPIXELS)) for x, y in values)
+    def check(self) -> None:
+        """Outlines are in the picture, and cards are none or have an area."""
+        for shape in self.shapes:
+            numbers = (value for corner in (*shape.corners, *shape.card) for value in corner)
+            check_range(numbers, 0, self.size * SUBPIXELS, "the corners of a shape")
+            if len(shape.card) in (1, 2):
+                raise ValueError("a card of fewer than three corners")
 
 
 # ---------------------------------------------------------------------- drawing a scene by lot

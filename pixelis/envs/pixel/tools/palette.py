@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-RGB = tuple[int, int, int]
+from typing import Annotated
+
+from annotated_types import Interval
+
+from pixelis.envs.schema import Int, OneOf
+
+Channel = Annotated[Int, Interval(ge=0, le=255)]
+RGB = tuple[Channel, Channel, Channel]
 
 BASE_COLOURS: tuple[str, ...] = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown")
 """Colours of the easy levels: at least 35 apart from each other in CIE 1976 L*a*b*."""
@@ -31,6 +38,8 @@ PALETTE: dict[str, RGB] = {
 
 Every colour has a chroma of at least 28 in CIE L*a*b*, so that it stands out from the greyish backdrop.
 """
+Colour = Annotated[str, OneOf(PALETTE)]
+BaseColour = Annotated[str, OneOf(BASE_COLOURS)]
 
 KINDS: tuple[str, ...] = ("sign", "label", "screen")
 """A flat board, a paper tag with a pale edge, a lit panel in a dark bezel."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.base.video import Film
 from pixelis.envs.pixel.base.video_env import VideoEnv
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
@@ -19,7 +20,6 @@ from pixelis.envs.pixel.track_read.scene import TrackScene, Vehicle
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import TaskError
 from pixelis.rewards.answers import text_matches
 
 
@@ -59,12 +59,7 @@ def target_car(task: Task) -> tuple[TrackScene, Vehicle]:
         TaskError: the task's data hold no such scene or car.
     """
     scene = TrackScene.from_json(task.data.get("scene", {}))
-    index = task.data.get("target")
-    if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(scene.vehicles):
-        raise TaskError(
-            f"target must be the index of one of the scene's {len(scene.vehicles)} vehicles, got {index!r}"
-        )
-    return scene, scene.vehicles[index]
+    return scene, scene.vehicles[asked_index(task, "target", len(scene.vehicles), "vehicles")]
 
 
 class TrackReadEnv(VideoEnv):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from pixelis.envs.pixel.base.splits import SEEDS
-from pixelis.envs.pixel.drawing.fonts import FONTS
+from annotated_types import Interval, Len, MaxLen
+from pydantic import BeforeValidator, PlainSerializer
+
+from pixelis.envs.pixel.drawing.fonts import Font
+from pixelis.envs.pixel.drawing.noise import Seed
 from pixelis.envs.pixel.tools.palette import PALETTE
-from pixelis.errors import TaskError, shown
+from pixelis.envs.schema import Bool, Int, OneOf, Stored, Word, check_count, check_range
 
 SCENE_SIZE = 1536
 MAX_FRAMES = 64
@@ -33,8 +35,21 @@ CLEAR, GLARE, SMEAR = 0, 1, 2
 """States of a plate: legible, washed out by the sun, smeared by motion."""
 
 
+def _places(axes: Any) -> Any:
+    """Return the pairs of x and y that are stored as all x and all y."""
+    return tuple(zip(*axes, strict=True)) if isinstance(axes, list | tuple) and len(axes) == 2 else axes
+
+
+def _axes(places: tuple[tuple[int, int], ...]) -> list[list[int]]:
+    return [list(axis) for axis in zip(*places, strict=True)]
+
+
+_Place = tuple[Annotated[Int, Interval(ge=-9999, le=9999)], Annotated[Int, Interval(ge=0, le=4096)]]
+_State = Annotated[Int, Interval(ge=CLEAR, le=SMEAR)]
+
+
 @dataclass(frozen=True)
-class Vehicle:
+class Vehicle(Stored):
     """One vehicle through all frames.
 
     Attributes:
@@ -47,13 +62,13 @@ class Vehicle:
         states: of its plate in each frame.
     """
 
-    kind: str
+    kind: Annotated[str, OneOf(LENGTHS)]
     colour: str
-    right: bool
-    path: tuple[tuple[int, int], ...]
-    code: str
-    font: str
-    states: tuple[int, ...]
+    right: Bool
+    path: Annotated[tuple[_Place, ...], Len(1, MAX_FRAMES), BeforeValidator(_places), PlainSerializer(_axes)]
+    code: Annotated[str, Word(8, shortest=0)]
+    font: Font
+    states: tuple[_State, ...]
 
     def box(self, frame: int) -> tuple[int, int, int, int]:
         """Box (x0, y0, x1, y1) around it in a frame, native pixels; may reach beyond the scene."""
@@ -62,7 +77,7 @@ class Vehicle:
 
 
 @dataclass(frozen=True)
-class TrackScene:
+class TrackScene(Stored):
     """A street through some frames: everything the painter needs, and nothing random.
 
     Attributes:
@@ -73,66 +88,26 @@ class TrackScene:
         seed: of the ground.
     """
 
-    size: int
-    vehicles: tuple[Vehicle, ...]
-    trees: tuple[tuple[int, int], ...]
-    bridge: tuple[int, int]
-    seed: int
+    size: Annotated[Int, Interval(ge=256, le=4096)]
+    vehicles: Annotated[tuple[Vehicle, ...], Len(1, 64)]
+    trees: Annotated[tuple[tuple[Int, Int], ...], MaxLen(64)]
+    bridge: tuple[Int, Int]
+    seed: Seed
 
     @property
     def frames(self) -> int:
         """How many frames there are."""
         return len(self.vehicles[0].path)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        vehicles = [
-            {**vars(v), "path": [list(axis) for axis in zip(*v.path, strict=True)], "states": list(v.states)}
-            for v in self.vehicles
-        ]
-        trees = [list(tree) for tree in self.trees]
-        return {**vars(self), "vehicles": vehicles, "trees": trees, "bridge": list(self.bridge)}
-
-    @classmethod
-    def from_json(cls, data: Any) -> TrackScene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, of the wrong type or out of range.
-        """
-        try:
-            size, seed = _whole(data["size"], 256, 4096), _whole(data["seed"], 0, SEEDS - 1)
-            vehicles = tuple(_vehicle(one) for one in data["vehicles"])
-            if not 1 <= len(vehicles) <= 64 or len({len(v.path) for v in vehicles}) != 1:
-                raise ValueError("no vehicle, more than 64, or some with more frames than others")
-            trees = tuple((_whole(x, -size, 2 * size), _whole(y, 0, size)) for x, y in data["trees"])
-            left, right = (_whole(x, 0, size) for x in data["bridge"])
-            if left > right or len(trees) > 64:
-                raise ValueError("a bridge that ends before it begins, or more than 64 trees")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            reason = f"no field {error}" if isinstance(error, KeyError) else str(error)
-            raise TaskError(
-                f"expected a scene as TrackScene.to_json writes it, got one with {reason}"
-            ) from error
-        return cls(size, vehicles, trees, (left, right), seed)
-
-
-def _vehicle(data: Mapping[str, Any]) -> Vehicle:
-    path = tuple((_whole(x, -9999, 9999), _whole(y, 0, 4096)) for x, y in zip(*data["path"], strict=True))
-    states = tuple(_whole(state, CLEAR, SMEAR) for state in data["states"])
-    vehicle = Vehicle(data["kind"], data["colour"], data["right"], path, data["code"], data["font"], states)
-    if vehicle.kind not in LENGTHS or not isinstance(vehicle.right, bool) or vehicle.font not in FONTS:
-        raise ValueError("a vehicle of an unknown kind, direction or font")
-    if vehicle.colour not in (LORRY_COLOURS if vehicle.kind == "lorry" else PALETTE):
-        raise ValueError(f"a {vehicle.kind} in the colour {shown(vehicle.colour, 40)}")
-    if not isinstance(vehicle.code, str) or len(vehicle.code) > 8 or not vehicle.code.isprintable():
-        raise ValueError(f"the code {shown(vehicle.code, 40)}")
-    if not 1 <= len(path) <= MAX_FRAMES or len(states) != len(path):
-        raise ValueError(f"a vehicle with {len(path)} places and {len(states)} plates")
-    return vehicle
-
-
-def _whole(value: Any, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{shown(value, 40)} where a whole number from {low} to {high} belongs")
-    return value
+    def check(self) -> None:
+        """Vehicles have as many frames as each other; trees and the bridge are where they can be seen."""
+        for vehicle in self.vehicles:
+            check_count(vehicle.path, self.frames, "frames of a vehicle")
+            check_count(vehicle.states, self.frames, "plates of a vehicle")
+            if vehicle.colour not in (LORRY_COLOURS if vehicle.kind == "lorry" else PALETTE):
+                raise ValueError(f"a {vehicle.kind} in the colour {vehicle.colour[:40]!r}")
+        check_range((x for x, _ in self.trees), -self.size, 2 * self.size, "the columns of trees")
+        check_range((y for _, y in self.trees), 0, self.size, "the rows of trees")
+        check_range(self.bridge, 0, self.size, "the ends of the bridge")
+        if self.bridge[0] > self.bridge[1]:
+            raise ValueError("a bridge that ends before it begins")

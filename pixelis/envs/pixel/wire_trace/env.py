@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.envs.data.scene_fields import reading_scene, whole
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.wire_trace.grid import follow, possible_ends
@@ -56,8 +56,7 @@ def asked_cable(task: Task) -> tuple[WireScene, int, int]:
         TaskError: the task's data hold no such scene or port.
     """
     scene = WireScene.from_json(task.data.get("scene", {}))
-    with reading_scene("WireScene"):
-        start = whole(task.data.get("start"), 0, len(scene.codes) - 1)
+    start = asked_index(task, "start", len(scene.codes), "ports")
     return scene, start, follow(scene.tiles, scene.grid, start)[0]
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 from numpy.typing import NDArray
+from pydantic import StringConstraints
 
-from pixelis.envs.data.scene_fields import reading_scene, whole
-from pixelis.envs.pixel.base.splits import SEEDS, sample_seed
+from pixelis.envs.keywords import Expected
+from pixelis.envs.pixel.base.splits import sample_seed
 from pixelis.envs.pixel.drawing.codes import sample_codes
-from pixelis.envs.pixel.drawing.fonts import FONTS
+from pixelis.envs.pixel.drawing.fonts import FONTS, Font
+from pixelis.envs.pixel.drawing.noise import Noise, Seed
 from pixelis.envs.pixel.drawing.signs import BLACK_INK, Scene, Sign
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
 from pixelis.envs.pixel.wire_trace.curves import Mesh, unclear_tiles
 from pixelis.envs.pixel.wire_trace.grid import BOTTOM, TOP, cables, port_side, possible_ends, sample_tiles
-from pixelis.errors import TaskError, shown
+from pixelis.envs.schema import Int, OneOf, Stored, check_count, check_range
+from pixelis.errors import TaskError
 
 SCENE_SIZE = 1536
 EDGE = 190
@@ -34,6 +38,9 @@ _CORNER_SHIFT = 18  # percent of the pitch that a corner inside the grid is move
 _GATES = (25, 75)  # where on a side of a tile a cable goes through, percent
 _PORTS = (40, 60)  # the same at the ports, whose labels need room
 _TRIES = 12
+_Code = Annotated[
+    str, StringConstraints(strict=True, pattern="^[0-9A-Za-z]{1,6}$"), Expected("1 to 6 letters and digits")
+]
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ MOST_TILES = 24
 
 
 @dataclass(frozen=True)
-class WireScene:
+class WireScene(Stored):
     """A board with cables: everything the painter needs, and nothing random.
 
     Attributes:
@@ -85,17 +92,17 @@ class WireScene:
         noise: amplitude of the pixel noise, grey levels (0: none).
     """
 
-    side: int
-    grid: int
-    tiles: tuple[int, ...]
-    corners: tuple[tuple[int, int], ...]
-    gates: tuple[int, ...]
-    colours: tuple[str, ...]
-    codes: tuple[str, ...]
-    font: str
-    text_height: int
-    seed: int
-    noise: int
+    side: Annotated[Int, Interval(ge=1024, le=4096)]
+    grid: Annotated[Int, Interval(ge=GRIDS[0], le=GRIDS[-1])]
+    tiles: tuple[Annotated[Int, Interval(ge=0, le=3)], ...]
+    corners: tuple[tuple[Int, Int], ...]
+    gates: tuple[Annotated[Int, Interval(ge=_GATES[0], le=_GATES[1])], ...]
+    colours: tuple[Annotated[str, OneOf(CABLE_COLOURS)], ...]
+    codes: tuple[_Code, ...]
+    font: Font
+    text_height: Annotated[Int, Interval(ge=8, le=24)]
+    seed: Seed
+    noise: Noise
 
     @property
     def mesh(self) -> Mesh:
@@ -134,71 +141,30 @@ class WireScene:
         )
         return Scene(self.side, signs, self.seed, 0)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; `from_json` gives an equal scene back."""
-        lists = {name: list(getattr(self, name)) for name in ("tiles", "gates", "colours", "codes")}
-        return {**vars(self), **lists, "corners": list(map(list, self.corners))}
-
-    @classmethod
-    def from_json(cls, data: Any) -> WireScene:
-        """The scene that `to_json` wrote.
-
-        Raises:
-            TaskError: a part is missing, of the wrong type or out of range, or the cables cannot be told
-                apart.
-        """
-        with reading_scene("WireScene"):
-            side, grid = whole(data["side"], 1024, 4096), whole(data["grid"], GRIDS[0], GRIDS[-1])
-            lines = _grid_lines(side, grid)
-            most = (lines[-1] - EDGE) * _CORNER_SHIFT // (100 * grid)
-            scene = cls(
-                side,
-                grid,
-                tuple(whole(kind, 0, 3) for kind in _many(data["tiles"], grid * grid)),
-                tuple(
-                    (whole(x, a - most, a + most), whole(y, b - most, b + most))
-                    for (x, y), (b, a) in zip(
-                        _many(data["corners"], (grid + 1) ** 2), product(lines, lines), strict=True
-                    )
-                ),
-                tuple(whole(at, *_GATES) for at in _many(data["gates"], 2 * grid * (grid + 1))),
-                tuple(_one_of(name, CABLE_COLOURS) for name in _many(data["colours"], 2 * grid)),
-                tuple(_code(code) for code in _many(data["codes"], 4 * grid)),
-                _one_of(data["font"], FONTS),
-                whole(data["text_height"], 8, 24),
-                whole(data["seed"], 0, SEEDS - 1),
-                whole(data["noise"], 0, 64),
-            )
-            if len(set(scene.codes)) < len(scene.codes):
-                raise ValueError("a code that two ports have")
-            if sum(len(strands) for *_, strands in cables(scene.tiles, grid)) < 2 * grid * grid:
-                raise ValueError("cables that run in rings")
-            if unclear_tiles(scene.mesh, scene.tiles):
-                raise ValueError("cables that cannot be told apart")
-        return scene
+    def check(self) -> None:
+        """There is one of everything for each tile and port, and the cables can be told apart."""
+        n = self.grid
+        check_count(self.tiles, n * n, "tiles")
+        check_count(self.corners, (n + 1) ** 2, "corners")
+        check_count(self.gates, 2 * n * (n + 1), "gates")
+        check_count(self.colours, 2 * n, "colours")
+        check_count(self.codes, 4 * n, "codes")
+        lines = _grid_lines(self.side, n)
+        most = (lines[-1] - EDGE) * _CORNER_SHIFT // (100 * n)
+        for (x, y), (b, a) in zip(self.corners, product(lines, lines), strict=True):
+            check_range((x,), a - most, a + most, "the columns of corners")
+            check_range((y,), b - most, b + most, "the rows of corners")
+        if len(set(self.codes)) < len(self.codes):
+            raise ValueError("a code that two ports have")
+        if sum(len(strands) for *_, strands in cables(self.tiles, n)) < 2 * n * n:
+            raise ValueError("cables that run in rings")
+        if unclear_tiles(self.mesh, self.tiles):
+            raise ValueError("cables that cannot be told apart")
 
 
 def _grid_lines(side: int, grid: int) -> list[int]:
     """Where the lines of a plain grid are, native pixels."""
     return [EDGE + (side - 2 * EDGE) * i // grid for i in range(grid + 1)]
-
-
-def _many(values: Any, count: int) -> Any:
-    if len(values) != count:
-        raise ValueError(f"{len(values)} values where {count} belong")
-    return values
-
-
-def _one_of(name: Any, names: tuple[str, ...]) -> str:
-    if name not in names:
-        raise ValueError(f"{shown(name, 40)} where one of {', '.join(names)} belongs")
-    return name
-
-
-def _code(code: Any) -> str:
-    if not (isinstance(code, str) and 1 <= len(code) <= 6 and code.isascii() and code.isalnum()):
-        raise ValueError(f"a code {shown(code, 40)} that is not 1 to 6 letters and digits")
-    return code
 
 
 def sample_wire_scene(rng: np.random.Generator, difficulty: int, split: str) -> tuple[WireScene, int, int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
@@ -19,7 +20,6 @@ from pixelis.envs.pixel.zoom_read.scene import LEVELS, sample_scene
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.errors import TaskError, shown
 from pixelis.rewards.answers import text_matches
 
 
@@ -57,12 +57,7 @@ def target_sign(task: Task) -> tuple[Scene, Sign]:
         TaskError: the task's data hold no such scene or sign.
     """
     scene = Scene.from_json(task.data.get("scene", {}))
-    index = task.data.get("target")
-    if not isinstance(index, int) or not 0 <= index < len(scene.signs):
-        raise TaskError(
-            f"target must be the index of one of the scene's {len(scene.signs)} signs, got {shown(index)}"
-        )
-    return scene, scene.signs[index]
+    return scene, scene.signs[asked_index(task, "target", len(scene.signs), "signs")]
 
 
 def verify_code(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:

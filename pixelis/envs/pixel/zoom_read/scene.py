@@ -11,7 +11,7 @@ from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.drawing.fonts import FONTS
 from pixelis.envs.pixel.drawing.signs import Scene, Sign, ink_for
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, KINDS, PALETTE
-from pixelis.errors import DifficultyError, shown
+from pixelis.envs.tasks import check_difficulty
 
 SCENE_SIZE = 1536
 """Side of a scene, native pixels."""
@@ -65,13 +65,7 @@ def sample_scene(rng: np.random.Generator, difficulty: int, split: str) -> Scene
         DifficultyError: if difficulty is not an integer 0-4.
         SplitError: if split is unknown.
     """
-    if (
-        isinstance(difficulty, bool)
-        or not isinstance(difficulty, int | np.integer)
-        or not 0 <= difficulty < len(LEVELS)
-    ):
-        raise DifficultyError(f"expected a difficulty 0 to {len(LEVELS) - 1}, got {shown(difficulty)}")
-    level = LEVELS[difficulty]
+    level = LEVELS[check_difficulty(difficulty, range(len(LEVELS)))]
     codes = sample_codes(rng, level.signs, split)
     names = [(colour, kind) for colour in level.colours for kind in level.kinds]
     chosen = [names[i] for i in rng.choice(len(names), level.signs, replace=False)]

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from pixelis.envs.data.fields import check_names
 from pixelis.envs.data.lines import MAX_LINE_BYTES
+from pixelis.envs.schema import unknown_field
 from pixelis.envs.tweet.data.tweet_rows import FIELDS, OTHER_NAMES
 from pixelis.errors import DatasetError, shown
 
@@ -107,7 +107,9 @@ def check_header(cells: tuple[str, ...]) -> tuple[str, ...]:
         DatasetError: no column ``tweet``, one that is unknown, or one twice.
     """
     names = tuple(cell.strip() for cell in cells)
-    check_names(names, FIELDS, OTHER_NAMES)
+    for name in names:
+        if name not in FIELDS:
+            raise DatasetError(unknown_field(name, FIELDS, OTHER_NAMES))
     if "tweet" not in names:
         raise DatasetError(f"expected a column 'tweet', got {', '.join(names)[:200]}; name one so")
     if len(set(names)) != len(names):
@@ -116,7 +118,7 @@ def check_header(cells: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def row_of_cells(names: tuple[str, ...], cells: tuple[str, ...]) -> Mapping[str, Any]:
-    """Return a record as a JSON object; the cell of ``thread`` holds JSON, empty cells are left out.
+    """Return a record as a JSON object; the cell of ``thread`` holds JSON, other empty cells are left out.
 
     Raises:
         DatasetError: more or fewer cells than columns, or a thread that is no JSON.
@@ -125,7 +127,9 @@ def row_of_cells(names: tuple[str, ...], cells: tuple[str, ...]) -> Mapping[str,
         raise DatasetError(
             f"expected {len(names)} cells as in the header, got {len(cells)}; quote texts that hold commas"
         )
-    row: dict[str, Any] = {name: cell for name, cell in zip(names, cells, strict=True) if cell.strip()}
+    row: dict[str, Any] = {
+        name: cell for name, cell in zip(names, cells, strict=True) if cell.strip() or name == "tweet"
+    }
     if "thread" in row:
         try:
             row["thread"] = json.loads(row["thread"])

@@ -10,14 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from pixelis.envs.data.lines import file_state, good_rows, json_object, read_lines
-from pixelis.envs.tweet.data.tweet_rows import TweetRow, message_field, name_field
+from pixelis.envs.data.lines import load_rows
+from pixelis.envs.schema import OneOf, read_fields
+from pixelis.envs.tweet.data.tweet_rows import Line, Message, TweetRow, given_fields
 from pixelis.envs.tweet.data.worse_replies import Sentences
-from pixelis.errors import DatasetError
 
 FAULTY = Path(__file__).parent / "faulty_replies.jsonl"
 FAULT_OF = {
@@ -68,18 +68,21 @@ def load_faulty(path: Path = FAULTY) -> list[FaultCase]:
     Raises:
         DatasetError: the file cannot be read, has no rows, or bad ones; the first five are named by line.
     """
-    file_state(path, "JSONL file of faulty replies")
-    found = good_rows(path, read_lines(path), lambda line: _case(json_object(line.text)))
-    return [case for _, case in found]
+    return load_rows(path, "JSONL file of faulty replies", _case)
+
+
+@dataclass(frozen=True)
+class _Row:
+    reply: Message
+    kind: Annotated[str, OneOf(FAULT_OF)]
+    tweet: Message = ""
+    topic: Line = ""
+    author: Line = ""
 
 
 def _case(value: Mapping[str, Any]) -> FaultCase:
-    kind = value.get("kind")
-    if kind not in FAULT_OF:
-        raise DatasetError(f"field 'kind' must be one of {', '.join(FAULT_OF)}, got {kind!r:.60}; correct it")
-    tweet = message_field(value, "tweet") if value.get("tweet") else ""
-    group = name_field(value, "topic") or name_field(value, "author")
-    return FaultCase(tweet, message_field(value, "reply"), FAULT_OF[kind], group or tweet)
+    row = read_fields(_Row, given_fields(value))
+    return FaultCase(row.tweet, row.reply, FAULT_OF[row.kind], row.topic or row.author or row.tweet)
 
 
 def fault_cases(

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any
 
-from pixelis.envs.data.fields import check_names, check_needed
-from pixelis.envs.data.lines import Line, file_state, good_rows, json_object, read_lines
-from pixelis.envs.tweet.data.tweet_rows import message_field, name_field
+from pydantic import Field, PlainValidator
+
+from pixelis.envs.data.lines import load_rows
+from pixelis.envs.schema import Record, read_fields
+from pixelis.envs.tweet.data.tweet_rows import AnyText, Author, Line, Message
 from pixelis.errors import DatasetError, shown
-
-FIELDS = ("tweet", "chosen", "rejected", "author", "topic", "kind")
-MAX_REJECTED_LENGTH = 4_000
-"""Longest rejected text, in code points; whatever is longer is over every limit anyway."""
 
 
 @dataclass(frozen=True)
-class Preference:
+class Preference(Record):
     """Two replies to a tweet, of which a reader prefers one.
 
     Attributes:
@@ -30,12 +28,12 @@ class Preference:
         kind: what is wrong with the worse reply; empty if unknown.
     """
 
-    tweet: str
-    chosen: str
-    rejected: str
-    author: str = ""
-    topic: str = ""
-    kind: str = ""
+    tweet: Message
+    chosen: Message
+    rejected: AnyText
+    author: Author = ""
+    topic: Line = ""
+    kind: Line = ""
 
 
 def preference_row(value: Mapping[str, Any]) -> Preference:
@@ -44,28 +42,16 @@ def preference_row(value: Mapping[str, Any]) -> Preference:
     Raises:
         DatasetError: what is wrong with it.
     """
-    check_names(value, FIELDS)
-    given = {name: one for name, one in value.items() if one is not None}
-    check_needed(given, FIELDS[:3])
-    rejected = given["rejected"]
-    if not isinstance(rejected, str) or len(rejected) > MAX_REJECTED_LENGTH:
-        got = f"{len(rejected):,} characters" if isinstance(rejected, str) else f"{rejected!r:.60}"
-        raise DatasetError(
-            f"field 'rejected' must be a text of at most {MAX_REJECTED_LENGTH:,} characters, got {got}; "
-            "correct it"
-        )
-    chosen = message_field(given, "chosen")
-    if chosen == rejected.strip():
+    found = read_fields(Preference, {name: one for name, one in value.items() if one is not None})
+    if found.chosen == found.rejected.strip():
         raise DatasetError("fields 'chosen' and 'rejected' are the same text; remove the row")
-    author = name_field(given, "author").removeprefix("@")
-    return Preference(
-        message_field(given, "tweet"),
-        chosen,
-        rejected,
-        author,
-        name_field(given, "topic"),
-        name_field(given, "kind"),
-    )
+    return found
+
+
+def _is_good(label: Any) -> bool:
+    if label not in ("good", "bad"):
+        raise ValueError(f"must be 'good' or 'bad', got {shown(label, 60)}")
+    return label == "good"
 
 
 @dataclass(frozen=True)
@@ -79,10 +65,10 @@ class LabelledReply:
         kind: of good or bad reply; empty if unknown.
     """
 
-    tweet: str
+    tweet: Message
     reply: str
-    good: bool
-    kind: str = ""
+    good: Annotated[bool, Field(validation_alias="label"), PlainValidator(_is_good)]
+    kind: Line = ""
 
 
 def labelled_row(value: Mapping[str, Any]) -> LabelledReply:
@@ -91,12 +77,7 @@ def labelled_row(value: Mapping[str, Any]) -> LabelledReply:
     Raises:
         DatasetError: what is wrong with it.
     """
-    if not isinstance(value.get("reply"), str):
-        raise DatasetError('expected a JSON object with texts "tweet" and "reply", and "label"; correct it')
-    if value.get("label") not in ("good", "bad"):
-        raise DatasetError(f"field 'label' must be 'good' or 'bad', got {shown(value.get('label'), 60)}")
-    tweet = message_field({"tweet": value.get("tweet")}, "tweet")
-    return LabelledReply(tweet, value["reply"], value["label"] == "good", name_field(value, "kind"))
+    return read_fields(LabelledReply, value)
 
 
 def load_preferences(path: Path) -> list[Preference]:
@@ -105,7 +86,7 @@ def load_preferences(path: Path) -> list[Preference]:
     Raises:
         DatasetError: the file cannot be read, has no rows, or has bad ones; the first five are named by line.
     """
-    return _load(path, "preferences", preference_row)
+    return load_rows(path, "JSONL file of preferences", preference_row)
 
 
 def load_labelled(path: Path) -> list[LabelledReply]:
@@ -114,16 +95,4 @@ def load_labelled(path: Path) -> list[LabelledReply]:
     Raises:
         DatasetError: as for `load_preferences`.
     """
-    return _load(path, "labelled replies", labelled_row)
-
-
-R = TypeVar("R")
-
-
-def _load(path: Path, what: str, parse: Callable[[Mapping[str, Any]], R]) -> list[R]:
-    file_state(path, f"JSONL file of {what}")
-
-    def row(line: Line) -> R:
-        return parse(json_object(line.text))
-
-    return [found for _, found in good_rows(path, read_lines(path), row)]
+    return load_rows(path, "JSONL file of labelled replies", labelled_row)

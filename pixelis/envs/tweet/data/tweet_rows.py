@@ -7,18 +7,22 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any
 
-from pixelis.envs.data.fields import check_names
-from pixelis.envs.data.splits import hashed_split, row_split
+from annotated_types import MaxLen
+from pydantic import BeforeValidator, PlainValidator
+
+from pixelis.envs.data.splits import RowSplit, hashed_split
+from pixelis.envs.schema import Record, read_fields
 from pixelis.envs.spaces import clean_text
 from pixelis.envs.tweet.data.tweet_text import normalised_text
-from pixelis.errors import DatasetError, shown
+from pixelis.errors import shown
 
-FIELDS = ("tweet", "reply", "author", "engagement", "topic", "emotion", "thread", "split")
 MAX_TWEET_LENGTH = 1_500
 """Longest text of a message, so that a whole thread and its frame fit into one observation."""
+MAX_ANY_LENGTH = 4_000
+"""Longest text that a policy is taken to have written, in code points: it is over every limit anyway."""
 MAX_FOLLOW_UPS = 4
 _MAX_NAME_LENGTH = 100
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -28,16 +32,87 @@ OTHER_NAMES: Mapping[str, str] = dict.fromkeys(
 """What exports call the tweet → the field's name."""
 
 
+def _message(value: Any) -> str:
+    """Return a text that a person could have posted: readable, of any script, not blank."""
+    if not isinstance(value, str) or len(value) > MAX_TWEET_LENGTH:
+        raise ValueError(f"must be a text of at most {MAX_TWEET_LENGTH:,} characters, {_got(value)}")
+    if value != clean_text(value) or _CONTROL.search(value):
+        raise ValueError(
+            f"holds control characters or half of a surrogate pair: {shown(value, 60)}; remove them"
+        )
+    if not any(unicodedata.category(one)[0] in "LNS" for one in value):
+        raise ValueError(f"must hold a word, a number or an emoji, got {shown(value, 60)}; remove the row")
+    return value.strip()
+
+
+def _any_text(value: Any) -> str:
+    """Return any text that is not far beyond every limit."""
+    if not isinstance(value, str) or len(value) > MAX_ANY_LENGTH:
+        raise ValueError(f"must be a text of at most {MAX_ANY_LENGTH:,} characters, {_got(value)}")
+    return value
+
+
+def _got(value: Any) -> str:
+    return f"got {f'{len(value):,} characters' if isinstance(value, str) else shown(value, 60)}; correct it"
+
+
+def _line(value: Any) -> str:
+    """Return a text that is one line, perhaps empty; numbers serve as authors in many exports."""
+    value = str(value) if type(value) is int else value
+    if not isinstance(value, str) or len(value) > _MAX_NAME_LENGTH or not value.isprintable():
+        raise ValueError(
+            f"must be one line of at most {_MAX_NAME_LENGTH} characters, got {shown(value, 60)}; correct it"
+        )
+    return value.strip()
+
+
+def _author(value: Any) -> str:
+    return _line(value).removeprefix("@")
+
+
+def _engagement(value: Any) -> float:
+    try:
+        number = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError(f"must be a number of at least 0, got {shown(value, 60)}; or leave it out")
+    return number
+
+
+def given_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a JSON object that say something: ``None`` and empty texts count as left out.
+
+    Not so the tweet itself, which no row is without.
+    """
+    return {name: one for name, one in value.items() if one not in (None, "") or name == "tweet"}
+
+
+def _follow_up(value: Any) -> Any:
+    value = {"tweet": value} if isinstance(value, str) else value
+    return given_fields(value) if isinstance(value, Mapping) else value
+
+
+Message = Annotated[str, PlainValidator(_message)]
+"""What a person could have posted."""
+AnyText = Annotated[str, PlainValidator(_any_text)]
+"""What a policy could have written."""
+Line = Annotated[str, PlainValidator(_line)]
+"""A name, of at most 100 characters."""
+Author = Annotated[str, PlainValidator(_author)]
+"""Who wrote a tweet, without ``@``."""
+
+
 @dataclass(frozen=True)
-class FollowUp:
+class FollowUp(Record):
     """What the author writes back, and a good reply to it (empty where the file gives none)."""
 
-    tweet: str
-    reply: str = ""
+    tweet: Message
+    reply: Message = ""
 
 
 @dataclass(frozen=True)
-class TweetRow:
+class TweetRow(Record):
     """A tweet.
 
     Attributes:
@@ -51,14 +126,16 @@ class TweetRow:
         split: ``train`` or ``test``.
     """
 
-    tweet: str
-    reply: str = ""
-    author: str = ""
-    engagement: float | None = None
-    topic: str = ""
-    emotion: str = ""
-    thread: tuple[FollowUp, ...] = field(default=())
-    split: str = "train"
+    tweet: Message
+    reply: Message = ""
+    author: Author = ""
+    engagement: Annotated[float | None, PlainValidator(_engagement)] = None
+    topic: Line = ""
+    emotion: Line = ""
+    thread: Annotated[
+        tuple[Annotated[FollowUp, BeforeValidator(_follow_up)], ...], MaxLen(MAX_FOLLOW_UPS)
+    ] = ()
+    split: RowSplit = "train"
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as a JSON object, without the fields that are empty."""
@@ -83,23 +160,9 @@ def tweet_row(value: Mapping[str, Any]) -> TweetRow:
     Raises:
         DatasetError: what is wrong with it.
     """
-    check_names(value, FIELDS, OTHER_NAMES)
-    given = {name: one for name, one in value.items() if one is not None and one != ""}
-    if "tweet" not in given:
-        raise DatasetError("field 'tweet' is missing or empty; a row needs the text of a tweet")
-    tweet = message_field(given, "tweet")
-    author = name_field(given, "author").removeprefix("@")
-    split = row_split(given, tweet_split(tweet, author))
-    return TweetRow(
-        tweet=tweet,
-        reply=message_field(given, "reply") if "reply" in given else "",
-        author=author,
-        engagement=_engagement(given),
-        topic=name_field(given, "topic"),
-        emotion=name_field(given, "emotion"),
-        thread=_thread(given),
-        split=split,
-    )
+    given = given_fields(value)
+    row = read_fields(TweetRow, given, OTHER_NAMES)
+    return row if "split" in given else replace(row, split=tweet_split(row.tweet, row.author))
 
 
 def tweet_split(tweet: str, author: str) -> str:
@@ -111,81 +174,4 @@ def tweet_split(tweet: str, author: str) -> str:
     return hashed_split(f"@{author.casefold()}" if author else normalised_text(tweet))
 
 
-# ---------------------------------------------------------------------- fields
-
-
-def message_field(row: Mapping[str, Any], name: str) -> str:
-    """Return a field's text, which a person could have posted: readable, of any script, not blank.
-
-    Raises:
-        DatasetError: it is no such text.
-    """
-    value = row[name]
-    if not isinstance(value, str) or len(value) > MAX_TWEET_LENGTH:
-        got = f"{len(value):,} characters" if isinstance(value, str) else f"{value!r:.60}"
-        raise DatasetError(
-            f"field {name!r} must be a text of at most {MAX_TWEET_LENGTH:,} characters, got {got}; correct it"
-        )
-    if value != clean_text(value) or _CONTROL.search(value):
-        raise DatasetError(
-            f"field {name!r} holds control characters or half of a surrogate pair: {value!r:.60}; remove them"
-        )
-    if not any(unicodedata.category(one)[0] in "LNS" for one in value):
-        raise DatasetError(
-            f"field {name!r} must hold a word, a number or an emoji, got {value!r:.60}; remove the row"
-        )
-    return value.strip()
-
-
-def name_field(row: Mapping[str, Any], name: str) -> str:
-    """Return a field that is one line, perhaps empty.
-
-    Raises:
-        DatasetError: it is more, or something else.
-    """
-    value = row.get(name, "")
-    if isinstance(value, int) and not isinstance(value, bool):  # numbers serve as authors in many exports
-        value = str(value)
-    if not isinstance(value, str) or len(value) > _MAX_NAME_LENGTH or not value.isprintable():
-        raise DatasetError(
-            f"field {name!r} must be one line of at most {_MAX_NAME_LENGTH} characters, got {value!r:.60}; "
-            "correct it"
-        )
-    return value.strip()
-
-
-def _engagement(row: Mapping[str, Any]) -> float | None:
-    value = row.get("engagement")
-    if value is None:
-        return None
-    try:
-        number = float(value) if not isinstance(value, bool) else math.nan
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not (math.isfinite(number) and number >= 0):
-        raise DatasetError(
-            f"field 'engagement' must be a number of at least 0, got {shown(value, 60)}; or leave it out"
-        )
-    return number
-
-
-def _thread(row: Mapping[str, Any]) -> tuple[FollowUp, ...]:
-    value = row.get("thread", [])
-    if not isinstance(value, list) or len(value) > MAX_FOLLOW_UPS:
-        raise DatasetError(
-            f"field 'thread' must be a list of at most {MAX_FOLLOW_UPS} follow-ups of the author, "
-            f'got {shown(value, 60)}; write [{{"tweet": …, "reply": …}}, …]'
-        )
-    return tuple(map(_follow_up, value))
-
-
-def _follow_up(value: Any) -> FollowUp:
-    if isinstance(value, str):
-        value = {"tweet": value}
-    if not isinstance(value, Mapping) or not set(value) <= {"tweet", "reply"} or not value.get("tweet"):
-        raise DatasetError(
-            f'field \'thread\' must hold texts or {{"tweet": …, "reply": …}}, got {value!r:.60}; correct it'
-        )
-    return FollowUp(
-        message_field(value, "tweet"), message_field(value, "reply") if value.get("reply") else ""
-    )
+FIELDS = tuple(field.name for field in fields(TweetRow))

@@ -17,7 +17,7 @@ from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.data.tweet_file import check_apart, how_to_make, load_tweets
+from pixelis.envs.tweet.data.tweet_file import TweetFile, check_apart, how_to_make
 from pixelis.envs.tweet.tweet_reply.conversation import Conversation, JudgedReply, ReplyReward
 from pixelis.envs.tweet.tweet_reply.heuristic_reward import PRESETS, HeuristicReward
 from pixelis.envs.tweet.tweet_reply.policies import tweet_reply_policies
@@ -57,7 +57,7 @@ def _tweets(value: Any) -> Any:
     return value
 
 
-TweetFile = Annotated[
+TweetPath = Annotated[
     str | os.PathLike[str],
     PlainValidator(_tweets),
     Expected("the path of a JSONL or CSV file of tweets", error=DatasetError),
@@ -187,8 +187,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     def __init__(
         self,
         *,
-        data: TweetFile | None = None,
-        held_out: TweetFile | None = None,
+        data: TweetPath | None = None,
+        held_out: TweetPath | None = None,
         mode: Literal["single", "thread"] = "single",
         split: Split = "train",
         reward: Rewarder = "robust",
@@ -200,8 +200,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         named = isinstance(reward, str)
         self.reward: ReplyReward = HeuristicReward(reward, reward_model) if named else reward
         threads = mode == "thread"
-        self.tweets = load_tweets(SEED_TWEETS if data is None else data, threads_only=threads)
-        apart = None if held_out is None else load_tweets(held_out, threads_only=threads)
+        self.tweets = TweetFile.open(SEED_TWEETS if data is None else data, threads_only=threads)
+        apart = None if held_out is None else TweetFile.open(held_out, threads_only=threads)
         if apart is not None:
             check_apart(self.tweets, apart)
         super().__init__(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
+from pydantic import PlainValidator
+
+from pixelis.envs.schema import Object, Record, read_fields
 from pixelis.envs.web.sites.site import State
-from pixelis.errors import DifficultyError, TaskError, shown, suggest
+from pixelis.errors import DatasetError, DifficultyError, TaskError, shown, suggest
 
 DIALS = ("layout", "paraphrase", "ads", "injection", "popups", "churn", "delay", "clutter")
 """What makes any family harder; each from 0 to 3."""
@@ -98,7 +101,7 @@ def dial_ranges() -> dict[str, range]:
 
 
 @dataclass(frozen=True)
-class WebLevel:
+class WebLevel(Record):
     """One concrete site with its task. Nothing in it changes; all JSON.
 
     Attributes:
@@ -115,14 +118,14 @@ class WebLevel:
     """
 
     family: str
-    difficulty: WebDifficulty
+    difficulty: Annotated[WebDifficulty, PlainValidator(WebDifficulty.of)]
     instruction: str
-    data: Mapping[str, Any]
+    data: Object
     state: State
-    goal: Mapping[str, Any]
-    theme: Mapping[str, Any]
+    goal: Object
+    theme: Object
     start: str = "/"
-    answer: Mapping[str, Any] | None = field(default=None)
+    answer: Object | None = None
 
     def word(self, phrase: str) -> str:
         """Return how this site says a phrase of ``wording``."""
@@ -148,27 +151,10 @@ class WebLevel:
         Raises:
             TaskError: a part is missing or of the wrong type.
         """
-        for name, kind in {
-            "family": str,
-            "data": Mapping,
-            "state": Mapping,
-            "goal": Mapping,
-            "theme": Mapping,
-        }.items():
-            if not isinstance(value.get(name), kind):
-                raise TaskError(
-                    f"a web task's data need {name!r} ({kind.__name__}), got {value.get(name)!r:.60}"
-                )
-        if not isinstance(value["theme"].get("words"), Mapping):
+        try:
+            level = read_fields(cls, {"difficulty": 0, **value, "instruction": instruction})
+        except DatasetError as error:
+            raise TaskError(f"a web task's data cannot be read: {error}") from None
+        if not isinstance(level.theme.get("words"), Mapping):
             raise TaskError("a web task's theme needs 'words'; take the task from env.task.to_json()")
-        return cls(
-            value["family"],
-            WebDifficulty.of(value.get("difficulty", 0)),
-            instruction,
-            value["data"],
-            dict(value["state"]),
-            value["goal"],
-            value["theme"],
-            str(value.get("start", "/")),
-            value.get("answer"),
-        )
+        return level

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from pixelis.envs.data.lines import MAX_LINE_BYTES
-from pixelis.envs.pixel.ask_image.question_file import QuestionFile, load_questions
+from pixelis.envs.pixel.ask_image.question_file import QuestionFile
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import DatasetError
 
@@ -34,7 +34,7 @@ def test_rows_are_found_by_split_with_their_line_numbers(folder):
     rows = [{**ROW, "question": f"{n}?", "split": SPLITS[n % 2]} for n in range(4)]
     mark, blank, dos = b"\xef\xbb\xbf", b"  \n\n", json.dumps(rows[2]).encode() + b"\r\n"
     last = json.dumps(rows[3]).encode()  # no line break at the end
-    file = load_questions(write(folder, mark, rows[0], blank, rows[1], dos, last))
+    file = QuestionFile.open(write(folder, mark, rows[0], blank, rows[1], dos, last))
     assert [file.count(split) for split in SPLITS] == [2, 2]
     found = [
         (line, row.question) for split in SPLITS for line, row in (file.read(split, i) for i in range(2))
@@ -45,7 +45,7 @@ def test_rows_are_found_by_split_with_their_line_numbers(folder):
 def test_relative_images_start_from_the_file_and_absolute_ones_do_not(folder, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "b.png"
     Image.new("RGB", (8, 8)).save(elsewhere)
-    file = load_questions(write(folder, ROW, {**ROW, "image": str(elsewhere)}))
+    file = QuestionFile.open(write(folder, ROW, {**ROW, "image": str(elsewhere)}))
     assert file.resolve("a.png") == folder / "a.png"
     assert file.resolve(str(elsewhere)) == elsewhere
 
@@ -54,7 +54,7 @@ def test_bad_rows_are_named_by_line_five_at_a_time(folder):
     bad = {**ROW, "answer_type": "txt"}
     path = write(folder, ROW, bad, {**ROW, "image": "none.png"}, b"\n", b"oops\n", *[bad] * 9)
     with pytest.raises(DatasetError) as caught:
-        load_questions(path)
+        QuestionFile.open(path)
     lines = str(caught.value).splitlines()
     assert lines[0] == f"{path.resolve()} has bad rows:"
     assert [line.split(":")[0] for line in lines[1:]] == [f"line {n}" for n in (2, 3, 5, 6, 7)]
@@ -66,34 +66,34 @@ def test_bad_rows_are_named_by_line_five_at_a_time(folder):
 def test_a_row_without_end_is_refused_before_it_fills_the_memory(folder):
     path = write(folder, ROW, b'{"image": "' + b"x" * (3 * MAX_LINE_BYTES))
     with pytest.raises(DatasetError, match=r"line 2: expected at most 1,048,576 bytes"):
-        load_questions(path)
+        QuestionFile.open(path)
 
 
 @pytest.mark.parametrize("data", ["", "none.jsonl", "\0", 5, None, b"x", "/dev/null"])
 def test_what_is_no_file_is_refused(folder, data):
     with pytest.raises(DatasetError, match=r"correct the path|must be the path|name the file"):
-        load_questions(data)
+        QuestionFile.open(data)
 
 
 def test_a_file_without_rows_is_refused(folder):
     with pytest.raises(DatasetError, match="has no rows"):
-        load_questions(write(folder, b"\n \n"))
+        QuestionFile.open(write(folder, b"\n \n"))
 
 
 def test_the_same_question_in_both_splits_is_refused(folder):
     other = {**ROW, "question": "Who?"}
     path = write(folder, other, ROW, ROW, {**ROW, "split": "test"})
     with pytest.raises(DatasetError, match=r"lines 2 \(train\) and 4 \(test\) ask the same"):
-        load_questions(path)
-    assert load_questions(write(folder, ROW, ROW, {**other, "split": "test"})).count("train") == 2
+        QuestionFile.open(path)
+    assert QuestionFile.open(write(folder, ROW, ROW, {**other, "split": "test"})).count("train") == 2
 
 
 def test_images_are_opened_beforehand_when_asked_for(folder):
     (folder / "b.png").write_bytes(b"not a picture")
     path = write(folder, ROW, {**ROW, "image": "b.png"})
-    assert load_questions(path).count("train") == 2
+    assert QuestionFile.open(path).count("train") == 2
     with pytest.raises(DatasetError, match=r"line 2: expected a picture"):
-        load_questions(path, check_images=True)
+        QuestionFile.open(path, check_images=True)
 
 
 def spoilt(path, how):
@@ -123,15 +123,15 @@ def test_a_picture_that_cannot_be_shown_is_named_by_its_line(folder, how, words)
     spoilt(folder / "b.png", how)
     path = write(folder, ROW, {**ROW, "question": "Which?"}, {**ROW, "image": "b.png"})
     with pytest.raises(DatasetError, match=f"line 3: .*{words}"):
-        load_questions(path, check_images=True)
+        QuestionFile.open(path, check_images=True)
 
 
 def test_the_index_is_shared_until_the_file_changes(folder):
     path = write(folder, ROW)
-    first = load_questions(path)
-    assert load_questions(str(path)) is first
+    first = QuestionFile.open(path)
+    assert QuestionFile.open(str(path)) is first
     write(folder, ROW, ROW)
-    assert load_questions(path).count("train") == 2
+    assert QuestionFile.open(path).count("train") == 2
     with pytest.raises(DatasetError, match="has changed since it was opened"):
         first.read("train", 0)
 

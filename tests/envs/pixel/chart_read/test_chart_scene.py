@@ -220,20 +220,20 @@ def test_a_scene_nobody_wrote_is_a_task_error():
     good = BARS.to_json()
     row = good["series"][0]
     broken = {
-        "no field 'axis'": {key: value for key, value in good.items() if key != "axis"},
-        "where one of": {**good, "kind": "pie"},
+        "field 'axis' is missing": {key: value for key, value in good.items() if key != "axis"},
+        "field 'kind' must be 'bars' or 'lines', got 'pie'": {**good, "kind": "pie"},
         "an axis from 50 to 20": {**good, "axis": {"low": 50, "high": 20, "log": False}},
         "an axis from 0 to 20": {**good, "axis": {"low": 0, "high": 20, "log": True}},
         "a tick '90.00' that is not on the axis": {**good, "ticks": ["0.000", "90.00"]},
         "could not convert": {**good, "ticks": ["0.000", "ten"]},
-        "a list of 2 to 16": {**good, "ticks": ["0.000"]},
-        "a list of 2 to 2": {**good, "series": [{**row, "heights": [1]}]},
+        "'ticks' must be a list of at least 2, got 1": {**good, "ticks": ["0.000"]},
+        "1 heights of a series where 2 belong": {**good, "series": [{**row, "heights": [1]}]},
         "from 1 to 200": {**good, "series": [{**row, "heights": [1, 201]}]},
         "less than 64 pixels": {**good, "frame": [100, 120, 120, 320]},
-        "true or false": {**good, "grid": 1},
-        "from 0 to 64": {**good, "noise": 65},
-        "'mauve' where": {**good, "series": [{**row, "colour": "mauve"}]},
-        "printable": {**good, "categories": ["Mon", "T\nue"]},
+        "'grid' must be True or False, got 1": {**good, "grid": 1},
+        "'noise' must be an integer from 0 to 64, got 65": {**good, "noise": 65},
+        "'mauve'": {**good, "series": [{**row, "colour": "mauve"}]},
+        r"1\]' must be a printable text of 1 to 16": {**good, "categories": ["Mon", "T\nue"]},
         "expected a scene as ChartScene": None,
     }
     for words, data in broken.items():

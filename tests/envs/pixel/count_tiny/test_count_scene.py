@@ -88,11 +88,11 @@ def test_seeds_belong_to_the_split():
 def test_a_scene_nobody_wrote_is_a_task_error():
     good = SMALL.to_json()
     broken = {
-        "no field 'pieces'": {key: value for key, value in good.items() if key != "pieces"},
-        "no colour and kind": {**good, "looks": [["red", "cube"]]},
-        "more than 1000": {**good, "pieces": [[20, 20, 0, 0]] * 1001},
+        "field 'pieces' is missing": {key: value for key, value in good.items() if key != "pieces"},
+        r"'looks\[0\]\[1\]' must be one of .*, got 'cube'": {**good, "looks": [["red", "cube"]]},
+        "at most 1000, got 1001": {**good, "pieces": [[20, 20, 0, 0]] * 1001},
         "from 8 to 56": {**good, "pieces": [[2, 20, 0, 0]]},
-        "from 0 to 1 belongs": {**good, "pieces": [[20, 20, 2, 0]]},
+        "2 in the looks of pieces where numbers from 0 to 1 belong": {**good, "pieces": [[20, 20, 2, 0]]},
         "from 4 to 32": {**good, "size": 99},
         "expected a scene": None,
     }

@@ -52,7 +52,7 @@ def test_pen_strokes_by_hand(small_receipt):
 
 
 def test_without_marks_nothing_is_coloured(small_receipt):
-    plain = replace(small_receipt, lines=tuple(replace(item, mark="") for item in small_receipt.lines))
+    plain = replace(small_receipt, lines=tuple(item._replace(mark="") for item in small_receipt.lines))
     assert not pen(painted(plain)).any()
     assert len(paint_receipt(plain)[1]) == 1
 

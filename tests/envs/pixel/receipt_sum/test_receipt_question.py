@@ -64,8 +64,8 @@ def test_a_question_survives_json():
 
 def test_a_question_nobody_wrote_is_a_task_error():
     for words, data in {
-        "no field 'names'": {"kind": "due"},
-        "'mean' where one of": {"kind": "mean", "names": []},
+        "field 'kind' is missing": {"names": []},
+        "'kind' must be one of .*, got 'mean'": {"kind": "mean", "names": []},
         "no names where group needs one": {"kind": "group", "names": []},
         "printable text": {"kind": "group", "names": [3]},
         "as Ask.to_json writes it": 7,

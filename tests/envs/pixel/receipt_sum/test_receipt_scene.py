@@ -86,19 +86,19 @@ def test_a_scene_nobody_wrote_is_a_task_error(small_receipt):
     good = small_receipt.to_json()
     line = ["Green Tea", 2, 245, ""]
     broken = {
-        "no field 'pen'": {key: value for key, value in good.items() if key != "pen"},
-        "'scroll' where one of": {**good, "form": "scroll"},
-        "not 1 to 80 lines": {**good, "lines": [line] * 81},
-        "or not 1 to 80": {**good, "lines": []},
-        "quantities not true or false": {**good, "quantities": 1},
-        "from 1 to 99 belongs": {**good, "lines": [["Green Tea", 0, 245, ""]]},
+        "field 'pen' is missing": {key: value for key, value in good.items() if key != "pen"},
+        "'form' must be 'receipt' or 'invoice', got 'scroll'": {**good, "form": "scroll"},
+        "at most 80, got 81": {**good, "lines": [line] * 81},
+        "at least 1, got 0": {**good, "lines": []},
+        "'quantities' must be True or False, got 1": {**good, "quantities": 1},
+        "from 1 to 99, got 0": {**good, "lines": [["Green Tea", 0, 245, ""]]},
         "from 1 to 99999": {**good, "lines": [["Green Tea", 1, 2.45, ""]]},
-        "'torn' where one of": {**good, "lines": [["Green Tea", 1, 245, "torn"]]},
+        "got 'torn'": {**good, "lines": [["Green Tea", 1, 245, "torn"]]},
         "printable text": {**good, "lines": [["Green\nTea", 1, 245, ""]]},
         "1 to 24 characters": {**good, "shop": "x" * 25},
         "a page of 372 x 314 that does not fit": {**good, "left": 200},
-        "where a whole number from 0 to 50": {**good, "tax": True},
-        "missing 1 required": {**good, "lines": [line[:3]]},
+        "an integer from 0 to 50, got True": {**good, "tax": True},
+        r"'lines\[0\]\[3\]' is missing": {**good, "lines": [line[:3]]},
         "as ReceiptScene.to_json writes it": None,
     }
     for words, data in broken.items():

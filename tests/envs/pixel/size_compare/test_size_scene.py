@@ -108,14 +108,16 @@ def test_colours_differ_and_seeds_belong_to_the_split():
 def _broken():
     good = draw(0, 2)[0].to_json()
     shape = good["shapes"][0]
-    yield "no field 'size'", {"shapes": []}
-    yield "whole number from 0", {**good, "seed": -1}
-    yield "size is 64 to 4096", {**good, "size": 10**6}
-    yield "shape fields", {**good, "shapes": [{"colour": "red"}]}
-    yield "nobody can paint", {**good, "shapes": [{**shape, "colour": "mauve"}]}
-    yield "fewer than three corners", {**good, "shapes": [{**shape, "corners": [[1, 1]]}]}
-    yield "more than 256", {**good, "shapes": [{**shape, "corners": [[1, 1]] * 300}]}
-    yield "whole number from 0 to", {**good, "shapes": [{**shape, "card": [[1, 1], [2, 2], [10**9, 3]]}]}
+    yield "field 'size' is missing", {"shapes": []}
+    yield "'seed' must be an integer from 0", {**good, "seed": -1}
+    yield "'size' must be an integer from 64 to 4096, got 1000000", {**good, "size": 10**6}
+    yield r"'shapes\[0\].fill' is missing", {**good, "shapes": [{"colour": "red"}]}
+    yield "got 'mauve'", {**good, "shapes": [{**shape, "colour": "mauve"}]}
+    yield "at least 3, got 1", {**good, "shapes": [{**shape, "corners": [[1, 1]]}]}
+    yield "at most 256, got 300", {**good, "shapes": [{**shape, "corners": [[1, 1]] * 300}]}
+    far = {**shape, "card": [[1, 1], [2, 2], [10**9, 3]]}
+    yield "in the corners of a shape where numbers from 0 to", {**good, "shapes": [far]}
+    yield "a card of fewer than three corners", {**good, "shapes": [{**shape, "card": [[1, 1]]}]}
     yield "expected a scene", "table"
 
 

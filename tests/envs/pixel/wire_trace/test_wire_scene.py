@@ -108,17 +108,20 @@ def test_a_scene_nobody_wrote_is_a_task_error():
     ring = [2, 3, 2, 3, 3, 2, 3, 2, 2, 3, 2, 3, 3, 2, 3, 2]
     flat = [25] * 4 + [75] * 4 + [25] * 4 + [75] * 4 + [25] * 4 + [25, 75, 25, 75, 25] * 4  # 37 degrees
     broken = {
-        "no field 'tiles'": {key: value for key, value in good.items() if key != "tiles"},
-        "15 values where 16 belong": {**good, "tiles": good["tiles"][:15]},
-        "4 where a whole number from 0 to 3": {**good, "tiles": [4, *good["tiles"][1:]]},
-        "'9' where a whole number": {**good, "seed": "9"},
-        "99 where a whole number from 3 to 8": {**good, "grid": 99},
+        "field 'tiles' is missing": {key: value for key, value in good.items() if key != "tiles"},
+        "15 tiles where 16 belong": {**good, "tiles": good["tiles"][:15]},
+        r"'tiles\[0\]' must be an integer from 0 to 3, got 4": {**good, "tiles": [4, *good["tiles"][1:]]},
+        "'seed' must be an integer .*, got '9'": {**good, "seed": "9"},
+        "'grid' must be an integer from 3 to 8, got 99": {**good, "grid": 99},
         "from 25 to 75": {**good, "gates": [0, *good["gates"][1:]]},
-        "'plaid' where one of": {**good, "colours": ["plaid", *good["colours"][1:]]},
-        "not 1 to 6 letters": {**good, "codes": ["A B", *good["codes"][1:]]},
+        "must be one of .*, got 'plaid'": {**good, "colours": ["plaid", *good["colours"][1:]]},
+        "must be 1 to 6 letters and digits, got 'A B'": {**good, "codes": ["A B", *good["codes"][1:]]},
         "a code that two ports have": {**good, "codes": [good["codes"][1], *good["codes"][1:]]},
         "cables that run in rings": {**good, "tiles": ring},
-        "200 where a whole number from 427 to 531": {**good, "corners": [[200, 200]] * 25},
+        "200 in the (rows|columns) of corners where numbers from 427": {
+            **good,
+            "corners": [[200, 200]] * 25,
+        },
         "cannot be told apart": {**good, "tiles": [0] * 16, "gates": flat},
         "expected a scene as WireScene": None,
     }

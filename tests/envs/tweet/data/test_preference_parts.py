@@ -10,7 +10,7 @@ import pytest
 from pixelis.envs.tweet.data.preference_parts import deal_in_four, derive_parts, split_preferences
 from pixelis.envs.tweet.data.preferences import Preference
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
-from pixelis.envs.tweet.data.tweet_file import load_tweets
+from pixelis.envs.tweet.data.tweet_file import TweetFile
 from pixelis.envs.tweet.data.tweet_text import normalised_text
 from pixelis.envs.tweet.data.worse_replies import worse_sentences
 from pixelis.errors import DatasetError
@@ -18,7 +18,7 @@ from pixelis.errors import DatasetError
 
 @pytest.fixture(scope="module")
 def parts():
-    rows = [row for _, row in load_tweets(SEED_TWEETS).rows() if row.split == "train"]
+    rows = [row for _, row in TweetFile.open(SEED_TWEETS).rows() if row.split == "train"]
     return derive_parts(rows, worse_sentences())
 
 
@@ -51,7 +51,9 @@ def test_the_sizes_are_as_told(parts):
 
 
 def test_tweets_of_the_test_split_are_in_no_part(parts):
-    test = {normalised_text(row.tweet) for _, row in load_tweets(SEED_TWEETS).rows() if row.split == "test"}
+    test = {
+        normalised_text(row.tweet) for _, row in TweetFile.open(SEED_TWEETS).rows() if row.split == "test"
+    }
     assert not test & {normalised_text(one.tweet) for part in vars(parts).values() for one in part}
 
 

@@ -7,7 +7,6 @@ import json
 import pytest
 
 from pixelis.envs.tweet.data.preferences import (
-    MAX_REJECTED_LENGTH,
     LabelledReply,
     Preference,
     labelled_row,
@@ -15,6 +14,7 @@ from pixelis.envs.tweet.data.preferences import (
     load_preferences,
     preference_row,
 )
+from pixelis.envs.tweet.data.tweet_rows import MAX_ANY_LENGTH
 from pixelis.errors import DatasetError
 
 GOOD = {"tweet": "Rain again.", "chosen": "Take the long coat.", "rejected": "So true!"}
@@ -41,7 +41,7 @@ def test_rows_are_read_in_order_with_or_without_the_optional_fields(write):
     ]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\u200b", "\x00\x01", "\ud800", "!" * MAX_REJECTED_LENGTH])
+@pytest.mark.parametrize("text", ["", "   ", "\u200b", "\x00\x01", "\ud800", "!" * MAX_ANY_LENGTH])
 def test_a_rejected_reply_may_be_any_text(text):
     assert preference_row({**GOOD, "rejected": text}).rejected == text
 
@@ -56,7 +56,7 @@ def test_a_rejected_reply_may_be_any_text(text):
         ({"tweet": "half \ud800"}, "field 'tweet' holds control characters or half of a surrogate pair"),
         ({"rejected": None}, "field 'rejected' is missing"),
         ({"rejected": ["no"]}, "field 'rejected' must be a text"),
-        ({"rejected": "x" * (MAX_REJECTED_LENGTH + 1)}, "got 4,001 characters"),
+        ({"rejected": "x" * (MAX_ANY_LENGTH + 1)}, "got 4,001 characters"),
         ({"rejected": " Take the long coat. "}, "are the same text"),
         ({"choosen": "x"}, "unknown field 'choosen'. Did you mean 'chosen'?"),
         ({"author": "a\nb"}, "field 'author' must be one line"),

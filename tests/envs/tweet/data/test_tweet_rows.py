@@ -49,9 +49,9 @@ def test_tweets_of_any_script_pass(tweet):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({}, "'tweet' is missing or empty"),
-        ({"tweet": ""}, "'tweet' is missing or empty"),
-        ({"tweet": None}, "'tweet' is missing or empty"),
+        ({}, "field 'tweet' is missing"),
+        ({"tweet": ""}, "'tweet' must hold a word, a number or an emoji, got ''"),
+        ({"tweet": None}, "'tweet' must be a text of at most 1,500 characters, got None"),
         ({"text": "hi"}, "unknown field 'text'. Did you mean 'tweet'"),
         ({"full_text": "hi"}, "Did you mean 'tweet'"),
         ({"tweet": "hi", "replys": "x"}, "Did you mean 'reply'"),
@@ -75,8 +75,8 @@ def test_tweets_of_any_script_pass(tweet):
         ({"tweet": "hi", "engagement": 10**400}, "number of at least 0"),
         ({"tweet": "hi", "thread": "x"}, "must be a list"),
         ({"tweet": "hi", "thread": ["a"] * 5}, "at most 4"),
-        ({"tweet": "hi", "thread": [{"reply": "x"}]}, "'thread' must hold texts or"),
-        ({"tweet": "hi", "thread": [{"tweet": "a", "by": "x"}]}, "'thread' must hold texts or"),
+        ({"tweet": "hi", "thread": [{"reply": "x"}]}, r"'thread\[0\].tweet' is missing"),
+        ({"tweet": "hi", "thread": [{"tweet": "a", "by": "x"}]}, r"unknown field 'thread\[0\].by'"),
         ({"tweet": "hi", "thread": ["..."]}, "must hold a word"),
         ({"tweet": "hi", "split": "dev"}, "'train' or 'test', got 'dev'"),
     ],
