@@ -1,4 +1,4 @@
-"""Scripted solvers of MiniWoB++ tasks with drags, lines and made-up widgets; see ``miniwob_solvers``."""
+"""Scripted solvers of MiniWoB++ tasks with drags, lines and made-up widgets; see ``basic_solvers.py``."""
 
 from __future__ import annotations
 

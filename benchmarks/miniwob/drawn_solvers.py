@@ -1,4 +1,4 @@
-"""Scripted solvers of MiniWoB++ tasks with drawings and games; see ``miniwob_solvers``."""
+"""Scripted solvers of MiniWoB++ tasks with drawings and games; see ``basic_solvers.py``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,6 @@ def press_coordinate(play: Player) -> None:
     across, down = sorted({centre(one)[0] for one in points}), sorted({centre(one)[1] for one in points})
     goal = across[x + 2], down[2 - y]
     play.call("CLICK", id=next(one.id for one in points if centre(one) == goal))
-
-
-_SHAPES = {"circle", "triangle", "square", "rectangle"}
 
 
 _COLOURS = {"red", "green", "blue", "aqua", "cyan", "magenta", "yellow", "black"}

@@ -7,7 +7,7 @@ import re
 import basic_solvers as basic
 from basic_solvers import esc
 from drawn_solvers import centre
-from miniwob_player import NotThere, Player, Seen
+from miniwob_player import NotThere, Player
 
 
 def mail(play: Player) -> None:
@@ -302,8 +302,3 @@ def order_food(play: Player) -> None:
     for row in chosen:
         play.call("CLICK", id=next(one.id for one in play.all("clickable", r"\+") if one.line >= row))
     play.click("button", "Order!")
-
-
-def follow_square(play: Player) -> Seen:
-    """Return the coloured square of the drawing."""
-    return next(one for one in play.all("clickable", ".* square .*") if not one.name.startswith("black"))
