@@ -15,7 +15,7 @@ LOCK := pyproject.toml constraints.txt
 USE_READY := $(VENV)/.ready-to-use
 REAL_READY := $(VENV)/.ready-real-model
 DEV_READY := $(VENV)/.ready-to-develop
-SOURCES := $(wildcard pixelis scripts tests benchmarks docs examples)
+SOURCES := $(wildcard pixelis scripts recipes tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo real-model setup setup-dev browser test lint types format wheel-check check clean

@@ -46,7 +46,7 @@ def page(entry: EnvEntry) -> str:
         mode = f"--mode {document['mode']} " if "mode" in document else ""
         parts.append(baselines(document))
         parts.append(
-            f"Measured by `python benchmarks/env_baselines.py --env {entry.id} {split}{mode}"
+            f"Measured by `python benchmarks/quality/env_baselines.py --env {entry.id} {split}{mode}"
             f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
         )
     return "\n\n".join(parts) + "\n"

@@ -11,11 +11,13 @@ See ``docs/pixelis_tiny.md`` for what it takes and gives.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import torch
 
-from pixelis.pretrain import stages
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
+from pixelis_tiny import stages
 
 
 def main() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from pixelis.cli.tweet_faults import main
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
+from tweet_faults.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "pixelis"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SCRIPTS = [
     path
-    for folder in ("scripts", "benchmarks", "examples", "tests")
+    for folder in ("scripts", "recipes", "benchmarks", "examples", "tests")
     for path in (ROOT / folder).rglob("*.py")
 ]
 # Rooms of `envs` that belong to every environment; the others are families of environments.
@@ -24,7 +24,7 @@ SHARED_BY_ENVS = {"check", "data"}
 FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")} - SHARED_BY_ENVS
 # The ground floor: it imports no layer.
 GROUND = ("pixelis.errors", "pixelis.files", "pixelis.lazy_exports", "pixelis.registry", "pixelis.user_code")
-TOP = ("pixelis.pretrain", "pixelis.cli")  # what only scripts import
+TOP = ("pixelis.cli",)  # what only scripts import
 BARE = {"envs", "agents", "rewards", "wrappers"}
 HEAVY = (
     "torch",
@@ -87,7 +87,7 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
-    "pixelis": lambda name: _under(name, "scripts", "tests", "benchmarks", "examples"),
+    "pixelis": lambda name: _under(name, "scripts", "recipes", "tests", "benchmarks", "examples"),
 }
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LINKS = ("envs", "agents", "rewards", "wrappers")
 CODE = [
     path
-    for folder in ("pixelis", "scripts", "benchmarks", "examples")
+    for folder in ("pixelis", "scripts", "recipes", "benchmarks", "examples")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

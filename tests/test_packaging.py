@@ -133,15 +133,16 @@ def test_every_folder_with_code_is_a_package():
     assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
 
 
-@pytest.mark.parametrize("folder", ["pixelis", "scripts"])
+@pytest.mark.parametrize("folder", ["pixelis", "scripts", "recipes"])
 def test_every_import_is_declared(folder: str):
     """A package that only comes along with another one may vanish with its next version."""
     needs = [*CORE, *(need for needs in EXTRAS.values() for need in needs)]
     declared = {canonicalize_name(need.name) for need in needs} | {"pixelis"}
+    own = {path.name for path in (ROOT / "recipes").iterdir()} if folder != "pixelis" else set()
     providers = packages_distributions()
     undeclared = set()
     for path in (ROOT / folder).rglob("*.py"):
-        for name in _top_level_imports(path) - set(sys.stdlib_module_names) - {"pixelis"}:
+        for name in _top_level_imports(path) - set(sys.stdlib_module_names) - {"pixelis"} - own:
             owners = {canonicalize_name(owner) for owner in providers.get(name, [name])}
             if not owners & declared:
                 undeclared.add(f"{path.relative_to(ROOT)}: {name}")

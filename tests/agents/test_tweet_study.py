@@ -18,7 +18,7 @@ from tiny_models import build
 from pixelis.agents.publish.lora_analysis import LayerUpdate
 from pixelis.errors import ConfigError
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "learning"
 
 
 def _load(name: str) -> ModuleType:

@@ -17,7 +17,7 @@ from pixelis.agents.episodes.seeds import task_seeds
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.settings.rl import TrainConfig
 
-FOLDER = str(Path(__file__).parents[2] / "benchmarks")
+FOLDER = str(Path(__file__).parents[2] / "benchmarks" / "studies")
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from pixelis.envs.tasks import Task
 from pixelis.errors import TaskError
 from pixelis.rewards.answers import parse_quantity
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "chart_error.py"
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "quality" / "chart_error.py"
 TASK = Task("t", "chart_read", 0, "train", "?", "250 kWh")
 
 

@@ -14,7 +14,7 @@ from pixelis.rewards.curiosity.term import CuriosityTerm
 
 
 def load_worlds() -> ModuleType:
-    path = Path(__file__).parents[2] / "benchmarks" / "curiosity_worlds.py"
+    path = Path(__file__).parents[2] / "benchmarks" / "studies" / "curiosity_worlds.py"
     spec = importlib.util.spec_from_file_location("curiosity_worlds", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

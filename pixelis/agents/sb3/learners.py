@@ -7,8 +7,7 @@ end of a rollout, and in DQN's buffer its steps stand like any others.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,27 +16,7 @@ from pixelis.agents.episodes.seeds import sampling_seed
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import RECORD
-from pixelis.agents.sb3.library import DQN, PPO, BaseCallback, BasePolicy, VecEnv
-
-
-class StepLearner(Protocol):
-    """What the trainer drives."""
-
-    policy: BasePolicy
-    num_timesteps: int
-    lr_schedule: Callable[[float], float]
-
-    def take_step(self, number: int) -> tuple[list[Episode], Row]:
-        """Play and learn; return the episodes that ended, and what was measured of the updates."""
-        ...
-
-    def counters(self) -> dict[str, Any]:
-        """Return what a resumed learner needs besides weights and optimiser, as JSON."""
-        ...
-
-    def restore_counters(self, counters: dict[str, Any]) -> None:
-        """Take over what `counters` returned."""
-        ...
+from pixelis.agents.sb3.library import DQN, PPO, BaseCallback, VecEnv
 
 
 class Records(BaseCallback):

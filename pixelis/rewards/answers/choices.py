@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from pixelis.rewards.answers.text import MAX_TEXT_LENGTH, normalise_phrase
 
 LETTERS = string.ascii_uppercase
-MAX_ITEMS = 200
 
 _LETTERED = re.compile(r"\(?([a-z])(?:[).:]|\b) ?(.*)", re.DOTALL)
 

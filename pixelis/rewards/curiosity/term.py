@@ -68,7 +68,7 @@ class CuriosityTerm:
     Rewards are cached by (state, action, next state) for as long as the model has not moved far, and equal
     transitions of one batch are scored once. Two metrics tell how often either helped: the cache does where
     the same steps come again within some ``cache_max_age`` updates (a small world, few levels), and not where
-    every episode has a task of its own (``benchmarks/curiosity_cache.py``).
+    every episode has a task of its own (``benchmarks/studies/curiosity_cache.py``).
 
     Not potential-based: it changes which policy is best, the less the longer it learns.
 

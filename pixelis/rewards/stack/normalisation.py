@@ -3,46 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from pixelis.errors import ConfigError, StateError
 from pixelis.rewards.terms.state import check_version, state_item
 
 VERSION = 1
-
-
-class Moments(NamedTuple):
-    """Number, mean and sum of squared deviations from the mean of a stretch of values."""
-
-    size: int
-    mean: float
-    squares: float
-
-
-EMPTY = Moments(0, 0.0, 0.0)
-
-
-def merge(a: Moments, b: Moments) -> Moments:
-    """Return the moments of two stretches together.
-
-    With δ = mean_b − mean_a: mean = mean_a + δ·n_b/n and squares = squares_a + squares_b + δ²·n_a·n_b/n
-    (Chan, Golub and LeVeque 1979; with n_b = 1 it is Welford's update of 1962).
-    """
-    if not a.size or not b.size:
-        return a if a.size else b
-    size, delta = a.size + b.size, b.mean - a.mean
-    share = b.size / size
-    return Moments(size, a.mean + delta * share, a.squares + b.squares + delta * delta * a.size * share)
-
-
-def _suffixes(values: Sequence[float]) -> list[Moments]:
-    """Return the moments of ``values[i:]`` for every i from 0 to the length."""
-    moments = [EMPTY]
-    for value in reversed(values):
-        moments.append(merge(Moments(1, value, 0.0), moments[-1]))
-    return moments[::-1]
 
 
 def check_window(window: Any) -> int:
@@ -53,12 +24,9 @@ def check_window(window: Any) -> int:
 
 
 class WindowStatistics:
-    """Mean and deviation of the last ``window`` values, in O(1) time a value and O(window) memory.
+    """Mean and deviation of the last ``window`` values, computed anew for each set of values.
 
-    A value is never subtracted again when it leaves the window, so a huge one leaves no rounding behind. The
-    ring buffer is overwritten from its start to its end; what is left of the last turn is a suffix of the
-    buffer and what came since a prefix. Suffixes are summed up once a turn (which costs O(1) a value), the
-    prefix by Welford's update, and a query merges the two.
+    Nothing is carried on from value to value, so a huge one leaves no rounding behind.
 
     Args:
         window: the greatest number of values, at least 1.
@@ -66,44 +34,42 @@ class WindowStatistics:
 
     def __init__(self, window: int = 1000) -> None:
         self.window = check_window(window)
-        self._ring: list[float] = []
-        self._next = 0  # where the next value goes
-        self._prefix = EMPTY  # of what was written since the last turn began
-        self._suffixes = [EMPTY]  # of the last turn's values; empty during the first turn
-        self._moments = EMPTY
+        self._values: deque[float] = deque(maxlen=window)
+        self._moments: tuple[float, float] | None = (
+            0.0,
+            0.0,
+        )  # mean, deviation; None: of other values
 
     def push(self, value: float) -> None:
         """Take in a value; the oldest one leaves when the window is full."""
-        full = len(self._ring) == self.window
-        if self._next == 0:
-            self._suffixes = _suffixes(self._ring) if full else [EMPTY]
-            self._prefix = EMPTY
-        if full:
-            self._ring[self._next] = value
-        else:
-            self._ring.append(value)
-        self._prefix = merge(self._prefix, Moments(1, value, 0.0))
-        self._moments = merge(self._suffixes[self._next + 1] if full else EMPTY, self._prefix)
-        self._next = (self._next + 1) % self.window
+        self._values.append(value)
+        self._moments = None
 
     @property
     def count(self) -> int:
         """How many values the window holds."""
-        return self._moments.size
+        return len(self._values)
 
     @property
     def mean(self) -> float:
         """Their mean; 0 when there is none."""
-        return self._moments.mean
+        return self._current()[0]
 
     @property
     def std(self) -> float:
         """Their standard deviation (divided by n); 0 when there is none."""
-        return math.sqrt(self._moments.squares / self.count) if self.count else 0.0
+        return self._current()[1]
+
+    def _current(self) -> tuple[float, float]:
+        if self._moments is None:
+            values = np.array(self._values)
+            self._moments = float(values.mean()), float(values.std())
+        return self._moments
 
     def state(self) -> dict[str, Any]:
-        """Return the values and where the ring stands, as JSON."""
-        return {"version": VERSION, "window": self.window, "ring": list(self._ring), "next": self._next}
+        """Return the values, as JSON: a ring, and where in it the next value goes."""
+        ring = list(self._values)
+        return {"version": VERSION, "window": self.window, "ring": ring, "next": len(ring) % self.window}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go back to a state; everything after it has the same bits as if there had been no break.
@@ -127,13 +93,8 @@ class WindowStatistics:
         fits = 0 <= place < self.window if len(ring) == self.window else place == len(ring) < self.window
         if not fits or not all(map(math.isfinite, ring)):
             raise StateError("window statistics: the values are not finite or do not fit their position")
-        self._ring, self._next = ring, place
-        full = len(ring) == self.window
-        self._suffixes = _suffixes(ring) if full and place else [EMPTY]
-        self._prefix = EMPTY
-        for value in ring[:place] if place else ring:
-            self._prefix = merge(self._prefix, Moments(1, value, 0.0))
-        self._moments = merge(self._suffixes[place] if full and place else EMPTY, self._prefix)
+        self._values = deque([*ring[place:], *ring[:place]], maxlen=self.window)
+        self._moments = None if ring else (0.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Numbers that TRL's own code produced.
 
 ``trl_reference.json`` was written by TRL 1.16.0 (``_generate_and_score_completions`` of ``GRPOTrainer`` and
-``RLOOTrainer``, ``GRPOTrainer._compute_loss``), run by ``benchmarks/trl_reference.py`` in an environment of
-its own. TRL is no dependency of Pixelis.
+``RLOOTrainer``, ``GRPOTrainer._compute_loss``), run by
+``benchmarks/quality/trl_reference.py`` in an environment of its own. TRL is no dependency of Pixelis.
 """
 
 from __future__ import annotations

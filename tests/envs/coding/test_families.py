@@ -1,7 +1,7 @@
 """Every family: its solutions agree, its mistakes fail, and what it draws is said, disjoint and repeatable.
 
-Solutions here are a family's own trusted texts, run in this process. benchmarks/problem_families.py does the
-same for 200 seeds.
+Solutions here are a family's own trusted texts, run in this process. benchmarks/quality/problem_families.py
+does the same for 200 seeds.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ SAYS_NOTHING = ("blind", "exploit_borrowed_reply", "exploit_stock_question", "ex
 
 @pytest.fixture(scope="module")
 def separation():
-    path = ROOT / "benchmarks" / "tweet_separation.py"
+    path = ROOT / "benchmarks" / "quality" / "tweet_separation.py"
     spec = importlib.util.spec_from_file_location("tweet_separation_benchmark", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from parity_scripts import MAX_ACTIONS, parity_scripts, replay
 
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.parity_scripts import MAX_ACTIONS, parity_scripts, replay
 from pixelis.envs.web.browse.policies import write
 from pixelis.envs.web.page.backend import ERROR_CODES
 
@@ -35,7 +35,7 @@ def test_both_backends_go_to_the_same_places_and_to_no_others():
 def test_both_backends_answer_alike():
     env = WebBrowseEnv(max_turns=MAX_ACTIONS, backend="chromium")
     codes = set()
-    for script in parity_scripts(24, first=120):  # benchmarks/web_parity.py plays 500
+    for script in parity_scripts(24, first=120):  # benchmarks/quality/web_parity.py plays 500
         played = replay(env, script.seed, script.options, script.turns)
         assert played == script.transcript, script.name
         codes.update(code for said in played[1:] for code in said["errors"])

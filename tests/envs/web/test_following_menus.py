@@ -6,12 +6,12 @@ import json
 import re
 
 import pytest
+from miniwob_player import Player
+from miniwob_table import SOLVERS
 from pages_server import PagesServer
 
 from pixelis.envs.web.foreign.web_page import WebPageEnv
 from pixelis.envs.web.miniwob.env import MiniWoBEnv
-from pixelis.envs.web.miniwob.player import Player
-from pixelis.envs.web.miniwob.table import SOLVERS
 
 # As in jQuery UI's menu: the first movement of the mouse over the menu only notes where it is; from the
 # second on the item under it becomes the active one; a click takes the active item, wherever it fell.

@@ -6,10 +6,10 @@ import contextlib
 import json
 
 import pytest
+from miniwob_player import NotThere, Player
+from miniwob_table import SOLVERS
 
 from pixelis.envs.web.miniwob.env import MiniWoBEnv, miniwob_tasks, task_path
-from pixelis.envs.web.miniwob.player import NotThere, Player
-from pixelis.envs.web.miniwob.table import SOLVERS
 
 TASKS = ("click-test-2", "enter-text", "click-checkboxes", "choose-list")
 OUT = (

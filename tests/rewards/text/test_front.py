@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from diversity_of_runs import collapse_point, hypervolume, pareto_front
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import RewardError
-from pixelis.rewards.text.diversity import collapse_point, hypervolume, pareto_front
 
 POINTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=8)
 

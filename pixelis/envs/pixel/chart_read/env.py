@@ -140,9 +140,9 @@ class ChartReadEnv(PixelEnv):
     ## Source
 
     Our own; reading charts with visual tools is what OpenThinkIMG (Su et al. 2025, arXiv:2505.08617) trains.
-    `python benchmarks/chart_error.py` compares what the tools return with what was painted: the rows of 600
-    bars and marks are off by 0.8 pixels of the scene at most, those of 511 labels by 0.5, while 2 % of the
-    value asked for is 5.7 pixels or more.
+    `python benchmarks/quality/chart_error.py` compares what the tools return with what was painted: the rows
+    of 600 bars and marks are off by 0.8 pixels of the scene at most, those of 511 labels by 0.5, while 2 %
+    of the value asked for is 5.7 pixels or more.
     """
 
     turns = 12

@@ -105,10 +105,11 @@ class SizeCompareEnv(PixelEnv):
 
     ## Source
 
-    Our own. `python benchmarks/area_error.py --scenes 25` compares the areas that the tools measure with the
-    painted ones. At difficulty 4 the errors of 200 shapes span 0.1 % at factor 4 in views that lie on the
-    scene's pixels, as the oracle's do, and 1.6 % at factor 5: less than the least difference of 2 %. In views
-    between the pixels at factor 4 they span 2.3 % (standard deviation 0.4 %), and a close race may be lost.
+    Our own. `python benchmarks/quality/area_error.py --scenes 25` compares the areas that the tools measure
+    with the painted ones. At difficulty 4 the errors of 200 shapes span 0.1 % at factor 4 in views that lie
+    on the scene's pixels, as the oracle's do, and 1.6 % at factor 5: less than the least difference of 2 %.
+    In views between the pixels at factor 4 they span 2.3 % (standard deviation 0.4 %), and a close race may
+    be lost.
     """
 
     turns = 16

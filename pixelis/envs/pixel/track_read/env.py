@@ -113,7 +113,7 @@ class TrackReadEnv(VideoEnv):
     ## Source
 
     Our own; selecting frames of a video is one of the tools of Pixel-Reasoner (Su et al. 2025,
-    arXiv:2505.15966). `python benchmarks/track_quality.py` measures the trackers.
+    arXiv:2505.15966). `python benchmarks/quality/track_quality.py` measures the trackers.
     """
 
     turns = 12

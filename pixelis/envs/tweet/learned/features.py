@@ -15,7 +15,6 @@ from typing import Protocol
 
 import numpy as np
 
-from pixelis.envs.tweet.learned.faults import fault_features
 from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS
 from pixelis.envs.tweet.reading.own_words import own_text
 from pixelis.envs.tweet.reading.reading import ReadText
@@ -60,7 +59,7 @@ class SentenceFeatures:
         Raises:
             MissingDependencyError: the encoder's package is not installed.
         """
-        tweets, replies, numbers = _embedded(self.encoder, pairs)
+        tweets, replies, numbers = embedded_pairs(self.encoder, pairs)
         return np.hstack([tweets, replies, np.abs(tweets - replies), tweets * replies, numbers])
 
     def probe(self) -> np.ndarray:
@@ -68,26 +67,9 @@ class SentenceFeatures:
         return self.encoder(["The kettle is on and the rain can wait until tomorrow."])[0]
 
 
-class FaultFeatures:
-    """What the fault heads see of pairs: `fault_features` of their vectors and numbers.
-
-    Args:
-        encoder: of sentences.
-    """
-
-    def __init__(self, encoder: CachedEncoder) -> None:
-        self.encoder = encoder
-
-    def __call__(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        """Return float64 [n, 3 d + 13].
-
-        Raises:
-            MissingDependencyError: the encoder's package is not installed.
-        """
-        return fault_features(*_embedded(self.encoder, pairs))
-
-
-def _embedded(encoder: CachedEncoder, pairs: Sequence[TextPair]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def embedded_pairs(
+    encoder: CachedEncoder, pairs: Sequence[TextPair]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the vectors of tweets and replies, [n, d] each, and `pair_numbers`, [n, 13]."""
     read = [(ReadText(tweet), ReadText(reply)) for tweet, reply in pairs]
     own = [own_text(*pair) for pair in read]

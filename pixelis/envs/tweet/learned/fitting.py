@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How a head is fitted; the defaults have a low loss on dev pairs (benchmarks/tweet_preferences.py).
+    """How a head is fitted; the defaults have a low loss on dev pairs (tweet_preferences.py).
 
     Attributes:
         hidden: units between features and score; 0: the score is a weighted sum.

@@ -26,7 +26,8 @@ from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
 GOOD_REPLY = 0.39
 """Least total of every reply of a successful episode: where good replies of the labelled set are told best
-from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/tweet_separation.py prints it.
+from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/quality/tweet_separation.py
+prints it.
 """
 BLIND_SUCCESS = 0.27
 """Success of the most successful scripted policy that says nothing about the tweet (the page's baselines)."""

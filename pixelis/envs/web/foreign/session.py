@@ -118,9 +118,5 @@ class PageSession:
         self._draw()
         return ToolOutput(f"Lines {self._window.first + 1}-{self._window.after} of {self._window.count}.")
 
-    def show_all(self) -> str:
-        """Return the whole page, whatever the budget; every id on it counts as shown."""
-        return outline(self.snapshot, self._ids, first=0, page_tokens=1_000_000).text
-
     def _draw(self) -> None:
         self._window = outline(self.snapshot, self._ids, first=self._firsts[-1], page_tokens=self.page_tokens)

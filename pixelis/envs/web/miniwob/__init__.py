@@ -1,1 +1,1 @@
-"""``Pixelis/MiniWoB-v0``, and scripted solvers of its tasks."""
+"""``Pixelis/MiniWoB-v0``."""

@@ -4,8 +4,6 @@ Nothing here returns 0 for something that was not measured: too few answers, a n
 package that is missing is an error.
 """
 
-from pixelis.rewards.text.diversity.course import collapse_point
-from pixelis.rewards.text.diversity.front import hypervolume, pareto_front
 from pixelis.rewards.text.diversity.sampling import best_at_k, efficiency_ratio, pass_at_k
 from pixelis.rewards.text.diversity.sets import (
     cosine_distances,
@@ -18,16 +16,13 @@ from pixelis.rewards.text.diversity.words import distinct_n, self_bleu
 
 __all__ = [
     "best_at_k",
-    "collapse_point",
     "cosine_distances",
     "distinct_n",
     "efficiency_ratio",
     "embedding_diversity",
-    "hypervolume",
     "marginal_diversity",
     "mean_distance",
     "ngram_distances",
-    "pareto_front",
     "pass_at_k",
     "self_bleu",
     "vendi_score",

@@ -14,7 +14,7 @@ from pixelis.envs.pixel.size_compare.scene import LEVELS, RANGE, SCENE_SIZE, Siz
 from pixelis.errors import SplitError, TaskError
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)
-BENCHMARK = Path(__file__).parents[4] / "benchmarks" / "area_error.py"
+BENCHMARK = Path(__file__).parents[4] / "benchmarks" / "quality" / "area_error.py"
 
 
 def draw(seed, difficulty, split="train"):

@@ -21,7 +21,7 @@ WHOLE = (0.0, 0.0, 1.0, 1.0)
 
 
 def load_benchmark():
-    path = Path(__file__).parents[4] / "benchmarks" / "segment_quality.py"
+    path = Path(__file__).parents[4] / "benchmarks" / "quality" / "segment_quality.py"
     spec = importlib.util.spec_from_file_location("segment_quality", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up

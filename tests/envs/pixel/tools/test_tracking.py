@@ -155,7 +155,7 @@ def test_colours_tell_what_is_alike_in_grey():
 
 
 def test_the_benchmark_measures_what_it_says():
-    path = Path(__file__).parents[4] / "benchmarks" / "track_quality.py"
+    path = Path(__file__).parents[4] / "benchmarks" / "quality" / "track_quality.py"
     spec = importlib.util.spec_from_file_location("track_quality", path)
     assert spec is not None and spec.loader is not None
     benchmark = importlib.util.module_from_spec(spec)

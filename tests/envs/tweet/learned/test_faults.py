@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tweet_faults import command
+from tweet_faults.cases import FAULT_OF, FAULTY, FaultCase, load_faulty
+from tweet_faults.fitting import fit_logistic
 
-from pixelis.cli import tweet_faults
-from pixelis.envs.tweet.data.faulty_replies import FAULT_OF, FAULTY, FaultCase, load_faulty
 from pixelis.envs.tweet.learned.calibration import area_under_curve
-from pixelis.envs.tweet.learned.fault_fitting import fit_logistic
 from pixelis.envs.tweet.learned.faults import FAULTS, SHIPPED, load_faults, save_faults, shipped_faults
 from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
 from pixelis.errors import DatasetError, ModelLoadError
@@ -118,7 +118,7 @@ def test_a_logistic_regression_by_hand():
 
 @pytest.mark.slow
 def test_the_command_makes_what_ships(tmp_path):
-    assert tweet_faults.main(["--output", str(tmp_path / "faults")]) == 0
+    assert command.main(["--output", str(tmp_path / "faults")]) == 0
     made, shipped = load_faults(tmp_path / "faults"), load_faults(SHIPPED)
     assert made.facts["data_sha256"] == shipped.facts["data_sha256"]
     np.testing.assert_allclose(made.weights, shipped.weights, atol=2e-3)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from parity_scripts import parity_scripts, replay
+
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.parity_scripts import parity_scripts, replay
 from pixelis.envs.web.families.family import families
 
 

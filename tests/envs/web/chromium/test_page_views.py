@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from pages_server import PagesServer
+from parity_scripts import MAX_ACTIONS, parity_scripts, replay
 
 import pixelis  # noqa: F401  # registers the environments
 from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
@@ -17,7 +18,6 @@ from pixelis.envs.check import contract
 from pixelis.envs.check.playing import play
 from pixelis.envs.spaces import TRUNCATION_MARK, Utf8Text
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.parity_scripts import MAX_ACTIONS, parity_scripts, replay
 from pixelis.envs.web.browse.policies import write
 from pixelis.envs.web.chromium.browser import shared_browser
 from pixelis.envs.web.chromium.views import NO_TREE, PageViews, ViewSettings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from miniwob_player import Player
+from miniwob_table import SOLVERS
 
 from pixelis.envs.web.miniwob.env import MiniWoBEnv, miniwob_tasks
-from pixelis.envs.web.miniwob.player import Player
-from pixelis.envs.web.miniwob.table import SOLVERS
 from pixelis.errors import ConfigError, TaskError
 
 DIVERSE = (

@@ -1,0 +1,139 @@
+"""The README's result on code problems: ``python benchmarks/learning/code_learning.py --runs FOLDER``.
+
+SmolLM2-135M-Instruct learns to write functions: SFT once on reference solutions of eleven families
+(`configs/code_problem_sft.yaml`), then GRPO once a seed on all families (`configs/code_problem.yaml`), each
+by the command that a person types. Before, between and after, it solves held-out problems (rules that neither
+training draws) of difficulty 1-4, families of the warm start apart from those it never saw.
+What lies in ``--runs`` already is not done again. Intervals are Wilson's, 95 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+from learning_runs import CONFIGS, LearningRuns, arguments, write_result
+from result_tables import markdown_table, rate, rate_cell
+
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import play
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
+
+SFT, GRPO = CONFIGS / "code_problem_sft.yaml", CONFIGS / "code_problem.yaml"
+DIFFICULTIES = (1, 2, 3, 4)
+MODES = ("greedy", "sampled")
+Rows = Sequence[Mapping[str, Any]]
+
+
+def families() -> dict[str, list[str]]:
+    """Return ``seen`` and ``unseen`` → the families of difficulty 1-4 in the warm start, and the others."""
+    config = yaml.safe_load(SFT.read_text(encoding="utf-8"))
+    seen = list(config["env_kwargs"]["family"])
+    easy = [n for n, levels in CodeProblemEnv.family_difficulties.items() if levels[0] <= DIFFICULTIES[-1]]
+    return {"seen": seen, "unseen": [name for name in easy if name not in seen]}
+
+
+def solve(name: str, model: Path | str, runs: LearningRuns, problems: int) -> Rows:
+    """Return how each held-out problem ended; parts that were done before come from disk."""
+
+    def missing(solved: Rows) -> Iterator[Rows]:
+        done = {(row["families"], row["difficulty"], row["mode"]) for row in solved}
+        parts = [part for part in product(families(), DIFFICULTIES, MODES) if part not in done]
+        if not parts:
+            return
+        policy = Policy.load(model)
+        for kind, difficulty, mode in parts:
+            print(f"{name}: {kind} families, difficulty {difficulty}, {mode}", flush=True)
+            with runs.timed(f"{name}, {mode} play"):
+                part = _solve(policy, kind, difficulty, mode, problems)
+            yield part
+
+    return runs.rows("solved", name, missing)
+
+
+def _solve(policy: Policy, kind: str, difficulty: int, mode: str, problems: int) -> Rows:
+    """Solve held-out problems of some families; return how they ended."""
+    episodes, _ = play(
+        policy,
+        partial(CodeProblemEnv, family=families()[kind], difficulty=difficulty),
+        range(problems),
+        settings=SamplingSettings(greedy=mode == "greedy", max_new_tokens=192),
+        options={"split": "test", "difficulty": difficulty},
+    )
+    return [
+        {
+            "families": kind,
+            "difficulty": difficulty,
+            "mode": mode,
+            "problem": one.info["problem"],
+            "valid": one.valid_for_training,
+            "passed": bool(one.success),
+            "reward": one.reward,
+            "turn": one.text if one.seed < 2 else None,
+        }
+        for one in episodes
+    ]
+
+
+def rates(rows: Rows) -> dict[str, Any]:
+    """Return ``families/mode[/difficulty]`` → passed, of, Wilson's interval; sandbox failures left out."""
+    return {
+        f"{kind}/{mode}" + ("" if difficulty is None else f"/{difficulty}"): rate(
+            [
+                row["passed"]
+                for row in rows
+                if (row["families"], row["mode"]) == (kind, mode)
+                and difficulty in (None, row["difficulty"])
+                and row["valid"]
+            ]
+        )
+        for kind, mode, difficulty in product(("seen", "unseen"), MODES, (None, *DIFFICULTIES))
+    }
+
+
+def table(measured: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the table of the docs."""
+    columns = list(product(("seen", "unseen"), MODES))
+    return markdown_table(
+        ["model", *(f"{kind} families, {mode}" for kind, mode in columns)],
+        [
+            [name, *(rate_cell(found[f"{kind}/{mode}"]) for kind, mode in columns)]
+            for name, found in measured.items()
+        ],
+    )
+
+
+def by_difficulty(measured: Mapping[str, Mapping[str, Any]], mode: str) -> str:
+    """Return a table of passed problems by difficulty in one mode."""
+    columns = list(product(("seen", "unseen"), DIFFICULTIES))
+    return markdown_table(
+        [mode, *(f"{kind} {difficulty}" for kind, difficulty in columns)],
+        [
+            [name, *(f"{found[f'{kind}/{mode}/{difficulty}'][0]}" for kind, difficulty in columns)]
+            for name, found in measured.items()
+        ],
+    )
+
+
+def main() -> None:
+    """Train, solve, print, write."""
+    parser = arguments(__doc__, "solutions")
+    parser.add_argument("--problems", type=int, default=25, help="of each difficulty, seen and unseen")
+    options = parser.parse_args()
+    runs = LearningRuns(options.runs)
+    models = runs.train("code", SFT, GRPO, options.seeds)
+    measured = {name: rates(solve(name, model, runs, options.problems)) for name, model in models.items()}
+    print(table(measured))
+    for mode in MODES:
+        print(by_difficulty(measured, mode))
+    result = {"command": "python benchmarks/learning/code_learning.py", "problems": options.problems}
+    write_result(options.json, {**result, "models": measured})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The README's result on web sites: ``python benchmarks/learning/web_learning.py --runs FOLDER``.
+
+SmolLM2-135M-Instruct learns to use web sites of difficulty 0 and 1: SFT once on what the oracle does on
+training sites (`configs/web_browse_sft.yaml`), then GRPO once a seed (`configs/web_browse.yaml`), each by the
+command that a person types. Before, between and after, it plays the same held-out levels (split ``test``),
+half of them of each difficulty. What lies in ``--runs`` already is not done again. Intervals are 95 %:
+Wilson's for a rate, Newcombe's for a paired difference (`pixelis.agents.runs.paired`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+from learning_runs import CONFIGS, LearningRuns, arguments, write_result
+from result_tables import markdown_table, rate, rate_cell
+
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.runs.evaluate import play
+from pixelis.agents.runs.paired import mcnemar_p, newcombe_interval
+from pixelis.envs.web.browse.env import WebBrowseEnv
+
+SFT, GRPO = CONFIGS / "web_browse_sft.yaml", CONFIGS / "web_browse.yaml"
+DIFFICULTIES, BATCH = (0, 1), 40
+Rows = Sequence[Mapping[str, Any]]
+
+
+def browse(name: str, model: Path | str, runs: LearningRuns, levels: int, mode: str) -> Rows:
+    """Return how each held-out level ended; those that were played before come from disk."""
+
+    def missing(played: Rows) -> Iterator[Rows]:
+        if len(played) >= levels:
+            return
+        config = yaml.safe_load(GRPO.read_text(encoding="utf-8"))
+        policy = Policy.load(model, dtype=config["dtype"])
+        for start in range(len(played), levels, BATCH):
+            print(f"{name}: {mode}, level {start} of {levels}", flush=True)
+            with runs.timed(f"{name}, {mode} play"):
+                part = _browse(policy, config, range(start, min(start + BATCH, levels)), mode)
+            yield part
+
+    return runs.rows("played", f"{name} {mode}", missing)[:levels]
+
+
+def _browse(policy: Policy, config: Mapping[str, Any], seeds: range, mode: str) -> Rows:
+    """Play held-out levels, even seeds of difficulty 0 and odd ones of 1; return how they ended."""
+    rows = []
+    sampling = SamplingSettings(greedy=mode == "greedy", max_new_tokens=config["max_new_tokens"])
+    for place, difficulty in enumerate(DIFFICULTIES):
+        episodes, _ = play(
+            policy,
+            partial(WebBrowseEnv, **config["env_kwargs"]),
+            [seed for seed in seeds if seed % len(DIFFICULTIES) == place],
+            settings=sampling,
+            options={"split": "test", "difficulty": difficulty},
+        )
+        for one in episodes:
+            rows.append(
+                {
+                    "difficulty": difficulty,
+                    "seed": one.seed,
+                    "family": one.info["task"]["id"].split("-")[1],
+                    "valid": one.valid_for_training,
+                    "success": bool(one.success),
+                    "reward": one.reward,
+                    "turns": one.turns,
+                    "said": [each.text for each in one.segments if each.sampled] if one.seed < 8 else None,
+                }
+            )
+    return rows
+
+
+def rates(rows: Rows) -> dict[str, list[float]]:
+    """Return ``all``, each difficulty and each family → solved, of, Wilson's interval."""
+    keys: dict[str, Callable[[Mapping[str, Any]], bool]] = {"all": lambda row: True}
+    keys |= {f"difficulty {d}": lambda row, d=d: row["difficulty"] == d for d in DIFFICULTIES}
+    families = sorted({row["family"] for row in rows})
+    keys |= {family: lambda row, family=family: row["family"] == family for family in families}
+    return {
+        key: rate([row["success"] for row in rows if row["valid"] and belongs(row)])
+        for key, belongs in keys.items()
+    }
+
+
+def gain(before: Rows, after: Rows) -> dict[str, Any]:
+    """Return the paired difference of two models' success, its interval and the exact test."""
+    pairs = [(x["success"], y["success"]) for x, y in zip(before, after, strict=True)]
+    one, other = pairs.count((True, False)), pairs.count((False, True))
+    interval = newcombe_interval(pairs.count((True, True)), one, other, pairs.count((False, False)))
+    return {"difference": (other - one) / len(pairs), "interval": interval, "p": mcnemar_p(one, other)}
+
+
+def table(measured: Mapping[str, Mapping[str, Any]], gains: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the table of the docs, a row a model."""
+    columns = list(next(iter(measured.values())))
+    lines = []
+    for name, found in measured.items():
+        solved = [f"{found[key][0]}/{found[key][1]}" if key in found else "–" for key in columns[1:]]
+        differences = [_difference(gains.get(f"{name} minus {other}")) for other in ("base", "sft")]
+        lines.append([name, rate_cell(found["all"]), *solved, *differences])
+    return markdown_table(["model", *columns, "minus base", "minus sft"], lines)
+
+
+def _difference(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "–"
+    return "{:+.3f} ({:+.3f} to {:+.3f})".format(found["difference"], *found["interval"])
+
+
+def main() -> None:
+    """Train, play, print, write."""
+    parser = arguments(__doc__, "played levels")
+    parser.add_argument("--levels", type=int, default=200, help="held-out, half of each difficulty")
+    parser.add_argument("--modes", nargs="*", default=["greedy"], choices=["greedy", "sampled"])
+    options = parser.parse_args()
+    runs = LearningRuns(options.runs)
+    models = runs.train("web", SFT, GRPO, options.seeds)
+    result: dict[str, Any] = {
+        "command": "python benchmarks/learning/web_learning.py",
+        "levels": options.levels,
+    }
+    for mode in options.modes:
+        rows = {name: browse(name, model, runs, options.levels, mode) for name, model in models.items()}
+        measured = {name: rates(each) for name, each in rows.items()}
+        gains = {
+            f"{name} minus {other}": gain(rows[other], rows[name])
+            for other in ("base", "sft")
+            for name in list(rows)[list(rows).index(other) + 1 :]
+        }
+        print(f"{mode}\n{table(measured, gains)}", flush=True)
+        result[mode] = {"models": measured, "gains": gains}
+    write_result(options.json, {**result, "seconds": runs.seconds()})
+
+
+if __name__ == "__main__":
+    main()

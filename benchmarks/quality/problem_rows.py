@@ -1,0 +1,56 @@
+"""How many problems of a JSONL file can be verified by test cases, and whether its own solutions pass them.
+
+    python benchmarks/quality/problem_rows.py HumanEval.jsonl
+
+Runs the solutions that the file itself holds, and the same functions with the body ``pass``, in this process:
+only for a file you trust.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from pixelis.envs.coding.answers.comparison import compare
+from pixelis.envs.coding.problems.problem import Problem
+from pixelis.envs.coding.problems.problem_file import ProblemFile
+from pixelis.envs.coding.problems.trusted import trusted_function
+from pixelis.envs.tasks import SPLITS
+
+
+def passes(problem: Problem, source: str) -> bool:
+    """Return whether a solution passes all test cases; an exception is a wrong answer."""
+    try:
+        function = trusted_function(source, problem.entry)
+        return all(
+            compare(case.expected, function(*case.args, **case.kwargs), problem.comparison)
+            for case in problem.tests
+        )
+    except Exception:
+        return False
+
+
+def main() -> None:
+    """Print the counts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("path")
+    file = ProblemFile.open(parser.parse_args().path)
+    rows = [file.read(split, at)[1] for split in SPLITS for at in range(file.count(split))]
+    print(f"{len(rows)} rows, {file.translated} by test cases; scripts: {dict(file.needs_script)}")
+    for row in rows:
+        if row.problem.needs_script:
+            print("script:", row.problem.id, row.untranslated)
+    cases = [row for row in rows if not row.problem.needs_script]
+    failed = [row.problem.id for row in cases if row.solution and not passes(row.problem, row.solution)]
+    print(f"own solutions: {sum(bool(row.solution) for row in cases)}, that fail: {len(failed)} {failed}")
+    empty = [
+        row.problem.id
+        for row in cases
+        if passes(row.problem, f"{row.problem.prefix}\n    pass\n" if row.problem.prefix else "")
+    ]
+    print(f"`pass` as body passes: {len(empty)} {empty}")
+
+
+if __name__ == "__main__":
+    main()
