@@ -11,16 +11,14 @@ import numpy as np
 from pixelis.envs.pixel.base.video import Film
 from pixelis.envs.pixel.base.video_env import VideoEnv
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
-from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.track_read.paint import track_film
 from pixelis.envs.pixel.track_read.policies import track_read_policies
 from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
 from pixelis.envs.pixel.track_read.scene import TrackScene, Vehicle
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import TaskError
-from pixelis.rewards.answers import text_matches
 
 
 class StreetVideos:
@@ -127,11 +125,6 @@ class TrackReadEnv(VideoEnv):
     def task_source(self) -> StreetVideos:
         """Return the generator of tasks."""
         return StreetVideos()
-
-    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer: 1 when it is the car's code (case and surrounding space ignored), else 0."""
-        success = answer is not None and text_matches(answer, task.answer)
-        return Verdict(success, {"task": float(success)})
 
     def open_film(self, task: Task) -> Film:
         """Return the frames of a task, with what is written and where the cars are."""
