@@ -152,11 +152,14 @@ class ChartReadEnv(PixelEnv):
     task_gap = 1.0
     tool_limits = MappingProxyType({"ZOOM": 8})  # the title, the axis, its labels and the mark
     box_decimals = 4  # of 1,536 pixels: a sixth of one
-    judge = staticmethod(verify_value)
 
     def task_source(self) -> Charts:
         """Return the generator of tasks."""
         return Charts()
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer: see ``verify_value``."""
+        return verify_value(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the chart of a task, with its texts, bars and lines."""

@@ -117,11 +117,14 @@ class CountTinyEnv(PixelEnv):
     turns = 24
     task_gap = 1.0
     tool_limits = MappingProxyType({"ZOOM": 81, "SEGMENT": 81})  # the hardest table needs 9 by 9 looks
-    judge = staticmethod(verify_count)
 
     def task_source(self) -> PieceTables:
         """Return the generator of tasks."""
         return PieceTables()
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer: see ``verify_count``."""
+        return verify_count(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with its pieces."""

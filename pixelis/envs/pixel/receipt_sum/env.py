@@ -124,11 +124,14 @@ class ReceiptSumEnv(PixelEnv):
     turns = 16
     task_gap = 1.0
     tool_limits = MappingProxyType({"ZOOM": 16, "READ_TEXT": 150})  # a long receipt is read row by row
-    judge = staticmethod(verify_amount)
 
     def task_source(self) -> ReceiptPages:
         """Return the generator of tasks."""
         return ReceiptPages()
+
+    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
+        """Judge an answer: see ``verify_amount``."""
+        return verify_amount(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with the page, its texts and the pen strokes."""
