@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -26,43 +26,15 @@ from pixelis.envs.rendering import Transcript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
+from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier
 from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
 from pixelis.rewards.terms.traits import RewardTraits
 
 W = TypeVar("W")
-W_contra = TypeVar("W_contra", contravariant=True)
 
 MAX_TEXT_LENGTH = 8_192
 TEXT_METADATA: Mapping[str, Any] = MappingProxyType({"render_modes": ["ansi"], "render_fps": 2})
 """The ``metadata`` of an environment of text."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A verifier's judgement of a finished episode.
-
-    Attributes:
-        success: whether the task was solved; kept apart from the reward.
-        terms: reward terms, name → value, each in [0, 1] by custom.
-        weights: name → weight; a term that is not named here weighs 0 and is a metric.
-    """
-
-    success: bool
-    terms: Mapping[str, float]
-    weights: Mapping[str, float] = field(default_factory=lambda: {"task": 1.0})
-
-    @property
-    def reward(self) -> float:
-        """The weighted sum of the terms."""
-        return float(sum(self.weights.get(name, 0.0) * value for name, value in self.terms.items()))
-
-
-class Verifier(Protocol[W_contra]):
-    """Judges the answer (``None`` when the episode ended without one) and the final state."""
-
-    def __call__(self, task: Task, answer: str | None, workspace: W_contra) -> Verdict:
-        """Return the verdict; the same arguments always give the same one."""
-        ...
 
 
 class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
@@ -73,8 +45,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     observations; each turn, good or bad, counts towards ``max_turns``.
 
     Subclasses pass the three parts to ``__init__``, declare their keywords in its annotations (see
-    ``keywords``), and may override ``observe_image`` (environments with pictures), ``render`` and
-    ``policies``. They declare ``task_gap``, on the class or in ``__init__``;
+    ``keywords``), and may override what stands under "for subclasses", ``render`` and ``policies``
+    (docs/new_env.md has a table). They declare ``task_gap``, on the class or in ``__init__``;
     ``pixelis.wrappers.RewardOrchestrator`` refuses an environment that does not.
 
     Args:
@@ -94,6 +66,10 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         success_line: for rewards with degrees, in which the gap is 0: the reward that every success reaches
             and no failure does. None: there is no such line.
         tool_limits: tool → calls in an episode that are fine here, where that is not the tool's own limit.
+        vocabulary: words that tell its questions and its objects apart, lower case, singular, for agents that
+            cannot read (``pixelis.wrappers.DiscreteToolActions``).
+        level_default_dials: those of ``level_dials`` that are turned by default; None: all.
+        scorers: name → ``module:Class`` of what can watch a training run here, see docs/metrics.md.
 
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
     """
@@ -103,6 +79,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     task_gap: float | None = None
     success_line: float | None = None
     tool_limits: Mapping[str, int] = MappingProxyType({})
+    vocabulary: tuple[str, ...] = ()
+    level_default_dials: tuple[str, ...] | None = None
+    scorers: Mapping[str, str] = MappingProxyType({})
 
     @checked_keywords
     def __init__(
@@ -151,7 +130,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """
         chosen = self._read_options({} if options is None else options)
         super().reset(seed=seed)
-        task = self._choose_task(chosen)
+        task = self.choose_task(chosen)
         self.workspace = self._open_task(task, "task" in chosen)  # first, so that a bad task changes nothing
         self.task = task
         self.turn, self.results, self.answer, self.verdict = 0, [], None, None
@@ -160,10 +139,10 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         text = f"{task.question}\n{self.instructions}" if self.instructions else task.question
         if self.render_mode == "human":
             self.render()
-        info = {**self._info([]), "view_changed": True}
+        info = {**self.build_info([]), "view_changed": True}
         if failure := self.failure:
             info["valid_for_training"], info["failure_reason"] = False, failure
-        observation = self._observation(text)
+        observation = self.build_observation(text)
         if self.render_mode == "ansi":
             self._transcript.begin(observation["text"])
         return observation, info
@@ -182,9 +161,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             )
         if self.task is None or self._ended:
             raise gym.error.ResetNeeded("the episode has not begun or has ended; call reset() first")
-        view_before = self._view_key()
+        view_before = self.view_key()
         parsed = self.parse(action)
-        results = [self._run(call) for call in parsed.calls]
+        results = [self.run_call(call) for call in parsed.calls]
         if not results and parsed.answer is None:
             results.append(ToolResult("", False, self.what_to_say, error_code="no_action"))
         self.results.extend(results)
@@ -194,15 +173,15 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         said_back = None if parsed.answer is None else self.hear(parsed.answer)
         terminated = (parsed.answer is not None and said_back is None) or self.is_over
         truncated = not terminated and self.turn >= self.max_turns
-        info = self._info(results)
-        info["view_changed"] = self._view_key() != view_before
+        info = self.build_info(results)
+        info["view_changed"] = self.view_key() != view_before
         reward = self._end(info) if terminated or truncated else 0.0
         if failure := self.failure:
             reward, info["valid_for_training"], info["failure_reason"] = 0.0, False, failure
         if self.render_mode == "human":
             self.render()
         text = "\n".join([*(result.text for result in results), *([said_back] if said_back else [])])
-        observation = self._observation(text)
+        observation = self.build_observation(text)
         if self.render_mode == "ansi":
             self._transcript.add(action, observation["text"])
             if terminated or truncated:
@@ -313,9 +292,59 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """
         return {"nothing": nothing_policy, "random": random_policy}
 
-    def _view_key(self) -> Any:
+    def choose_task(self, options: Mapping[str, Any]) -> Task:
+        """Return the episode's task; ``options`` are those of ``reset``, checked."""
+        source = self.source_for(options)
+        difficulty = check_difficulty(options.get("difficulty", self.difficulty), source.difficulties)
+        split = options.get("split", self.split)
+        if "task" in options:
+            return Task.from_json(options["task"], family=source.family, difficulties=self.task_difficulties)
+        return source.sample(self.np_random, difficulty, split)
+
+    def run_call(self, call: ToolCall | BadCall) -> ToolResult:
+        """Carry out one call of a turn; one that could not be read is refused here."""
+        if isinstance(call, BadCall):
+            return ToolResult("", False, call.message, error_code=call.error_code)
+        return self.toolset.call(self.workspace, call.name, call.arguments, call.texts)
+
+    def view_key(self) -> Any:
         """Return a value that changes when the picture does."""
         return None
+
+    def build_observation(self, text: str) -> dict[str, Any]:
+        """Return the observation in which the turn is answered by ``text``, cut to what the space holds."""
+        observation: dict[str, Any] = {"text": truncate_text(clean_text(text), MAX_TEXT_LENGTH)}
+        image = self.observe_image()
+        if image is not None:
+            observation["image"] = image
+        return observation
+
+    def build_info(self, results: list[ToolResult]) -> dict[str, Any]:
+        """Return the info of ``reset`` (no results) or of a turn; ``step`` adds what was earned."""
+        assert self.task is not None  # reset() has set it
+        task = self.task
+        summary = {
+            "id": task.id,
+            "family": task.family,
+            "difficulty": task.difficulty,
+            "split": task.split,
+            "hash": task.content_hash,
+        }
+        info = {"task": summary, "tool_calls": [result.to_json() for result in results], "reward_terms": {}}
+        answer = self.final_answer()
+        return info if answer is None else {**info, "final_answer": dict(vars(answer))}
+
+    def final_answer(self) -> FinalAnswer | None:
+        """Return what the episode has answered so far, for ``info["final_answer"]``.
+
+        None: what stands in ``<answer>`` in the last turn, which counts unless the episode failed.
+        """
+        return None
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """The answers that the task allows, in order; empty where its question says all there is to say."""
+        return ()
 
     # ------------------------------------------------------------------ private
 
@@ -345,19 +374,6 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             reason = f"{type(error).__name__}: {error}"
             raise TaskError(f"the given task cannot be played ({reason}); correct its data") from error
 
-    def _choose_task(self, options: Mapping[str, Any]) -> Task:
-        source = self.source_for(options)
-        difficulty = check_difficulty(options.get("difficulty", self.difficulty), source.difficulties)
-        split = options.get("split", self.split)
-        if "task" in options:
-            return Task.from_json(options["task"], family=source.family, difficulties=self.task_difficulties)
-        return source.sample(self.np_random, difficulty, split)
-
-    def _run(self, call: ToolCall | BadCall) -> ToolResult:
-        if isinstance(call, BadCall):
-            return ToolResult("", False, call.message, error_code=call.error_code)
-        return self.toolset.call(self.workspace, call.name, call.arguments, call.texts)
-
     def _end(self, info: dict[str, Any]) -> float:
         assert self.task is not None  # step() has checked it
         self.verdict = verdict = self.verifier(self.task, self.answer, self.workspace)
@@ -365,22 +381,3 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         info["success"] = verdict.success
         info["reward_terms"] = dict(verdict.terms)
         return verdict.reward
-
-    def _observation(self, text: str) -> dict[str, Any]:
-        observation: dict[str, Any] = {"text": truncate_text(clean_text(text), MAX_TEXT_LENGTH)}
-        image = self.observe_image()
-        if image is not None:
-            observation["image"] = image
-        return observation
-
-    def _info(self, results: list[ToolResult]) -> dict[str, Any]:
-        assert self.task is not None  # reset() has set it
-        task = self.task
-        summary = {
-            "id": task.id,
-            "family": task.family,
-            "difficulty": task.difficulty,
-            "split": task.split,
-            "hash": task.content_hash,
-        }
-        return {"task": summary, "tool_calls": [result.to_json() for result in results], "reward_terms": {}}

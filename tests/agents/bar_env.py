@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from pixelis.envs.pixel.tools.words import QUESTION_WORDS
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolOutput, Toolset
@@ -54,6 +55,8 @@ def _verify(task: Task, answer: str | None, workspace: Any) -> Verdict:
 
 
 class BarsEnv(ToolEnv[Task]):
+    vocabulary = QUESTION_WORDS
+
     def __init__(self, difficulty: int = 0, split: str = "train", max_turns: int = 3) -> None:
         point = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
         tool: Tool[Task] = Tool("SEGMENT", "List the bars.", {"properties": {"point": point}}, _segment)

@@ -248,7 +248,7 @@ class LetterEnv(ToolEnv):
     def observe_image(self) -> np.ndarray | None:
         return np.full((IMAGE_SIZE, IMAGE_SIZE, 3), 40 * self.turn, np.uint8) if self.pictures else None
 
-    def _view_key(self) -> int:
+    def view_key(self) -> int:
         return len(self.results)
 
     def policies(self):

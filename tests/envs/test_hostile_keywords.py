@@ -15,10 +15,10 @@ from gymnasium.envs.registration import load_env_creator
 
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS, EnvEntry
+from pixelis.envs.web.browse.reward import WebRewardConfig
 from pixelis.envs.web.chromium.views import ViewKeywords
 from pixelis.envs.web.sites.levels import WebDifficulty
 from pixelis.errors import BrowserUnavailableError, PixelisError
-from pixelis.rewards.terms.web import WebRewardConfig
 
 LONGEST = 600
 """Characters of an error about a keyword."""

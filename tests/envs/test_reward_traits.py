@@ -20,6 +20,7 @@ from pixelis.envs.tweet.tweet_reply.conversation import Conversation, JudgedRepl
 from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY, TweetReplyEnv, judge
 from pixelis.envs.tweet.tweet_reply.heuristic_reward import HeuristicReward
 from pixelis.envs.web.browse.env import WebBrowseEnv
+from pixelis.envs.web.browse.reward import WebEpisode, WebRewardConfig, web_terms
 from pixelis.envs.web.sites.levels import DIALS
 from pixelis.errors import ConfigError
 from pixelis.rewards.stack.orchestrator import Orchestrator, OrchestratorSettings
@@ -29,7 +30,6 @@ from pixelis.rewards.terms.coherence import CoherenceTerm
 from pixelis.rewards.terms.penalties import PenaltyTerm
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits, ToolTraits
-from pixelis.rewards.terms.web import WebEpisode, WebRewardConfig, web_terms
 from pixelis.rewards.terms.weights import ALONE_WEIGHTS, ORCHESTRATED_WEIGHTS
 from pixelis.wrappers import CoherenceReward, RewardOrchestrator, ToolPenalty, wrap
 

@@ -6,8 +6,9 @@ import pytest
 from pixelis.envs.check.playing import play
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import answer, call
-from pixelis.envs.pixel.size_compare.env import SizeCompareEnv, ask_for, verify_colour
+from pixelis.envs.pixel.size_compare.env import SizeCompareEnv, ask_for
 from pixelis.envs.pixel.size_compare.policies import candidates
+from pixelis.envs.verdict import exact_answer
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +29,12 @@ def test_the_question_names_every_shape_once(env):
 def test_only_the_right_colour_is_right(env):
     env.reset(seed=0)
     names = candidates(env.task.question)
-    assert [name for name in names if verify_colour(env.task, name, env.workspace).success] == [
+    assert [name for name in names if exact_answer(env.task, name, env.workspace).success] == [
         env.task.answer
     ]
     for text in (" ".join(names), f"{env.task.answer} {env.task.answer}", "", None, "0"):
-        assert not verify_colour(env.task, text, env.workspace).success
-    assert verify_colour(env.task, f" {env.task.answer.upper()} ", env.workspace).reward == 1.0
+        assert not exact_answer(env.task, text, env.workspace).success
+    assert exact_answer(env.task, f" {env.task.answer.upper()} ", env.workspace).reward == 1.0
 
 
 def test_an_episode_by_hand(env):

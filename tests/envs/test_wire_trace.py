@@ -5,10 +5,11 @@ import pytest
 
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import call
-from pixelis.envs.pixel.wire_trace.env import CableBoards, WireTraceEnv, ask_for, asked_cable, verify_port
+from pixelis.envs.pixel.wire_trace.env import CableBoards, WireTraceEnv, ask_for, asked_cable
 from pixelis.envs.pixel.wire_trace.policies import any_port, cable_places, opposite_port, port_of_colour
 from pixelis.envs.pixel.wire_trace.scene import CABLE_COLOURS
 from pixelis.envs.tasks import Task
+from pixelis.envs.verdict import exact_answer
 from pixelis.errors import TaskError
 
 
@@ -43,7 +44,7 @@ def test_the_question_names_the_start_and_the_answer_is_the_other_end():
 )
 def test_verdicts_by_hand(env, text, success):
     env.reset(seed=0)
-    verdict = verify_port(Task("t", "wire_trace", 0, "train", "?", "HK7M"), text, env.workspace)
+    verdict = exact_answer(Task("t", "wire_trace", 0, "train", "?", "HK7M"), text, env.workspace)
     assert (verdict.success, verdict.terms) == (success, {"task": float(success)})
 
 

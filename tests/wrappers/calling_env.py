@@ -6,7 +6,9 @@ from typing import Any
 
 import gymnasium as gym
 
+from pixelis.envs.pixel.base.video_tools import VIDEO_TOOLS
 from pixelis.envs.spaces import Utf8Text
+from pixelis.rewards.terms.traits import RewardTraits
 
 
 def calls_of(action: str) -> list[dict[str, Any]]:
@@ -16,7 +18,7 @@ def calls_of(action: str) -> list[dict[str, Any]]:
 
 
 class CallingEnv(gym.Env):
-    """Reward 1 for ``right``; truncated after ``max_turns``.
+    """Reward 1 for ``right``; truncated after ``max_turns``. It declares the tools of the videos.
 
     Args:
         max_turns: steps of an episode without an answer.
@@ -29,6 +31,8 @@ class CallingEnv(gym.Env):
         self.observation_space = gym.spaces.Dict({"text": Utf8Text(100)})
         self.action_space = Utf8Text(200)
         self.task_gap = 1.0
+        tools = {tool.name: tool.traits for tool in VIDEO_TOOLS}
+        self.reward_traits = RewardTraits(1.0, None, tools, frozenset({"TRACK"}))
         self.max_turns, self.extra, self.paid, self.silent = max_turns, extra or {}, paid, silent
 
     def reset(self, *, seed=None, options=None):

@@ -121,7 +121,8 @@ def test_wrap_without_an_orchestrator():
 def test_wrap_and_the_trainers_stack_give_the_same_rewards():
     """The same mapping, episode by episode, through the wrappers and through ``RewardStack``."""
     values = yaml.safe_load(YAML)
-    env, stack = wrap(CallingEnv(), values), build_stack(values)
+    env = wrap(CallingEnv(), values)
+    stack = build_stack(values, traits=env.unwrapped.reward_traits)
     for actions in (["ZOOM:a READ_TEXT", "right"], ["TRACK", "", "", ""], ["GET_PROPERTIES", "wrong"]) * 4:
         observation, _ = env.reset(seed=0)
         memory = stack.begin()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.episodes.episode import Episode
 from pixelis.envs.actions import parse_action
+from pixelis.envs.verdict import FinalAnswer
 from pixelis.errors import ConfigError, RewardError
 from pixelis.registry import Registry
 from pixelis.rewards.text.diversity import distinct_n, mean_distance, ngram_distances
@@ -37,9 +37,9 @@ def by_encoder(texts: Sequence[str]) -> np.ndarray:
     Raises:
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
-    from pixelis.envs.tweet.reading.reading import ReadText
+    from pixelis.rewards.text.plain import for_encoder
 
-    seen = [ReadText(text).for_encoder for text in texts]
+    seen = [for_encoder(text) for text in texts]
     return cosine_distances(_encoder()(seen), seen)
 
 
@@ -80,12 +80,12 @@ def distances_between(texts: Sequence[str], counted: Sequence[bool], measure: Me
 def final_answer(episode: Episode) -> str:
     """Return the text that the episode ended with.
 
-    That is the last reply in ``info["replies"]`` where the env says so, else what stands in ``<answer>`` in
-    the last turn, else that whole turn; empty without any.
+    That is the text in ``info["final_answer"]`` where the env says so (`ToolEnv.final_answer`), else what
+    stands in ``<answer>`` in the last turn, else that whole turn; empty without any.
     """
-    replies = _replies(episode)
-    if replies is not None:
-        return next((str(one["text"]) for one in reversed(replies) if one.get("text")), "")
+    said = said_of(episode)
+    if said is not None:
+        return said.text
     return answer_in(next((each.text for each in reversed(episode.segments) if each.sampled), ""))
 
 
@@ -98,16 +98,14 @@ def answer_in(turn: str) -> str:
 def counts(episode: Episode) -> bool:
     """Return whether an episode's being different may be worth anything.
 
-    Not so without an answer, where the env says that a gate stopped a reply or that none was given
-    (``info["replies"]``), and where it says that the episode failed while it says nothing of gates: then a
-    wrong answer could pass for an original one.
+    Not so without an answer, where the env says that it did not accept it (``info["final_answer"]``), and
+    where it says that the episode failed while it says nothing of the answer: then a wrong one could pass for
+    an original one.
     """
     if not episode.valid_for_training or not final_answer(episode).strip():
         return False
-    replies = _replies(episode)
-    if replies is None:
-        return episode.success is not False
-    return all(one.get("text") and one.get("gate") is None for one in replies)
+    said = said_of(episode)
+    return episode.success is not False if said is None else said.accepted
 
 
 def answer_distances(episodes: Sequence[Episode], measure: Measure) -> np.ndarray:
@@ -149,13 +147,13 @@ def duplicate_answer_shares(episodes: Sequence[Episode]) -> np.ndarray:
     """Return the share of the other prompts that got nearly an episode's answer, float64 [n] in [0, 1].
 
     Groups with one and the same prompt count as one. Nearly: cosine of the sentence embeddings at least
-    ``rewards.tweet.duplicates.NEAR``. 0 for an episode that is not valid for training or has no answer.
+    `pixelis.rewards.text.duplicates.NEAR`. 0 for an episode that is not valid for training or has no answer.
 
     Raises:
         MissingDependencyError: a package of the extra ``text`` is not installed.
     """
-    from pixelis.envs.tweet.reading.reading import ReadText
-    from pixelis.envs.tweet.reward.duplicates import duplicate_shares
+    from pixelis.rewards.text.duplicates import duplicate_shares
+    from pixelis.rewards.text.plain import for_encoder
 
     prompts: dict[bytes, int] = {}
     answered: list[tuple[int, int, str]] = []  # place, prompt, text
@@ -163,7 +161,7 @@ def duplicate_answer_shares(episodes: Sequence[Episode]) -> np.ndarray:
         text = final_answer(episode).strip()
         if episode.valid_for_training and text:
             prompt = prompts.setdefault(episode.tokens[: episode.prompt_length].tobytes(), len(prompts))
-            answered.append((place, prompt, ReadText(text).for_encoder))
+            answered.append((place, prompt, for_encoder(text)))
     shares = np.zeros(len(episodes))
     if len(prompts) > 1:
         vectors = _encoder()([text for *_, text in answered])
@@ -182,9 +180,21 @@ def require_measure(name: str, wanted_by: str) -> None:
         raise ConfigError(f"{wanted_by} needs a measure of diversity; set diversity: ngrams, or encoder")
 
 
-def _replies(episode: Episode) -> Sequence[Mapping[str, Any]] | None:
-    replies = episode.info.get("replies")
-    return replies if isinstance(replies, (list, tuple)) else None
+def said_of(episode: Episode) -> FinalAnswer | None:
+    """Return what the env says of the answer in ``info["final_answer"]``; None where it says nothing.
+
+    Raises:
+        RewardError: what it says is no such answer.
+    """
+    said = episode.info.get("final_answer")
+    if said is None:
+        return None
+    if not isinstance(said, Mapping) or not isinstance(said.get("text"), str):
+        raise RewardError(
+            f"info['final_answer'] of {episode.env_id!r}: expected {{'text': str, 'accepted': bool}}, got "
+            f"{said!r:.80}; see FinalAnswer"
+        )
+    return FinalAnswer(said["text"], bool(said.get("accepted", True)))
 
 
 def _distinct(texts: Sequence[str], n: int) -> float | None:

@@ -14,8 +14,6 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.envs.actions import parse_action
 
 BAD_CALL = "bad_call"  # the name under which calls to no known tool are counted
-VISUAL_TOOLS = frozenset({"ZOOM", "SEGMENT", "READ_TEXT", "GET_PROPERTIES", "TRACK", "SELECT_FRAME"})
-"""Tools that look at pixels; THINK does not."""
 
 Row = dict[str, float | int | None]
 
@@ -26,7 +24,7 @@ def behaviour_metrics(episodes: Sequence[Episode]) -> Row:
     - ``actions/NAME``: share of a tool, of ``answer`` or of ``none`` (a turn with neither call nor answer) in
       all actions; ``actions/entropy`` in nats.
     - ``visual/episodes``: share of episodes with at least one visual call, ``visual/calls``: share of calls
-      that are visual (RaPR).
+      that are visual (RaPR), as tools declare of themselves; None where an environment declares no tools.
     - ``exploration/efficiency``: share of calls that succeeded and did something that no earlier successful
       call of their episode did. It is state coverage with calls for states: how much of what was spent went
       to new places (distinct states reached for the steps taken: Dai et al. 2019, "Learning transferable
@@ -38,14 +36,17 @@ def behaviour_metrics(episodes: Sequence[Episode]) -> Row:
         episodes: those that count.
     """
     calls = [episode.tool_calls for episode in episodes]
-    total = sum(map(len, calls))
-    visual = [sum(call.get("tool") in VISUAL_TOOLS for call in each) for each in calls]
+    total, known = sum(map(len, calls)), all(episode.visual_tools is not None for episode in episodes)
+    visual = [
+        sum(call.get("tool") in (episode.visual_tools or ()) for call in episode.tool_calls)
+        for episode in episodes
+    ]
     repeated = [_repeated(each) for each in calls]
     worked = [[call for call in each if call.get("ok", True)] for each in calls]
     new = sum(len(each) - _repeated(each) for each in worked)
     return action_shares(episodes) | {
-        "visual/episodes": _share(sum(map(bool, visual)), len(episodes)),
-        "visual/calls": _share(sum(visual), total),
+        "visual/episodes": _share(sum(map(bool, visual)), len(episodes)) if known else None,
+        "visual/calls": _share(sum(visual), total) if known else None,
         "exploration/efficiency": _share(new, total),
         "loops/calls": _share(sum(repeated), total),
         "loops/episodes": _share(sum(map(bool, repeated)), len(episodes)),

@@ -116,6 +116,7 @@ class Episode:
         reward_parts: where reward terms are added (see `pixelis.agents.episodes.rewarder`): the task's name
             and each term's → its sum over the episode ``raw``, ``normalised``, and ``weighted`` as paid.
         tool_calls: the results the env reported, in order.
+        visual_tools: the env's tools that look at pixels; None where it declares no tools.
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.
         failure_reason: why it is not valid.
@@ -144,6 +145,7 @@ class Episode:
     cut_off: bool = False
     failure_place: str | None = None
     failure_trace: str | None = None
+    visual_tools: frozenset[str] | None = None
 
     @property
     def tokens(self) -> np.ndarray:

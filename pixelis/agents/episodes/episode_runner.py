@@ -16,6 +16,7 @@ from pixelis.errors import ConfigError, PixelisError, RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
 from pixelis.user_code import described, place_of, place_of_function, trace_of
+from pixelis.wrappers.scoring.traits import traits_of
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
 
@@ -59,6 +60,8 @@ class Seat:
         self.env, self.request = env, request
         env_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
         self.episode = Episode(env_id, request.seed, request.group, request.member)
+        traits = traits_of(env)
+        self.episode.visual_tools = None if traits.tools is None else traits.visual
         self.observation: Any = None
         self.before: Any = None
         self.action = ""

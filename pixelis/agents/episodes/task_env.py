@@ -14,6 +14,7 @@ from gymnasium.envs.registration import load_env_creator
 from pixelis.agents.episodes.scripted import scripted_names
 from pixelis.agents.episodes.timed_env import EnvTimeoutError, TimedEnv
 from pixelis.envs.registration import check_env_id
+from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ConfigError, PixelisError, suggest
 from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.user_code import failed_code
@@ -40,6 +41,7 @@ class TaskEnv:
         shows_images: whether its observations hold pictures.
         policies: names of the scripted policies the env ships.
         traits: what it declares to reward terms: its task's gap, and its tools.
+        scorers: its own scorers, name → ``module:Class``, see `ToolEnv.scorers`.
         timeout_seconds: longest time that making, resetting, stepping or closing an env may take; None for no
             limit.
     """
@@ -54,6 +56,7 @@ class TaskEnv:
     shows_images: bool = False
     policies: tuple[str, ...] = ()
     traits: RewardTraits = field(default_factory=RewardTraits)
+    scorers: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None
 
     @classmethod
@@ -139,6 +142,7 @@ class TaskEnv:
                 shows_images="image" in cast(gym.spaces.Dict, env.observation_space).spaces,
                 policies=scripted_names(env),
                 traits=traits_of(env),
+                scorers=inner.scorers if isinstance(inner, ToolEnv) else {},
             )
         finally:
             env.close()

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from pixelis.agents.episodes.answers import DIVERSITIES, NONE, answer_distances, counts
+from pixelis.agents.episodes.answers import DIVERSITIES, NONE, answer_distances, counts, said_of
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.advantages import STD_EPSILON, ZERO_STD
 from pixelis.errors import RewardError, suggest
@@ -83,8 +83,8 @@ def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Compar
     adds 0. GDPO then divides by the deviation of s over the batch: ``advantage_scale: batch``.
 
     A part is ``reward_parts[name]["raw"]`` where reward terms are paid, else ``reward_terms[name]``; 0 for an
-    episode that was cut off before it had one. Where a gate stopped a reply, its reward stands for each of
-    its parts: style that was not paid does not count.
+    episode that was cut off before it had one. Where the env did not accept the answer, the reward stands for
+    each of its parts: style that was not paid does not count.
 
     Source: Liu et al. 2026, GDPO (arXiv 2601.05242), eq. 4-6; the n - 1 and the constant are those of TRL's
     ``normalize_then_sum`` (huggingface/trl pull request 4785).
@@ -192,7 +192,7 @@ def _part(episode: Episode, name: str, value: float) -> float:
             f"episode of seed {episode.seed}, member {episode.member}: part {name!r} of its reward is "
             f"{value}; find out what computes it"
         )
-    return episode.reward if "replies" in episode.info and not counts(episode) else value
+    return episode.reward if said_of(episode) is not None and not counts(episode) else value
 
 
 def _normalised(values: np.ndarray) -> np.ndarray:

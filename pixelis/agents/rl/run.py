@@ -62,9 +62,9 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         """Return the environment; a wrong name or setting is told before anything slow begins."""
         update_settings(config)
         build_rewards(config.rewards)
-        Watch(watch_settings(config))
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
         build_rewards(config.rewards, env.traits)
+        Watch(watch_settings(config), env.scorers)
         batch_settings(config, env)
         LevelSelection(config, env)
         return env

@@ -20,9 +20,9 @@ from pixelis.agents.episodes.answers import (
     answer_distances,
     counts,
     duplicate_answer_shares,
+    final_answer,
 )
 from pixelis.agents.episodes.episode import Episode
-from pixelis.envs.actions import parse_action
 from pixelis.errors import ConfigError, RewardError, suggest
 from pixelis.rewards.text.diversity import marginal_diversity
 from pixelis.user_code import user_code
@@ -93,10 +93,10 @@ def register_bonus(name: str) -> Callable[[GroupBonus], GroupBonus]:
 def distinct_answers(episodes: Sequence[Episode]) -> np.ndarray:
     """Return 1 / (number of members that gave the same answer), in (0, 1].
 
-    The answer is what stands in ``<answer>``, else the last turn's whole text; letter case and spaces at the
-    ends do not matter. The bonuses of a group add up to the number of distinct answers.
+    For the answer see `final_answer`; letter case and spaces at the ends do not matter. The bonuses of a
+    group add up to the number of distinct answers.
     """
-    answers = [_answer(episode) for episode in episodes]
+    answers = [final_answer(episode).strip().casefold() for episode in episodes]
     counts = Counter(answers)
     return np.array([1 / counts[answer] for answer in answers])
 
@@ -195,10 +195,3 @@ def _checked(bonus: np.ndarray, members: int, settings: ShapingSettings) -> np.n
             f"the bonus {settings.bonus!r} must give {members} finite numbers for a group, got {bonus}"
         )
     return bonus
-
-
-def _answer(episode: Episode) -> str:
-    written = [segment.text for segment in episode.segments if segment.sampled]
-    last = written[-1] if written else ""
-    answer = parse_action(last).answer
-    return (last if answer is None else answer).strip().casefold()

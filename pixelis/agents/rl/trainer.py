@@ -69,7 +69,8 @@ class Trainer(LanguageStepper[TrainConfig]):
         self.env = env
         self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self._entropy = EntropyRange()
-        self.rewards, self.watch = TermRewards(config.rewards, env.traits), Watch(watch_settings(config))
+        self.rewards = TermRewards(config.rewards, env.traits)
+        self.watch = Watch(watch_settings(config), env.scorers)
         self.levels = LevelSelection(config, env)
         self.evaluating = Evaluating(config, policy, env, run)
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)

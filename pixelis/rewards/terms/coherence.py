@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.terms.penalties import PREREQUISITES
 from pixelis.rewards.terms.registry import load, make_settings
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits
@@ -23,16 +22,12 @@ ENCODERS = ("hashed", "sentence-transformer", "clip")
 """Those that ``pixelis.rewards.features.encoder`` makes by name."""
 
 
-# What belongs together where an environment does not say what its tools are; those of this package do.
-PAIRS = frozenset({("SEGMENT", "GET_PROPERTIES"), ("ZOOM", "READ_TEXT"), ("SEGMENT", "TRACK")})
-
-
 @dataclass(frozen=True)
 class CoherenceSettings:
     """What is rewarded and by how much.
 
-    Where an environment declares its tools, pairs, prerequisites and repeatable tools that are not given here
-    are its own (see `CoherenceTerm.adapt`).
+    Pairs, prerequisites, repeatable and ignored tools that are not given here are those that the environment
+    declares (see `CoherenceTerm.adapt`); where it declares none, there are none.
 
     Attributes:
         good_pairs: (tool, next tool) that belong together, when both calls were carried out.
@@ -48,13 +43,13 @@ class CoherenceSettings:
         unrelated: the similarity below which states have nothing to do with each other, and its value.
     """
 
-    good_pairs: frozenset[tuple[str, str]] = PAIRS
+    good_pairs: frozenset[tuple[str, str]] = frozenset()
     good: float = 0.2
     repetition: float = -0.5
     contradiction: float = -0.3
-    prerequisites: Mapping[str, str] = field(default_factory=lambda: dict(PREREQUISITES))
+    prerequisites: Mapping[str, str] = field(default_factory=dict)
     repeatable: frozenset[str] = frozenset()
-    ignored: frozenset[str] = frozenset({"THINK"})
+    ignored: frozenset[str] = frozenset()
     near: tuple[float, float, float] = (0.3, 0.7, 0.3)
     same: tuple[float, float] = (0.9, -0.2)
     unrelated: tuple[float, float] = (0.1, -0.3)
@@ -104,8 +99,8 @@ def coherence(
     """Return the coherence of an episode, in [-1, 1].
 
     The mean of the terms that apply, clipped to ±1: one for each good pair, repetition and contradiction, and
-    one for the similarity of states. 0 for fewer than two calls, and when no term applies. That
-    GET_PROPERTIES is followed by SEGMENT is no fault: a second object is measured.
+    one for the similarity of states. 0 for fewer than two calls, and when no term applies. A pair in the
+    other order is no fault: a second object is measured.
 
     Args:
         calls: the episode's calls in order, records or ``Call``.
@@ -202,13 +197,14 @@ class CoherenceTerm:
         self._size: int | None = None
 
     def adapt(self, traits: RewardTraits) -> None:
-        """Take pairs, prerequisites and repeatable tools from an environment that declares its tools."""
+        """Take from an environment that declares its tools what was not given."""
         if traits.tools is None:
             return
         own = {
             "good_pairs": traits.pairs,
             "prerequisites": traits.prerequisites,
             "repeatable": traits.repeatable,
+            "ignored": traits.no_ops,
         }
         own = {name: value for name, value in own.items() if name not in self._given}
         self.settings = replace(self.settings, **own)

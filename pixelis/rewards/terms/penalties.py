@@ -13,28 +13,26 @@ from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.rewards.terms.weights import PENALTY
 
-# What is charged where an environment does not say what its tools are; those of this package do.
-LIMITS: Mapping[str, int] = {"ZOOM": 3, "TRACK": 5, "SEGMENT": 10, "GET_PROPERTIES": 10, "READ_TEXT": 15}
-PREREQUISITES: Mapping[str, str] = {"GET_PROPERTIES": "SEGMENT", "TRACK": "SEGMENT"}
-
 
 @dataclass(frozen=True)
 class PenaltySettings:
     """What is charged; all amounts are at least 0 and are subtracted.
 
+    Limits, prerequisites and frame tools that are not given here are those that the environment declares
+    (see `PenaltyTerm.adapt`); where it declares none, there are none.
+
     Attributes:
         base: for a call whose prerequisite is missing, once a call.
         out_of_bounds: for a call with a coordinate outside the image or the view, once a call.
-        still_image: for TRACK where there is one picture only.
+        still_image: for a call of a frame tool where there is one picture only.
         over_limit: for each call of a tool beyond its limit.
         no_answer: for an episode that ends without an answer.
-        limits: tool → calls in an episode that are free; a tool not named has no limit. Where an environment
-            declares its tools, those not given here are its own (see `PenaltyTerm.adapt`).
-        prerequisites: tool → tool that must have been carried out before; likewise.
+        limits: tool → calls in an episode that are free; a tool not named has no limit.
+        prerequisites: tool → tool that must have been carried out before.
         coordinates: names of the arguments that hold coordinates in 0-1.
         bounds_codes: error codes that say a coordinate was out of bounds.
-        track: the tool that needs several frames.
-        still: whether the environment has one picture only; None: TRACK is charged when the environment
+        frame_tools: the tools that need several frames.
+        still: whether the environment has one picture only; None: such a call is charged when the environment
             refuses it, because it has no such tool (``unknown_tool``) or says ``still_image``.
     """
 
@@ -43,11 +41,11 @@ class PenaltySettings:
     still_image: float = 0.2
     over_limit: float = 0.1
     no_answer: float = 0.1
-    limits: Mapping[str, int] = field(default_factory=lambda: dict(LIMITS))
-    prerequisites: Mapping[str, str] = field(default_factory=lambda: dict(PREREQUISITES))
+    limits: Mapping[str, int] = field(default_factory=dict)
+    prerequisites: Mapping[str, str] = field(default_factory=dict)
     coordinates: tuple[str, ...] = ("box", "point", "center")
     bounds_codes: tuple[str, ...] = ("out_of_range", "out_of_view")
-    track: str = "TRACK"
+    frame_tools: frozenset[str] = frozenset()
     still: bool | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +57,9 @@ class PenaltySettings:
         for tool, limit in self.limits.items():
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
                 raise ConfigError(f"penalty: the limit of {tool} must be an integer >= 0, got {limit!r}")
+        if isinstance(self.frame_tools, str):
+            raise ConfigError(f"penalty: frame_tools is a list of tools, got {self.frame_tools!r:.80}")
+        object.__setattr__(self, "frame_tools", frozenset(self.frame_tools))
 
 
 @dataclass
@@ -96,7 +97,7 @@ def charges(call: Mapping[str, Any], tally: CallTally, settings: PenaltySettings
         found["missing_prerequisite"] = settings.base
     if _is_out_of_bounds(call, settings):
         found["out_of_bounds"] = settings.out_of_bounds
-    if tool == settings.track and _on_still_image(call, settings):
+    if tool in settings.frame_tools and _on_still_image(call, settings):
         found["still_image"] = settings.still_image
     limit = settings.limits.get(tool)
     if limit is not None and tally.counts[tool] >= limit:
@@ -160,18 +161,19 @@ class PenaltyTerm:
 
     def __init__(self, *, name: str = PENALTY, **settings: Any) -> None:
         self.name, self.settings = name, make_settings(PenaltySettings, name, settings)
-        self._given = {key: dict(settings[key]) for key in ("limits", "prerequisites") if key in settings}
+        self._given = dict(settings)
 
     def adapt(self, traits: RewardTraits) -> None:
-        """Take limits and prerequisites from an environment that declares its tools.
+        """Take limits, prerequisites and frame tools from an environment that declares its tools.
 
-        Limits that were given go before the environment's, tool by tool; prerequisites as a whole.
+        Limits that were given go before the environment's, tool by tool; the others as a whole.
         """
         if traits.tools is None:
             return
+        own = {"prerequisites": traits.prerequisites, "frame_tools": traits.frame_tools}
+        own = {name: value for name, value in own.items() if name not in self._given}
         limits = {**traits.limits, **self._given.get("limits", {})}
-        prerequisites = self._given.get("prerequisites", traits.prerequisites)
-        self.settings = replace(self.settings, limits=limits, prerequisites=prerequisites)
+        self.settings = replace(self.settings, limits=limits, **own)
 
     def begin(self) -> CallTally:
         """Return the memory of an episode that begins."""

@@ -1,4 +1,4 @@
-"""What an environment says of itself that reward terms and the orchestrator must know."""
+"""What an environment and its tools say of themselves to reward terms, the orchestrator and metrics."""
 
 from __future__ import annotations
 
@@ -49,12 +49,16 @@ class ToolTraits:
         requires: tool that must have been carried out before; None: none.
         leads_to: tools that sensibly come next.
         repeatable: whether the same call twice in a row may make sense (it scrolls, or waits).
+        visual: whether it looks at pixels; metrics count such calls.
+        no_op: whether it does nothing (a thought is written down): coherence passes over its calls.
     """
 
     limit: int | None = None
     requires: str | None = None
     leads_to: tuple[str, ...] = ()
     repeatable: bool = False
+    visual: bool = False
+    no_op: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges; ``leads_to`` may be a list."""
@@ -75,17 +79,20 @@ class RewardTraits:
         success_line: where every failure pays less and every success at least this, the line itself; None:
             there is none. It is what keeps the order where the gap is 0.
         tools: tool → its traits; None: the environment does not say which tools it has.
+        frame_tools: tools, here or elsewhere, that need several pictures: to call them on one is a mistake.
     """
 
     task_gap: float | None = None
     success_line: float | None = None
     tools: Mapping[str, ToolTraits] | None = None
+    frame_tools: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         if self.task_gap is not None:
             object.__setattr__(self, "task_gap", check_gap(self.task_gap))
         object.__setattr__(self, "success_line", check_line(self.success_line))
+        object.__setattr__(self, "frame_tools", frozenset(self.frame_tools))
 
     @property
     def limits(self) -> dict[str, int]:
@@ -108,12 +115,27 @@ class RewardTraits:
         """The tools of which the same call twice in a row may make sense."""
         return frozenset(name for name, tool in (self.tools or {}).items() if tool.repeatable)
 
+    @property
+    def visual(self) -> frozenset[str]:
+        """The tools that look at pixels."""
+        return frozenset(name for name, tool in (self.tools or {}).items() if tool.visual)
+
+    @property
+    def no_ops(self) -> frozenset[str]:
+        """The tools that do nothing."""
+        return frozenset(name for name, tool in (self.tools or {}).items() if tool.no_op)
+
     def to_json(self) -> dict[str, Any]:
         """Return the traits as a JSON object."""
         tools = None
         if self.tools is not None:
             tools = {name: {**vars(tool), "leads_to": [*tool.leads_to]} for name, tool in self.tools.items()}
-        return {"task_gap": self.task_gap, "success_line": self.success_line, "tools": tools}
+        return {
+            "task_gap": self.task_gap,
+            "success_line": self.success_line,
+            "tools": tools,
+            "frame_tools": sorted(self.frame_tools),
+        }
 
     @classmethod
     def from_json(cls, value: Any) -> RewardTraits:
@@ -141,4 +163,5 @@ def together(each: Sequence[RewardTraits]) -> RewardTraits:
     gaps = [one.task_gap for one in each if one.task_gap is not None]
     lines = {one.success_line for one in each}
     gap = min(gaps) if len(gaps) == len(each) else None
-    return RewardTraits(gap, lines.pop() if len(lines) == 1 else None, each[0].tools)
+    line = lines.pop() if len(lines) == 1 else None
+    return RewardTraits(gap, line, each[0].tools, each[0].frame_tools)

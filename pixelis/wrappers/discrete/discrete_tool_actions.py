@@ -1,4 +1,4 @@
-"""``DiscreteToolActions``: a pixel environment for agents that cannot read or write."""
+"""``DiscreteToolActions``: an environment with pictures for agents that cannot read or write."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ActionTypeError, ConfigError, shown
 from pixelis.wrappers.discrete.notebook import LAST_RESULT, SLOTS, Notebook
 from pixelis.wrappers.discrete.question import (
-    COLOUR_WORDS,
-    QUESTION_WORDS,
     listed_choices,
     one_hot,
     words_in,
@@ -69,7 +67,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         factors: of the scales, ascending from 1. One alone, such as (4,), leaves no choice: ZOOM takes it,
             SEGMENT lists all regions and READ_TEXT reads the whole view.
         answers: ``auto`` as above, ``numbers`` where the question asks for a count.
-        words: what ``question`` stands for.
+        words: what ``question`` stands for; None: the environment's ``vocabulary``.
         tools: names of the tools that may be called, in the order of the action's first number; None: all
             that numbers can call.
         snap: let ZOOM at a scale above 0 go to the region nearest to the place, after SEGMENT has listed
@@ -78,7 +76,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
             about grid² · 3 · scales of them: take a small grid.
 
     Raises:
-        ConfigError: the environment has no pictures or tools, or an argument is out of range.
+        ConfigError: the environment has no pictures, tools or words, or an argument is out of range.
     """
 
     def __init__(
@@ -88,7 +86,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         grid: int = 16,
         factors: Sequence[float] = (1.0, 2.0, 4.0, 8.0),
         answers: str = "auto",
-        words: Sequence[str] = QUESTION_WORDS,
+        words: Sequence[str] | None = None,
         tools: Sequence[str] | None = None,
         snap: bool = False,
         flat: bool = False,
@@ -105,7 +103,12 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
             )
         if answers not in ANSWERS:
             raise ConfigError(f"answers must be one of {', '.join(ANSWERS)}, got {shown(answers)}")
-        self._words, self._inner = tuple(words), inner
+        if words is None and not inner.vocabulary:
+            raise ConfigError(
+                f"{type(inner).__name__} declares no vocabulary, so its questions cannot be told apart; set "
+                "vocabulary on its class, or give words"
+            )
+        self._words, self._inner = tuple(inner.vocabulary if words is None else words), inner
         grid, scales = check_grid(grid, factors)
         plans = chosen(plan_tools(inner.toolset.schemas()), tools)
         self._builder = TurnBuilder(plans, grid, scales, answers == "numbers", snap)
@@ -156,7 +159,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         observation, info = self.env.reset(seed=seed, options=options)
         question = observation["text"].partition("\n")[0]
         self._question = one_hot(question, self._words)
-        self._notebook = Notebook(self._choices(question), words_in(question, COLOUR_WORDS))
+        self._notebook = Notebook(self._choices(question), words_in(question, self._inner.vocabulary))
         self._overview = self._view = _small(observation["image"])
         return self._observe(), {**info, "turn": ""}
 
@@ -182,10 +185,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         return self._notebook
 
     def _choices(self, question: str) -> tuple[str, ...]:
-        given = self._inner.task.data.get("choices") if self._inner.task is not None else None
-        if isinstance(given, (list, tuple)) and given:
-            return tuple(map(str, given))
-        return listed_choices(question)
+        return tuple(self._inner.choices) or listed_choices(question)
 
     def _observe(self) -> dict[str, np.ndarray]:
         notebook = self._episode()

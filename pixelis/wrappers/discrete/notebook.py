@@ -43,17 +43,18 @@ class Notebook:
 
     Args:
         choices: the answers the task allows, in order; empty where what was read is answered.
-        colours: the colours that the question names.
+        named: the words of the environment's vocabulary that the question holds; a region is asked for
+            where its ``colour`` is one of them.
 
     Attributes:
         view: the square that is looked at, 0-1 of the scene.
-        regions: of the current view, as SEGMENT reported them.
+        regions: of the current view, as the tools reported them.
         candidates: the choices in their order, or the distinct texts read so far, the newest reading first:
             each line, and of a line of several words those with a digit.
     """
 
-    def __init__(self, choices: Sequence[str], colours: frozenset[str]) -> None:
-        self._has_choices, self._colours = bool(choices), colours
+    def __init__(self, choices: Sequence[str], named: frozenset[str]) -> None:
+        self._has_choices, self._named = bool(choices), named
         self.candidates = [Candidate(choice) for choice in choices]
         self.view: Box = WHOLE
         self.regions: list[Mapping[str, Any]] = []
@@ -69,7 +70,7 @@ class Notebook:
             if "regions" in data:
                 self.regions = [*self.regions, *data["regions"]]
                 self._measure([(row["colour"], row["area"], row["box"]) for row in data["regions"]])
-                asked = [row["box"] for row in data["regions"] if row["colour"] in self._colours]
+                asked = [row["box"] for row in data["regions"] if row["colour"] in self._named]
                 self._asked = asked[0] if asked else self._asked
             if "area_share" in data:
                 self._measure([(data["colour"], data["area_share"], data["box"])])
@@ -98,7 +99,7 @@ class Notebook:
         if self._last:
             vector[0 if self._last["ok"] else 1] = 1.0
         listed = self._last.get("data", {}).get("regions", ())
-        asked = [row for row in listed if row["colour"] in self._colours]
+        asked = [row for row in listed if row["colour"] in self._named]
         vector[2:4] = min(1.0, len(listed) / _MOST_REGIONS), min(1.0, len(asked) / _MOST_REGIONS)
         vector[4:8] = self._first_asked()
         for slot, value in enumerate(self._values()):

@@ -7,35 +7,6 @@ from collections.abc import Collection
 
 import numpy as np
 
-COLOUR_WORDS: tuple[str, ...] = (
-    *("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "teal", "navy", "sky blue"),
-    *("maroon", "magenta", "olive", "lime", "beige", "gold", "lavender", "black", "grey", "white"),
-)
-"""The colour names that GET_PROPERTIES and SEGMENT give."""
-
-OTHER_WORDS: tuple[str, ...] = (
-    *(
-        "sign",
-        "label",
-        "screen",
-        "piece",
-        "bead",
-        "tile",
-        "stick",
-        "dot",
-        "disc",
-        "square",
-        "shape",
-        "line",
-        "bar",
-        "item",
-    ),
-    *("port", "cable", "car", "frame", "largest", "smallest", "highest", "lowest", "most", "least", "first"),
-    *("last", "total", "sum", "cheapest", "tax", "price", "value"),
-)
-QUESTION_WORDS: tuple[str, ...] = (*COLOUR_WORDS, *OTHER_WORDS)
-"""What each entry of the observation's ``question`` stands for; others may be given to the wrapper."""
-
 _CHOICES = re.compile(r":\s*([^:?]+?)\s+or\s+([^:?,]+?)\s*\?")
 
 

@@ -71,7 +71,8 @@ def chosen(plans: Sequence[ToolPlan], names: Sequence[str] | None) -> tuple[Tool
         return tuple(plans)
     by_name = {plan.name: plan for plan in plans}
     if isinstance(names, str) or not names:
-        raise ConfigError(f"tools must be a list of names such as [ZOOM, READ_TEXT], got {shown(names)}")
+        some = ", ".join([*by_name][:2])
+        raise ConfigError(f"tools must be a list of names such as [{some}], got {shown(names)}")
     for name in names:
         if name not in by_name:
             raise ConfigError(f"no tool {name!r} that numbers can call.{suggest(name, list(by_name))}")

@@ -36,7 +36,7 @@ def traits_of(env: Any) -> RewardTraits:
     ours = [place for place, layer in enumerate(below) if is_term(layer) or is_orchestrator(layer)]
     below = below[ours[-1] + 1 :] if ours else below  # info["reward_task"] is the reward below the innermost
     if any(isinstance(layer, _REWARD_CHANGERS) for layer in below):
-        return RewardTraits(tools=found.tools)
+        return RewardTraits(tools=found.tools, frame_tools=found.frame_tools)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -15,16 +16,18 @@ from pixelis.agents.episodes.answers import (
     diversity_metrics,
     final_answer,
     measure_named,
+    said_of,
 )
 from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
+from pixelis.envs.verdict import FinalAnswer
 from pixelis.errors import ConfigError, RewardError
 
 
-def saying(text="", replies=None, group=0, **fields):
-    """An episode whose last turn is ``text``; ``replies``: pairs of text and gate."""
-    info = {}
-    if replies is not None:
-        info["replies"] = [{"text": said, "total": 0.5, "parts": {}, "gate": gate} for said, gate in replies]
+def saying(text="", final=None, group=0, **fields):
+    """An episode whose last turn is ``text``; ``final``: what the env says of its answer."""
+    info = {} if final is None else {"final_answer": {"text": final[0], "accepted": final[1]}}
     segments = [Segment.given([1]), Segment.written([2], text=text)]
     return Episode("Toy-v0", 0, group, 0, segments, info=info, **fields)
 
@@ -32,8 +35,8 @@ def saying(text="", replies=None, group=0, **fields):
 def test_the_final_answer():
     assert answer_in("so <answer>yes</answer>") == "yes" and answer_in("yes") == "yes"
     assert final_answer(saying("so <answer>yes</answer>")) == "yes"
-    assert final_answer(saying("<answer>no</answer>", [("hi", None), ("you", None)])) == "you"
-    assert final_answer(saying("no tag", [])) == "" == final_answer(Episode("Toy-v0", 0, 0, 0))
+    assert final_answer(saying("<answer>no</answer>", ("you", True))) == "you"
+    assert final_answer(saying("no tag", ("", True))) == "" == final_answer(Episode("Toy-v0", 0, 0, 0))
 
 
 @pytest.mark.parametrize(
@@ -41,11 +44,10 @@ def test_the_final_answer():
     [
         (saying("x"), True),
         (saying("x", success=True), True),
-        (saying("x", success=False), False),  # nothing is known of gates, but it is wrong
-        (saying("x", [("hi", None)], success=False), True),  # not a hit, but no gate stopped it
-        (saying("x", [("hi", None), ("spam", "spam")]), False),
-        (saying("x", [("hi", None), (None, None)]), False),
-        (saying("x", []), False),
+        (saying("x", success=False), False),  # the env says nothing of the answer, but it is wrong
+        (saying("x", ("hi", True), success=False), True),  # not a hit, but accepted
+        (saying("x", ("hi", False)), False),
+        (saying("x", ("", True)), False),
         (saying("<answer> </answer>"), False),
         (saying("x", valid_for_training=False), False),
     ],
@@ -54,8 +56,36 @@ def test_what_counts(episode, expected):
     assert counts(episode) is expected
 
 
+def test_what_is_no_answer_is_told():
+    episode = Episode("Toy-v0", 0, 0, 0, info={"final_answer": "yes"})
+    with pytest.raises(RewardError, match=r"final_answer.*of 'Toy-v0'.*got 'yes'"):
+        final_answer(episode)
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        (["<answer>You made my day!</answer>"], FinalAnswer("You made my day!", True)),
+        (["<answer></answer>"], FinalAnswer("", False)),
+        (["hm"], FinalAnswer("", True)),  # no reply yet
+    ],
+)
+def test_the_reply_environment_says_what_was_answered(turns, expected):
+    class Plain:
+        def score(self, tweet, replies):
+            return [JudgedReply(reply, 0.5, {}, None if reply else "empty") for reply in replies]
+
+    env = gym.make("Pixelis/TweetReply-v0", reward=Plain())
+    seat = Seat(env, EpisodeRequest(0))
+    seat.reset()
+    for turn in turns:
+        seat.step(turn)
+    assert said_of(seat.episode) == expected and final_answer(seat.episode) == expected.text
+    assert said_of(saying("x")) is None
+
+
 def test_what_does_not_count_is_at_no_distance():
-    group = [saying("a b"), saying("a c"), saying("x y", [("x y", "spam")])]
+    group = [saying("a b"), saying("a c"), saying("x y", ("x y", False))]
     found = answer_distances(group, DIVERSITIES["ngrams"])
     third = 1 - 2 / 6
     assert found == pytest.approx(np.array([[0, third, 0], [third, 0, 0], [0, 0, 0]]))

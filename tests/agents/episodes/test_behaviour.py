@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+import gymnasium as gym
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.agents.episodes.behaviour import (
-    VISUAL_TOOLS,
     action_shares,
     behaviour_metrics,
     group_metrics,
@@ -17,6 +17,7 @@ from pixelis.agents.episodes.behaviour import (
     tool_scores,
 )
 from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
 from pixelis.agents.runs.metrics import tool_metrics
 
 CALL = '<tool_call>{"name": "ZOOM", "arguments": {}}</tool_call>'
@@ -30,7 +31,13 @@ def episode(*texts, calls=(), **fields):
     segments = [Segment.given([1])]
     for text in texts:
         segments += [Segment.written([2, 2], text=text), Segment.given([3])]
-    return Episode("Toy-v0", 0, fields.pop("group", 0), 0, segments, tool_calls=list(calls), **fields)
+    fields = {
+        "group": 0,
+        "tool_calls": list(calls),
+        "visual_tools": frozenset({"ZOOM", "READ_TEXT"}),
+        **fields,
+    }
+    return Episode("Toy-v0", 0, member=0, segments=segments, **fields)
 
 
 def test_shares_of_actions_by_hand():
@@ -61,6 +68,8 @@ def test_visual_operations_and_loops_by_hand():
     row = behaviour_metrics(episodes)
     assert row["visual/episodes"] == 2 / 4 and row["visual/calls"] == 6 / 9
     assert row["loops/calls"] == 3 / 9 and row["loops/episodes"] == 2 / 4
+    row = behaviour_metrics([*episodes, episode(calls=[call("ZOOM")], visual_tools=None)])
+    assert row["visual/episodes"] is row["visual/calls"] is None and row["loops/calls"] == 3 / 10
     nothing = behaviour_metrics([])
     assert nothing["visual/episodes"] is None and nothing["loops/calls"] is None
 
@@ -105,16 +114,14 @@ def test_tool_scores_are_means_over_the_calls_that_have_them():
     assert (row["tools/SEGMENT/iou"], row["tools/READ_TEXT/cer"]) == (0.75, 0.25)
 
 
-def test_the_visual_tools_are_the_pixel_family_s():
-    from pixelis.envs.pixel.base.video_tools import VIDEO_TOOLS
-    from pixelis.envs.pixel.tools.toolset import pixel_toolset
-
-    def never_opened(task):
-        raise AssertionError(task)
-
-    names = {schema["function"]["name"] for schema in pixel_toolset(never_opened).schemas()}
-    names |= {tool.name for tool in VIDEO_TOOLS}
-    assert names - VISUAL_TOOLS == {"THINK"} and names >= VISUAL_TOOLS
+def test_the_visual_tools_are_those_that_declare_it():
+    env = gym.make("Pixelis/TrackRead-v0")
+    seat = Seat(env, EpisodeRequest(0))
+    seat.reset()
+    names = set(env.unwrapped.toolset.tools)
+    assert seat.episode.visual_tools == names - {"THINK"} and "SELECT_FRAME" in names
+    env = gym.make("Pixelis/TweetReply-v0")
+    assert Seat(env, EpisodeRequest(0)).episode.visual_tools == frozenset()
 
 
 def test_groups_by_hand():

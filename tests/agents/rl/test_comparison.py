@@ -22,7 +22,7 @@ ROOT_HALF = math.sqrt(0.5)  # the deviation (n - 1) of 0 and 1
 
 
 def replied(member, text, reward, gate=None, group=0, **terms):
-    info = {"replies": [{"text": text, "total": reward, "parts": terms, "gate": gate}]}
+    info = {"final_answer": {"text": text, "accepted": bool(text) and gate is None}}
     segments = [Segment.given([1]), Segment.written([2], text=text)]
     return Episode(
         "Toy-v0", 0, group, member, segments, reward=reward, reward_terms={"task": reward, **terms}, info=info

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gymnasium as gym
 import pytest
 
-from pixelis.agents.sb3.potentials import text_was_read
+from pixelis.envs.pixel.tools.potentials import text_was_read
 from pixelis.envs.pixel.zoom_read.env import target_sign
 from pixelis.wrappers import DiscreteToolActions, wrap
 
 REWARDS = {
     "orchestrate": False,
-    "potential": {"potential": "pixelis.agents.sb3.potentials:text_was_read", "weight": 0.5},
+    "potential": {"potential": "pixelis.envs.pixel.tools.potentials:text_was_read", "weight": 0.5},
 }
 
 

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pixel_traits import coherence_term
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.terms.coherence import CoherenceSettings, CoherenceTerm, coherence, cosine
+from pixelis.rewards.terms import coherence as module
+from pixelis.rewards.terms.coherence import CoherenceSettings, CoherenceTerm, cosine
 from pixelis.rewards.terms.term import Transition
+
+
+def coherence(made, similarity=None):
+    """Return the coherence of calls in a pixel environment."""
+    return module.coherence(made, similarity, coherence_term().settings)
 
 
 def calls(text):
@@ -84,6 +91,11 @@ def test_more_of_the_same_pair_never_pays_more(count):
     assert coherence(often) < coherence(once)
 
 
+def test_without_an_environment_that_declares_its_tools_only_repetitions_count():
+    assert module.coherence(calls("ZOOM READ_TEXT")) == 0.0 == module.coherence(calls("GET_PROPERTIES ZOOM"))
+    assert module.coherence(calls("THINK:1 THINK:1")) == -0.5
+
+
 def test_records_without_arguments_and_with_odd_ones():
     odd = [{"tool": "ZOOM", "arguments": None}, {"tool": "ZOOM", "arguments": {"x": [1, {"y": "é"}]}}, {}]
     assert coherence(odd) == 0.0
@@ -106,7 +118,7 @@ def step(made="", ended=False, before="a", after="b"):
 
 
 def test_the_term_pays_the_whole_episode_at_its_end():
-    term = CoherenceTerm()
+    term = coherence_term()
     memory, other = term.begin(), term.begin()
     assert term.score([(memory, step("ZOOM:a")), (other, step("GET_PROPERTIES SEGMENT", ended=True))]) == [
         0.0,

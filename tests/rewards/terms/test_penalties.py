@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pixel_traits import penalty_term
 
 from pixelis.errors import ConfigError
-from pixelis.rewards.terms.penalties import CallTally, PenaltySettings, PenaltyTerm, charges, penalty
+from pixelis.rewards.terms.penalties import CallTally, PenaltyTerm, charges, penalty
 from pixelis.rewards.terms.term import Transition
 
+PIXEL = penalty_term().settings
 SEGMENT, ZOOM = {"tool": "SEGMENT", "ok": True}, {"tool": "ZOOM", "ok": True}
 PROPERTIES, TRACK = {"tool": "GET_PROPERTIES", "ok": True}, {"tool": "TRACK", "ok": True}
 
@@ -48,8 +52,8 @@ def outside(**arguments):
     ],
 )
 def test_calls_by_hand(calls, value):
-    assert penalty(calls, answered=True) == pytest.approx(value)
-    assert penalty(calls, answered=False) == pytest.approx(value - 0.1)
+    assert penalty(calls, answered=True, settings=PIXEL) == pytest.approx(value)
+    assert penalty(calls, answered=False, settings=PIXEL) == pytest.approx(value - 0.1)
 
 
 def test_a_call_may_have_several_reasons():
@@ -57,7 +61,7 @@ def test_a_call_may_have_several_reasons():
     for _ in range(5):
         tally.add(TRACK)
     bad = {"tool": "TRACK", "ok": False, "error_code": "unknown_tool", "arguments": {"box": [2, 0, 1, 1]}}
-    assert charges(bad, tally, PenaltySettings()) == {
+    assert charges(bad, tally, PIXEL) == {
         "missing_prerequisite": 0.1,
         "out_of_bounds": 0.05,
         "still_image": 0.2,
@@ -66,9 +70,9 @@ def test_a_call_may_have_several_reasons():
 
 
 def test_the_environment_may_say_how_many_pictures_it_has():
-    assert penalty([SEGMENT, TRACK], answered=True, settings=PenaltySettings(still=True)) == -0.2
+    assert penalty([SEGMENT, TRACK], answered=True, settings=replace(PIXEL, still=True)) == -0.2
     refused = {**TRACK, "error_code": "still_image"}
-    assert penalty([SEGMENT, refused], answered=True, settings=PenaltySettings(still=False)) == 0.0
+    assert penalty([SEGMENT, refused], answered=True, settings=replace(PIXEL, still=False)) == 0.0
 
 
 @given(
@@ -77,13 +81,13 @@ def test_the_environment_may_say_how_many_pictures_it_has():
 )
 def test_never_positive_and_never_less_for_more_calls(made, answered):
     calls = [{"tool": tool, "ok": ok} for tool, ok in made]
-    value = penalty(calls, answered=answered)
+    value = penalty(calls, answered=answered, settings=PIXEL)
     assert value <= 0.0
-    assert penalty([*calls, {"tool": "ZOOM"}], answered=answered) <= value
+    assert penalty([*calls, {"tool": "ZOOM"}], answered=answered, settings=PIXEL) <= value
 
 
 def test_the_term_charges_each_step_its_own_calls():
-    term = PenaltyTerm()
+    term = penalty_term()
     memory = term.begin()
     steps = [
         Transition({}, "", {}, (ZOOM, ZOOM)),
@@ -101,8 +105,22 @@ def test_limits_are_settings():
     assert term.score([(term.begin(), thinks)]) == [-1.0]
 
 
+def test_without_an_environment_that_declares_its_tools_none_has_a_limit():
+    made = [ZOOM] * 99 + [PROPERTIES, {**TRACK, "error_code": "still_image"}]
+    assert penalty(made, answered=True) == 0.0
+    given = penalty_term(limits={"ZOOM": 4}, frame_tools=[]).settings
+    assert given.limits == {**PIXEL.limits, "ZOOM": 4} and given.frame_tools == frozenset()
+
+
 @pytest.mark.parametrize(
-    "settings", [{"base": -0.1}, {"no_answer": float("nan")}, {"limits": {"ZOOM": -1}}, {"limit": {}}]
+    "settings",
+    [
+        {"base": -0.1},
+        {"no_answer": float("nan")},
+        {"limits": {"ZOOM": -1}},
+        {"limit": {}},
+        {"frame_tools": "TRACK"},
+    ],
 )
 def test_bad_settings(settings):
     with pytest.raises(ConfigError, match="penalty"):

@@ -51,9 +51,9 @@ def test_a_term_needs_a_name_and_five_methods():
 
 
 def test_settings_by_keyword():
-    assert make_settings(PenaltySettings, "penalty", {"track": "FOLLOW"}).track == "FOLLOW"
-    with pytest.raises(ConfigError, match=r"penalty: unknown setting 'tracks'\. Did you mean 'track'"):
-        make_settings(PenaltySettings, "penalty", {"tracks": "FOLLOW"})
+    assert make_settings(PenaltySettings, "penalty", {"still": True}).still is True
+    with pytest.raises(ConfigError, match=r"penalty: unknown setting 'stil'\. Did you mean 'still'"):
+        make_settings(PenaltySettings, "penalty", {"stil": "FOLLOW"})
 
 
 def test_numbers_and_weights():

@@ -17,11 +17,11 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 from pixelis.envs.check.playing import same
 from pixelis.envs.pixel.base.env import PixelEnv
+from pixelis.envs.pixel.tools.words import QUESTION_WORDS
 from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.envs.spaces import Utf8Text
 from pixelis.errors import ActionTypeError, ConfigError
 from pixelis.wrappers import DiscreteToolActions
-from pixelis.wrappers.discrete.question import QUESTION_WORDS
 
 IDS = ("ZoomRead", "SizeCompare", "CountTiny", "TrackRead")
 PIXEL_IDS = tuple(

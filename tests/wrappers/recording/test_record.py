@@ -49,7 +49,7 @@ def test_a_line_by_hand(tmp_path):
             "max_episode_steps": None,
             "wrappers": [],
             "obstacle": None,
-            "traits": {"task_gap": None, "success_line": None, "tools": None},
+            "traits": {"task_gap": None, "success_line": None, "tools": None, "frame_tools": []},
         },
         "episode": 0,
         "lane": 0,

@@ -12,10 +12,6 @@ from pixelis.errors import ConfigError, MissingDependencyError, PixelisError, Re
 from pixelis.rewards.terms.registry import load
 from pixelis.user_code import failed_code, user_code
 
-SCORERS: Mapping[str, str] = {
-    "tweet_evaluation": "pixelis.agents.runs.watch.tweet_evaluation:TweetEvaluation"
-}
-
 
 class Scorer(Protocol):
     """Scores finished episodes; nothing that trains ever sees the numbers."""
@@ -25,29 +21,29 @@ class Scorer(Protocol):
         ...
 
 
-def make_scorers(values: Mapping[str, Any]) -> dict[str, Scorer]:
+def make_scorers(values: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Scorer]:
     """Return name → scorer for name → keywords of its constructor (None: none).
 
     Args:
-        values: the names are those of ``SCORERS``, or ``module:Class`` of your own.
+        values: the names are known ones, or ``module:Class`` of your own.
+        known: name → ``module:Class`` of the environment's own, see `ToolEnv.scorers`.
 
     Raises:
         ConfigError: a name or a keyword is unknown, or what was made cannot be called.
     """
-    return {name: _make(name, given) for name, given in values.items()}
+    return {name: _make(name, given, known) for name, given in values.items()}
 
 
-def _make(name: str, given: Any) -> Scorer:
+def _make(name: str, given: Any, known: Mapping[str, str]) -> Scorer:
     if given is not None and not isinstance(given, Mapping):
         raise ConfigError(
             f"watch: {name}: expected keywords such as {{}}, got {given!r}; write watch: {{{name}: {{}}}}"
         )
-    if ":" not in name and name not in SCORERS:
-        raise ConfigError(
-            f"watch: there is no scorer {name!r}.{suggest(name, SCORERS)} One of your own is module:Class."
-        )
+    if ":" not in name and name not in known:
+        own = suggest(name, known) if known else " The environment has none of its own."
+        raise ConfigError(f"watch: there is no scorer {name!r}.{own} One of yours is module:Class.")
     with user_code(f"watch: importing {name}"):
-        kind = load(SCORERS.get(name, name))
+        kind = load(known.get(name, name))
     try:
         scorer = kind(**dict(given or {}))
     except (ConfigError, MissingDependencyError):

@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -41,13 +42,17 @@ class Watch:
 
     It draws no random numbers and changes no episode, so a run is the same with and without it.
 
+    Args:
+        settings: what is watched.
+        known: the environment's own scorers, see `scorers.make_scorers`.
+
     Raises:
         ConfigError: there is no such scorer.
     """
 
-    def __init__(self, settings: WatchSettings) -> None:
+    def __init__(self, settings: WatchSettings, known: Mapping[str, str] = MappingProxyType({})) -> None:
         self.settings = settings
-        self._scorers = make_scorers(settings.scorers)
+        self._scorers = make_scorers(settings.scorers, known)
         self._rows: deque[dict[str, float | None]] = deque(maxlen=2 * settings.window)
         self._quiet = settings.window  # steps since the last alarm; a new stretch of alarms is told again
 

@@ -279,17 +279,40 @@ class CodeProblemEnv(ToolEnv[Attempt]):
         self.lease.close()
         super().close()
 
-    # ------------------------------------------------------------------ private
-
-    def _code_in(self, text: str) -> str | None:
-        return extract_code(text, self.workspace.problem.entry, self.workspace.problem.prefix)
-
-    def _choose_task(self, options: Mapping[str, Any]) -> Task:
+    def choose_task(self, options: Mapping[str, Any]) -> Task:
+        """Return the episode's task; a family without a difficulty is played at its nearest one."""
         if "family" in options and "difficulty" not in options:
             source = self.source_for(options)
             assert isinstance(source, FamilyTasks)  # what a family option leads to
             options = {**options, "difficulty": source.nearest(self.difficulty)}
-        return super()._choose_task(options)
+        return super().choose_task(options)
+
+    def build_observation(self, text: str) -> dict[str, Any]:
+        """Return the observation; the last one says how the code was judged."""
+        verification = self.workspace.verification
+        if self.workspace.is_over and self.verdict is not None and verification is not None:
+            text = "\n".join(
+                [*([text] if text else []), f"{verification.detail[0].upper()}{verification.detail[1:]}."]
+            )
+        return super().build_observation(text)
+
+    def build_info(self, results: list[Any]) -> dict[str, Any]:
+        """Return the info, with the problem, the sandbox and the verification."""
+        attempt = self.workspace
+        info = super().build_info(results)
+        problem = attempt.problem
+        info["problem"] = {"id": problem.id, "family": problem.family, "difficulty": problem.difficulty}
+        if attempt.layers:
+            info["sandbox_layers"] = list(attempt.layers)
+        if attempt.verification is not None:
+            one = attempt.verification
+            info["verification"] = {"status": one.status, "detail": one.detail, "passed": one.passed}
+        return info
+
+    # ------------------------------------------------------------------ private
+
+    def _code_in(self, text: str) -> str | None:
+        return extract_code(text, self.workspace.problem.entry, self.workspace.problem.prefix)
 
     def _open(self, task: Task) -> Attempt:
         problem, seed, tests = problem_of(task)
@@ -304,23 +327,3 @@ class CodeProblemEnv(ToolEnv[Attempt]):
             verification.passed,
             {"task": earned, "tests_passed": verification.share, "tests_corrected": verification.corrected},
         )
-
-    def _observation(self, text: str) -> dict[str, Any]:
-        verification = self.workspace.verification
-        if self.workspace.is_over and self.verdict is not None and verification is not None:
-            text = "\n".join(
-                [*([text] if text else []), f"{verification.detail[0].upper()}{verification.detail[1:]}."]
-            )
-        return super()._observation(text)
-
-    def _info(self, results: list[Any]) -> dict[str, Any]:
-        attempt = self.workspace
-        info = super()._info(results)
-        problem = attempt.problem
-        info["problem"] = {"id": problem.id, "family": problem.family, "difficulty": problem.difficulty}
-        if attempt.layers:
-            info["sandbox_layers"] = list(attempt.layers)
-        if attempt.verification is not None:
-            one = attempt.verification
-            info["verification"] = {"status": one.status, "detail": one.detail, "passed": one.passed}
-        return info

@@ -263,13 +263,20 @@ class AskImageEnv(PixelEnv):
         form = _list_choices(data["choices"]) if data.get("choices") else _HINTS[data["answer_type"]]
         return f"{form}\n{super().instructions}"
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The row's choices; empty where it has none."""
+        given = self.task.data.get("choices") if self.task is not None else None
+        return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
         return {**super().policies(), **ask_image_policies()}
 
-    def _info(self, results: list[Any]) -> dict[str, Any]:
+    def build_info(self, results: list[Any]) -> dict[str, Any]:
+        """Return the info; without its image an episode is not valid for training."""
         failed = {"valid_for_training": False, "failure_reason": self._failure} if self._failure else {}
-        return {**super()._info(results), **failed}
+        return {**super().build_info(results), **failed}
 
 
 def _coordinates(numbers: tuple[float, ...]) -> str:

@@ -18,10 +18,13 @@ from pixelis.envs.pixel.tools.ocr import Reader, ReaderName, make_reader
 from pixelis.envs.pixel.tools.ocr_truth import TruthReader
 from pixelis.envs.pixel.tools.toolset import NEED_FRAMES, PIXEL_TOOLS, STILL_IMAGE
 from pixelis.envs.pixel.tools.view import Box
+from pixelis.envs.pixel.tools.words import QUESTION_WORDS
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.tasks import Task, TaskSource
-from pixelis.envs.tool_env import ToolEnv, Verdict
+from pixelis.envs.tool_env import ToolEnv
 from pixelis.envs.tools import Tool, ToolResult, Toolset
+from pixelis.envs.verdict import Verdict, exact_answer
+from pixelis.rewards.terms.traits import RewardTraits
 
 ViewSize = Annotated[Whole, Interval(ge=64, le=1024), Expected(advice="384 is usual")]
 """Side of a view in pixels."""
@@ -31,10 +34,10 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
     """A picture that is looked at through views of one size with tools that see nothing but the view.
 
     A subclass says where tasks come from (``task_source``), what a task shows (``open_picture``) and what a
-    right answer is (``judge``). Its page has the sections below, where its own docstring has none of the same
-    name. Where the picture's ground truth is known, the records in ``info["tool_calls"]`` have ``scores`` of
-    what SEGMENT and READ_TEXT returned (see ``tool_scores``): for metrics, nothing of it is in the
-    observation.
+    right answer is (``judge``), where that is not the task's, letter for letter. Its page has the sections
+    below, where its own docstring has none of the same name. Where the picture's ground truth is known, the
+    records in ``info["tool_calls"]`` have ``scores`` of what SEGMENT and READ_TEXT returned (see
+    ``tool_scores``): for metrics, nothing of it is in the observation.
 
     Args:
         difficulty: see ``ToolEnv``.
@@ -82,6 +85,7 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
+    vocabulary = QUESTION_WORDS
     tools: ClassVar[tuple[Tool[PixelWorkspace], ...]] = PIXEL_TOOLS
     turns: ClassVar[int] = 8
     box_decimals: ClassVar[int] = 2  # of the boxes that an agent is told; more where a pixel counts
@@ -117,8 +121,8 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         raise NotImplementedError
 
     def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer to a task; ``None`` when the turns ran out without one."""
-        raise NotImplementedError
+        """Judge an answer to a task; ``None`` when the turns ran out without one. See ``exact_answer``."""
+        return exact_answer(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return what a task shows, from the task alone.
@@ -129,6 +133,11 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         raise NotImplementedError
 
     # ------------------------------------------------------------------ ToolEnv
+
+    @property
+    def reward_traits(self) -> RewardTraits:
+        """What `ToolEnv` says, and that tracking on one picture is a mistake."""
+        return replace(super().reward_traits, frame_tools=frozenset({"TRACK"}))
 
     def observe_image(self) -> np.ndarray:
         """Return a copy of the current view, the caller's to keep."""
@@ -151,6 +160,18 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
             self._window.close()
             self._window = None
 
+    def run_call(self, call: ToolCall | BadCall) -> ToolResult:
+        """Carry out a call, and score what it found where the truth is known."""
+        if isinstance(call, ToolCall) and call.name in NEED_FRAMES and call.name not in self.toolset.tools:
+            text = f"{call.name}: {STILL_IMAGE}"
+            return ToolResult(call.name, False, text, error_code="still_image", arguments=call.arguments)
+        result = super().run_call(call)
+        return replace(result, scores=self._scores(result))
+
+    def view_key(self) -> Any:
+        """Return the box of the view."""
+        return self.workspace.view_box
+
     # ------------------------------------------------------------------ private
 
     def _open_workspace(self, task: Task) -> PixelWorkspace:
@@ -165,13 +186,6 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
             return None
         return Ending(self.answer, self.verdict.success)
 
-    def _run(self, call: ToolCall | BadCall) -> ToolResult:
-        if isinstance(call, ToolCall) and call.name in NEED_FRAMES and call.name not in self.toolset.tools:
-            text = f"{call.name}: {STILL_IMAGE}"
-            return ToolResult(call.name, False, text, error_code="still_image", arguments=call.arguments)
-        result = super()._run(call)
-        return replace(result, scores=self._scores(result))
-
     def _scores(self, result: ToolResult) -> dict[str, float]:
         return score_call(self._picture, self.workspace, result)
 
@@ -179,6 +193,3 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
         if isinstance(self._reader, TruthReader):
             return TruthReader(picture.texts(view_box, self.view_size) if picture.texts else ())
         return self._reader
-
-    def _view_key(self) -> Any:
-        return self.workspace.view_box

@@ -70,6 +70,10 @@ class VideoEnv(PixelEnv):
         """Return the frame that is open at first."""
         return self.open_film(task).picture_of(0)
 
+    def view_key(self) -> Any:
+        """Return the open frame and the box of the view."""
+        return self.workspace.frame, self.workspace.view_box
+
     # ------------------------------------------------------------------ private
 
     def _open_workspace(self, task: Task) -> VideoWorkspace:
@@ -87,6 +91,3 @@ class VideoEnv(PixelEnv):
 
     def _start(self, result: ToolResult) -> tuple[int, Sequence[float]]:
         return self.workspace.frame, box_to_track(self.workspace, result.arguments)
-
-    def _view_key(self) -> Any:
-        return self.workspace.frame, self.workspace.view_box

@@ -49,6 +49,7 @@ SELECT_FRAME: Tool[VideoWorkspace] = Tool(
     "Open a frame of the video; the view stays where it is. Frames count from 0.",
     {"properties": {"frame": {**_FRAME, "description": "index of the frame"}}, "required": ["frame"]},
     _select_frame,
+    ToolTraits(visual=True),
 )
 
 
@@ -133,7 +134,7 @@ TRACK: Tool[VideoWorkspace] = Tool(
         "minProperties": 1,  # a box or a region; box_to_track says so
     },
     _track,
-    ToolTraits(limit=5, requires="SEGMENT"),
+    ToolTraits(limit=5, requires="SEGMENT", visual=True),
 )
 
 VIDEO_TOOLS: tuple[Tool[Any], ...] = (*PIXEL_TOOLS, TRACK, SELECT_FRAME)

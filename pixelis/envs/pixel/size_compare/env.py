@@ -14,11 +14,9 @@ from pixelis.envs.pixel.base.picture import Picture, no_texts
 from pixelis.envs.pixel.size_compare.paint import paint_sizes, size_labels
 from pixelis.envs.pixel.size_compare.policies import size_compare_policies
 from pixelis.envs.pixel.size_compare.scene import LEVELS, SizeScene, sample_size_scene
-from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.rewards.answers import text_matches
+from pixelis.envs.tool_env import ToolEnv
 
 
 class ShapeTables:
@@ -48,12 +46,6 @@ def ask_for(colours: list[str]) -> str:
         f"Which shape shows the largest area: {named}? "
         "What a grey card hides does not count. Answer with the colour."
     )
-
-
-def verify_colour(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-    """Judge an answer: 1 for the shape's colour (letter case and surrounding space ignored), else 0."""
-    success = answer is not None and text_matches(answer, task.answer)
-    return Verdict(success, {"task": float(success)})
 
 
 class SizeCompareEnv(PixelEnv):
@@ -119,10 +111,6 @@ class SizeCompareEnv(PixelEnv):
     def task_source(self) -> ShapeTables:
         """Return the generator of tasks."""
         return ShapeTables()
-
-    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer: see ``verify_colour``."""
-        return verify_colour(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with its shapes."""

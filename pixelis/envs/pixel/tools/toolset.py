@@ -86,7 +86,7 @@ ZOOM: Tool[PixelWorkspace] = Tool(
     "Look closer (or back): the next view is the square around a box, a region, or a center at a factor.",
     {"properties": {"box": BOX_SCHEMA, "region": REGION_SCHEMA, "center": _POINT, "factor": _FACTOR}},
     _zoom,
-    ToolTraits(limit=3, leads_to=("READ_TEXT",)),
+    ToolTraits(limit=3, leads_to=("READ_TEXT",), visual=True),
 )
 
 
@@ -133,7 +133,7 @@ READ_TEXT: Tool[PixelWorkspace] = Tool(
     "Read the text in the current view, or in a box or region of it. Small text must be zoomed in on first.",
     {"properties": {"box": BOX_SCHEMA, "region": REGION_SCHEMA}},
     _read_text,
-    ToolTraits(limit=15),
+    ToolTraits(limit=15, visual=True),
 )
 
 
@@ -172,7 +172,7 @@ SEGMENT: Tool[PixelWorkspace] = Tool(
     "that stand out.",
     {"properties": {"point": _POINT, "box": BOX_SCHEMA}},
     _segment,
-    ToolTraits(limit=10, leads_to=("GET_PROPERTIES", "TRACK")),
+    ToolTraits(limit=10, leads_to=("GET_PROPERTIES", "TRACK"), visual=True),
 )
 
 
@@ -206,7 +206,7 @@ GET_PROPERTIES: Tool[PixelWorkspace] = Tool(
     "Measure a region: colour, area (share of the view), shape and position in the view.",
     {"properties": {"region": REGION_SCHEMA}, "required": ["region"]},
     _get_properties,
-    ToolTraits(limit=10, requires="SEGMENT"),
+    ToolTraits(limit=10, requires="SEGMENT", visual=True),
 )
 
 
@@ -222,6 +222,7 @@ THINK: Tool[PixelWorkspace] = Tool(
     "Write a thought down. It changes nothing.",
     {"properties": {"thought": {"type": "string", "maxLength": 4000}}},
     _think,
+    ToolTraits(no_op=True),
 )
 
 

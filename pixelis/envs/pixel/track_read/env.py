@@ -12,15 +12,13 @@ from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.base.video import Film
 from pixelis.envs.pixel.base.video_env import VideoEnv
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
-from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.track_read.paint import track_film
 from pixelis.envs.pixel.track_read.policies import track_read_policies
 from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
 from pixelis.envs.pixel.track_read.scene import TrackScene, Vehicle
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.rewards.answers import text_matches
+from pixelis.envs.tool_env import ToolEnv
 
 
 class StreetVideos:
@@ -122,11 +120,6 @@ class TrackReadEnv(VideoEnv):
     def task_source(self) -> StreetVideos:
         """Return the generator of tasks."""
         return StreetVideos()
-
-    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer: 1 when it is the car's code (case and surrounding space ignored), else 0."""
-        success = answer is not None and text_matches(answer, task.answer)
-        return Verdict(success, {"task": float(success)})
 
     def open_film(self, task: Task) -> Film:
         """Return the frames of a task, with what is written and where the cars are."""

@@ -13,15 +13,13 @@ from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
 from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
-from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.wire_trace.grid import follow, possible_ends
 from pixelis.envs.pixel.wire_trace.paint import paint_wires, wire_labels
 from pixelis.envs.pixel.wire_trace.policies import wire_trace_policies
 from pixelis.envs.pixel.wire_trace.scene import LEVELS, WireScene, sample_wire_scene
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.rewards.answers import text_matches
+from pixelis.envs.tool_env import ToolEnv
 
 
 class CableBoards:
@@ -58,12 +56,6 @@ def asked_cable(task: Task) -> tuple[WireScene, int, int]:
     scene = WireScene.from_json(task.data.get("scene", {}))
     start = asked_index(task, "start", len(scene.codes), "ports")
     return scene, start, follow(scene.tiles, scene.grid, start)[0]
-
-
-def verify_port(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-    """Judge an answer: 1 for the code of the port (letter case and surrounding space ignored), else 0."""
-    success = answer is not None and text_matches(answer, task.answer)
-    return Verdict(success, {"task": float(success)})
 
 
 class WireTraceEnv(PixelEnv):
@@ -132,10 +124,6 @@ class WireTraceEnv(PixelEnv):
     def task_source(self) -> CableBoards:
         """Return the generator of tasks."""
         return CableBoards()
-
-    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer: see ``verify_port``."""
-        return verify_port(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the board of a task, with the labels' texts, the pieces of cables and the labels."""

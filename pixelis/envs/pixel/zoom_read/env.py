@@ -13,14 +13,12 @@ from pixelis.envs.pixel.base.picture import Picture
 from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
-from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.pixel.zoom_read.paint import paint, sign_labels
 from pixelis.envs.pixel.zoom_read.policies import zoom_read_policies
 from pixelis.envs.pixel.zoom_read.scene import LEVELS, sample_scene
 from pixelis.envs.policies import Policy
 from pixelis.envs.tasks import Task
-from pixelis.envs.tool_env import ToolEnv, Verdict
-from pixelis.rewards.answers import text_matches
+from pixelis.envs.tool_env import ToolEnv
 
 
 class StreetSigns:
@@ -58,12 +56,6 @@ def target_sign(task: Task) -> tuple[Scene, Sign]:
     """
     scene = Scene.from_json(task.data.get("scene", {}))
     return scene, scene.signs[asked_index(task, "target", len(scene.signs), "signs")]
-
-
-def verify_code(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-    """Judge an answer: 1 when it is the sign's code (letter case and surrounding space ignored), else 0."""
-    success = answer is not None and text_matches(answer, task.answer)
-    return Verdict(success, {"task": float(success)})
 
 
 class ZoomReadEnv(PixelEnv):
@@ -124,10 +116,6 @@ class ZoomReadEnv(PixelEnv):
     def task_source(self) -> StreetSigns:
         """Return the generator of tasks."""
         return StreetSigns()
-
-    def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer: see ``verify_code``."""
-        return verify_code(task, answer, workspace)
 
     def open_picture(self, task: Task) -> Picture:
         """Return the street of a task, with its signs and their texts."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, overload
@@ -11,27 +10,22 @@ from typing import Any, Generic, TypeVar, overload
 import regex
 
 from pixelis.envs.tweet.reading.lexicon import FUNCTION_WORDS, NO_CONTENT
-from pixelis.envs.tweet.reading.weighted_length import EMOJI, URL, may_hold_url, weighted_length
-
-READ_CHARACTERS = 2_000
-"""Characters of a text that are looked at; a text so long is far over the platform's limit anyway."""
-REPLACEMENT = "\ufffd"
-
-_SURROGATE = regex.compile(r"[\ud800-\udfff]")
-# Format characters, what no font shows, and the letters that are blank by definition (Hangul fillers and
-# others).
-_UNSEEN = regex.compile(r"[\p{Cf}\p{Cn}\p{Co}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800]")
-_BLANKS = regex.compile(r"(?:[^\S\n]|[[\p{Cc}]--[\n]])+", regex.V1)
-_LINES = regex.compile(r" *\n[ \n]*")
-_TAG = regex.compile(r"(?<![\w&/])([@#＠＃])(\w*\p{L}\w*)")
-# Scripts that write no spaces give a word for each letter.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_WORD = regex.compile(
-    rf"[{_UNSPACED}]\p{{M}}*|[[\w]--[_{_UNSPACED}]]+(?:['’.][[\w]--[_{_UNSPACED}]]+)*", regex.V1
+from pixelis.envs.tweet.reading.weighted_length import weighted_length
+from pixelis.rewards.text.plain import (
+    ASCII_WORD,
+    URL,
+    WORD,
+    emoji_in,
+    emoji_names,
+    may_hold_url,
+    plain_text,
+    prose_of,
+    tags_in,
+    words_of,
 )
+
 _TOKEN = regex.compile(r"[\w']+")
-# The same two where there is nothing but ASCII, in half the time.
-_ASCII_WORD = re.compile(r"[^\W_]+(?:['.][^\W_]+)*", re.ASCII)
+# The same where there is nothing but ASCII, in half the time.
 _ASCII_TOKEN = re.compile(r"[\w']+", re.ASCII)
 _SENTENCE = regex.compile(r"[.!?…。！？]+(?=\s|$)|\n")
 _SHOWN = regex.compile(r"[\p{L}\p{N}\p{S}\p{P}]")
@@ -76,17 +70,8 @@ class ReadText:
 
     @once
     def plain(self) -> str:
-        """The first 2,000 characters in NFKC, without what is invisible, with single spaces and line ends.
-
-        Lone surrogates become U+FFFD, control characters a space.
-        """
-        text = self.raw[:READ_CHARACTERS]
-        if not text.isascii():
-            text = _SURROGATE.sub(REPLACEMENT, unicodedata.normalize("NFKC", text))
-            text = _UNSEEN.sub("", text)
-        if "  " in text or not (text.isascii() and text.isprintable()):
-            text = _BLANKS.sub(" ", text)
-        return (_LINES.sub("\n", text) if "\n" in text else text).strip()
+        """What is seen of it, see `plain_text`."""
+        return plain_text(self.raw)
 
     @once
     def is_blank(self) -> bool:
@@ -112,7 +97,7 @@ class ReadText:
 
     @once
     def _tags(self) -> list[tuple[str, str]]:
-        return _TAG.findall(self.plain) if not _TAG_SIGNS.isdisjoint(self.plain) else []
+        return tags_in(self.plain)
 
     @once
     def mentions(self) -> tuple[str, ...]:
@@ -127,16 +112,12 @@ class ReadText:
     @once
     def prose(self) -> str:
         """`plain` without links, mentions and hashtags."""
-        text = URL.sub(" ", self.plain) if may_hold_url(self.plain) else self.plain
-        return _TAG.sub(" ", text).strip() if self._tags else text
+        return prose_of(self.plain, bool(self._tags))
 
     @once
     def words(self) -> tuple[str, ...]:
         """The words of the prose, case-folded, in order; a letter is a word where a script has no spaces."""
-        prose = self.prose.casefold()
-        if prose.isascii():
-            return tuple(_ASCII_WORD.findall(prose))
-        return tuple(_WORD.findall(prose.replace("’", "'")))
+        return words_of(self.prose)
 
     @once
     def word_set(self) -> frozenset[str]:
@@ -156,7 +137,7 @@ class ReadText:
     @once
     def emoji(self) -> int:
         """How many emoji it shows."""
-        return 0 if self.plain.isascii() else len(EMOJI.findall(self.raw[:READ_CHARACTERS]))
+        return emoji_in(self.raw, self.plain)
 
     @once
     def weighted_length(self) -> int:
@@ -176,19 +157,14 @@ class ReadText:
     @once
     def for_encoder(self) -> str:
         """What the encoder is given: `plain`, or the names of its emoji when it has no words."""
-        if self.words or not self.emoji:
-            return self.plain
-        return " ".join(unicodedata.name(sign, "").casefold() for sign in self.plain).strip() or self.plain
+        return self.plain if self.words or not self.emoji else emoji_names(self.plain)
 
 
 def keep_words(prose: str, kept: Iterable[bool]) -> str:
     """Return a prose without the words, in the order of `ReadText.words`, that are not kept."""
     keep = iter(kept)
-    word = _ASCII_WORD if prose.isascii() else _WORD
+    word = ASCII_WORD if prose.isascii() else WORD
     return word.sub(lambda match: match.group() if next(keep, True) else "", prose)
-
-
-_TAG_SIGNS = frozenset("@#＠＃")
 
 
 @lru_cache(maxsize=32_768)

@@ -12,11 +12,11 @@ from pixelis.envs.tweet.learned.faults import ENCODER, FAULTS, PROBE, fault_feat
 from pixelis.envs.tweet.learned.features import pair_numbers
 from pixelis.envs.tweet.reading.own_words import own_text
 from pixelis.envs.tweet.reading.reading import ReadText
-from pixelis.envs.tweet.reward.duplicates import duplicate_shares
 from pixelis.envs.tweet.reward.gates import GATES, Pair, find_gates
 from pixelis.envs.tweet.reward.presets import MEANS, PARTS, PRESETS
 from pixelis.envs.tweet.reward.settings import Judge, TweetRewardSettings, TweetScore
 from pixelis.errors import ConfigError, RewardError, suggest
+from pixelis.rewards.text.duplicates import duplicate_shares
 from pixelis.rewards.text.encoders import CachedEncoder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import PlainValidator
@@ -22,6 +23,7 @@ from pixelis.envs.tweet.tweet_reply.conversation import Conversation, JudgedRepl
 from pixelis.envs.tweet.tweet_reply.heuristic_reward import PRESETS, HeuristicReward
 from pixelis.envs.tweet.tweet_reply.policies import tweet_reply_policies
 from pixelis.envs.tweet.tweet_reply.tasks import TweetTasks, row_of_task
+from pixelis.envs.verdict import FinalAnswer
 from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
 GOOD_REPLY = 0.39
@@ -106,6 +108,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     |---|---|
     | `reward_terms` | at the end: `task`, the reward, and its parts by name, means over the messages |
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
+    | `final_answer` | every turn: the last reply's `text`; `accepted`: none is missing or stopped by a gate |
     | `messages` | every turn: what the author has written so far |
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.39 |
 
@@ -182,6 +185,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
 
     task_gap = 0.0
     success_line = GOOD_REPLY
+    scorers = MappingProxyType(
+        {"tweet_evaluation": "pixelis.envs.tweet.tweet_reply.evaluation:TweetEvaluation"}
+    )
     metadata: dict[str, Any] = {**TEXT_METADATA}  # noqa: RUF012  # as ToolEnv
 
     @checked_keywords
@@ -234,6 +240,12 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         """Return the success rate, 0-1, of replies that say nothing about the tweet: some fit by luck."""
         return BLIND_SUCCESS
 
+    def final_answer(self) -> FinalAnswer:
+        """Return the last reply; it is accepted where every reply was given and stopped by no gate."""
+        replies = self.workspace.replies
+        text = next((one.text for one in reversed(replies) if one.text), "")
+        return FinalAnswer(text, all(one.text and one.gate is None for one in replies))
+
     def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
         """Return the floors, the oracle, the blind baseline and the exploits of this environment."""
         return {**super().policies(), **tweet_reply_policies(self.mode)}
@@ -246,10 +258,11 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         except RewardError as error:
             raise TaskError(f"{task.id} cannot be played: {error}") from None
 
-    def _info(self, results: list[Any]) -> dict[str, Any]:
+    def build_info(self, results: list[Any]) -> dict[str, Any]:
+        """Return the info, with all replies and messages so far."""
         talk = self.workspace
         replies = [one.to_json() for one in talk.replies]
-        return {**super()._info(results), "replies": replies, "messages": list(talk.shown)}
+        return {**super().build_info(results), "replies": replies, "messages": list(talk.shown)}
 
 
 def judge(task: Task, answer: str | None, workspace: Conversation) -> Verdict:

@@ -16,6 +16,7 @@ from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.browse.keywords import FamilyNames, RewardSizes, ToolNames, WebDials, reward_sizes
 from pixelis.envs.web.browse.oracle import solve
 from pixelis.envs.web.browse.policies import browse_policies
+from pixelis.envs.web.browse.reward import WebEpisode, web_terms
 from pixelis.envs.web.browse.tasks import MIX, WebTasks, level_of
 from pixelis.envs.web.browse.tools import page_tools
 from pixelis.envs.web.browse.workspace import WebWorkspace
@@ -27,7 +28,6 @@ from pixelis.envs.web.page.backend import Backend, BackendFailure
 from pixelis.envs.web.sites.levels import DIAL_VALUES, DIALS, DIFFICULTIES, WebDifficulty, WebLevel
 from pixelis.errors import AnswerError, BrowserUnavailableError, MissingDependencyError, TaskError, shown
 from pixelis.rewards.answers import TypedAnswer
-from pixelis.rewards.terms.web import WebEpisode, web_terms
 
 FORMAT_ERRORS = (
     *(
@@ -96,7 +96,8 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
 
     ## Rewards
 
-    At the end, the sum of these (`pixelis.rewards.terms.web`; a failure never scores more than a success):
+    At the end, the sum of these (`pixelis.envs.web.browse.reward`); a failure never scores more than a
+    success:
 
     | term | size |
     |---|---|
@@ -262,14 +263,28 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
         """Return the oracle, the floors, the naive follower and the exploits of this environment."""
         return {**super().policies(), **browse_policies()}
 
-    # ------------------------------------------------------------------ private
-
-    def _choose_task(self, options: Mapping[str, Any]) -> Task:
+    def choose_task(self, options: Mapping[str, Any]) -> Task:
+        """Return a task of the families that are asked for, at their vector of difficulties."""
         if "task" in options:
-            return super()._choose_task(options)
+            return super().choose_task(options)
         names = tuple(sorted(options.get("family", self.families)))
         vector = options.get("difficulty", self.dials)
         return self._tasks.draw(self.np_random, vector, options.get("split", self.split), names)
+
+    def run_call(self, call: ToolCall | BadCall) -> ToolResult:
+        """Carry out a call; one whose form is wrong is an action of the agent as well."""
+        result = super().run_call(call)
+        if not result.ok and isinstance(call, ToolCall) and result.error_code in FORMAT_ERRORS:
+            self.workspace.steps += 1
+        return result
+
+    def build_observation(self, text: str) -> dict[str, Any]:
+        """Return the observation: what was said, and the page under it."""
+        page = self.workspace.window.text
+        shown = text if text.endswith(page) or self.workspace.is_over else f"{text}\n{page}"
+        return super().build_observation(shown)
+
+    # ------------------------------------------------------------------ private
 
     def _open(self, task: Task) -> WebWorkspace:
         level = level_of(task)
@@ -281,17 +296,6 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
             raise
         except Exception as error:  # a task written by hand can be wrong in any way
             raise TaskError(f"{task.id} cannot be played: {type(error).__name__}: {error}") from error
-
-    def _run(self, call: ToolCall | BadCall) -> ToolResult:
-        result = super()._run(call)
-        if not result.ok and isinstance(call, ToolCall) and result.error_code in FORMAT_ERRORS:
-            self.workspace.steps += 1
-        return result
-
-    def _observation(self, text: str) -> dict[str, Any]:
-        page = self.workspace.window.text
-        shown = text if text.endswith(page) or self.workspace.is_over else f"{text}\n{page}"
-        return super()._observation(shown)
 
     def _judge(self, task: Task, answer: str | None, workspace: WebWorkspace) -> Verdict:
         level, ended = workspace.level, workspace.outcome

@@ -10,12 +10,12 @@ from annotated_types import Interval
 from pydantic import PlainValidator
 
 from pixelis.envs.keywords import Expected, Names, Number, declared
+from pixelis.envs.web.browse.reward import WebRewardConfig
 from pixelis.envs.web.browse.tasks import MIX
 from pixelis.envs.web.browse.tools import page_tools
 from pixelis.envs.web.families.family import families
 from pixelis.envs.web.sites.levels import WebDifficulty
 from pixelis.errors import ConfigError, DifficultyError, shown, suggest
-from pixelis.rewards.terms.web import WebRewardConfig
 
 _SIZES = {
     one.name: declared(f"rewards: {one.name}", Annotated[Number, Interval(ge=0, le=1_000)])

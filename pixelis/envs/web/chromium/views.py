@@ -248,6 +248,14 @@ class ViewedEnv(ToolEnv[WebT]):
             self._look(self._views.draw)
         return self._views.image.copy()
 
+    def view_key(self) -> Any:
+        """Return how often the page has changed what it shows."""
+        return self._views.changes
+
+    def build_observation(self, text: str) -> dict[str, Any]:
+        """Return the observation with the views that were asked for."""
+        return {**super().build_observation(text), **self._views.values}
+
     # ------------------------------------------------------------------ private
 
     def _look(self, how: Callable[[Backend], Any]) -> None:
@@ -257,9 +265,3 @@ class ViewedEnv(ToolEnv[WebT]):
             how(self.workspace.backend)
         except BackendFailure as failure:
             self.workspace.failure = str(failure) or "the browser failed"
-
-    def _view_key(self) -> Any:
-        return self._views.changes
-
-    def _observation(self, text: str) -> dict[str, Any]:
-        return {**super()._observation(text), **self._views.values}

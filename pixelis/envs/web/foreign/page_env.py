@@ -91,15 +91,18 @@ class PageEnv(ViewedEnv[PageSession]):
         """Close the page; the browser stays for other environments of the process."""
         self.backend.close()
 
-    def _run(self, call: Any) -> ToolResult:
-        result = super()._run(call)
+    def run_call(self, call: Any) -> ToolResult:
+        """Carry out a call and see whether the page has ended the episode."""
+        result = super().run_call(call)
         if not self.is_over:
             self.workspace.over = self.has_ended()
         return result
 
-    def _observation(self, text: str) -> dict[str, Any]:
+    def build_observation(self, text: str) -> dict[str, Any]:
+        """Return the observation: what was said, and the page under it."""
         page = self.workspace.text
-        return super()._observation(f"{truncate_text(text, MAX_TEXT_LENGTH - len(page) - 1)}\n{page}")
+        return super().build_observation(f"{truncate_text(text, MAX_TEXT_LENGTH - len(page) - 1)}\n{page}")
 
-    def _info(self, results: list[Any]) -> dict[str, Any]:
-        return {**super()._info(results), "url": self.workspace.snapshot.url}
+    def build_info(self, results: list[Any]) -> dict[str, Any]:
+        """Return the info, with the page's ``url``."""
+        return {**super().build_info(results), "url": self.workspace.snapshot.url}

@@ -304,12 +304,14 @@ class MiniWoBEnv(PageEnv):
         success = raw >= 1.0
         return Verdict(success, {"task": float(success), "raw": raw})
 
-    def _run(self, call: Any) -> ToolResult:
+    def run_call(self, call: Any) -> ToolResult:
+        """Carry out a call; one that leaves the task is not ok."""
         was_over = self.is_over
-        result = super()._run(call)
+        result = super().run_call(call)
         if was_over or self.workspace.failure or self.backend.document == self._instance:
             return result
         return replace(result, ok=False, text=f"{result.text} {_LEFT}".strip(), error_code="left_task")
 
-    def _info(self, results: list[Any]) -> dict[str, Any]:
-        return {**super()._info(results), "utterance": self._utterance}
+    def build_info(self, results: list[Any]) -> dict[str, Any]:
+        """Return the info, with the page's ``utterance``."""
+        return {**super().build_info(results), "utterance": self._utterance}

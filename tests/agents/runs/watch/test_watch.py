@@ -109,12 +109,14 @@ def test_an_evaluation_scores_all_episodes(play):
 )
 def test_a_wrong_scorer_is_told(values, told):
     with pytest.raises(ConfigError) as caught:
-        make_scorers(values)
+        make_scorers(values, {"tweet_evaluation": "somewhere:Else"})
     assert told in str(caught.value)
+    with pytest.raises(ConfigError, match="The environment has none of its own"):
+        make_scorers({"mine": {}}, {})
 
 
 @pytest.mark.parametrize("name", ["watch_scorers:TooFew", "watch_scorers:NotFinite"])
 def test_a_score_that_is_no_number_is_told_with_the_scorers_name(name, play):
-    (scorer,) = make_scorers({name: None}).values()
+    (scorer,) = make_scorers({name: None}, {}).values()
     with pytest.raises(RewardError, match=f"watch: {name}: expected 2 finite numbers"):
         mean_score(name, scorer, [play(0.0), play(1.0)])

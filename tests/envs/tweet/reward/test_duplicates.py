@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings
-from pixelis.envs.tweet.reward.duplicates import duplicate_shares
 from pixelis.envs.tweet.reward.spread import group_spread
 from pixelis.errors import RewardError
+from pixelis.rewards.text.duplicates import duplicate_shares
 
 UNIT = np.eye(3)
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.tweet.reading.reading import READ_CHARACTERS, ReadText, stem
+from pixelis.envs.tweet.reading.reading import ReadText, stem
+from pixelis.rewards.text.plain import READ_CHARACTERS
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from pixelis.envs.tweet.reading.repetition import COPY_RUN, COPY_SHARE, copied_s
 from pixelis.envs.tweet.reading.sentiment import may_be_negative, sentiment
 from pixelis.envs.tweet.reward import robust
 from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.rewards.text import plain
 
 ROWS = [
     json.loads(line)
@@ -67,7 +68,7 @@ def check_tone(pair: Pair):
 @example("it's_a v1.2.3 test'")
 def test_words_of_ascii_are_the_words_of_any_text(text: str):
     read = ReadText(text)
-    assert read.words == tuple(reading._WORD.findall(read.prose.casefold().replace("’", "'")))
+    assert read.words == tuple(plain.WORD.findall(read.prose.casefold().replace("’", "'")))
     assert read.signs == {*regex.findall(r"[\w']+", read.lower), *read.lower}
 
 
@@ -78,7 +79,7 @@ def test_words_of_ascii_are_the_words_of_any_text(text: str):
 def test_blank_is_without_anything_to_see(text: str):
     read = ReadText(text)
     assert read.is_blank is (reading._SHOWN.search(read.plain) is None)
-    assert read.plain == reading._BLANKS.sub(" ", read.plain)
+    assert read.plain == plain._BLANKS.sub(" ", read.plain)
 
 
 def test_a_copy_is_what_it_is_said_to_be():

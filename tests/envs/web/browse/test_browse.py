@@ -11,11 +11,11 @@ import pytest
 from pixelis.envs.check.playing import play, play_turns
 from pixelis.envs.web.browse.env import WebBrowseEnv
 from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.reward import TERMS, WebRewardConfig
 from pixelis.envs.web.dom.backend import DomBackend
 from pixelis.envs.web.page.backend import BackendFailure
 from pixelis.envs.web.sites.levels import DIALS, WebDifficulty
 from pixelis.errors import ConfigError, DifficultyError, SplitError, TaskError
-from pixelis.rewards.terms.web import TERMS, WebRewardConfig
 
 
 def shop(**keywords) -> WebBrowseEnv:

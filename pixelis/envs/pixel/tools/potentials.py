@@ -1,4 +1,4 @@
-"""Potentials for agents without language, to be named in a config: ``rewards.potential.potential``."""
+"""Potentials of what the tools said, to be named in a config: ``rewards.potential.potential``."""
 
 from __future__ import annotations
 

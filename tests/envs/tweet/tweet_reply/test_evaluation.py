@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -9,10 +11,10 @@ import pytest
 import pixelis
 from pixelis.agents.episodes.episode_runner import EpisodeRequest
 from pixelis.agents.episodes.scripted import play_scripted
-from pixelis.agents.runs.watch.tweet_evaluation import TweetEvaluation
 from pixelis.envs.tweet.reward import EvaluationReward
 from pixelis.envs.tweet.reward.learned_rewards import SHIPPED
 from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
+from pixelis.envs.tweet.tweet_reply.evaluation import TweetEvaluation
 from pixelis.errors import ModelLoadError, RewardError
 
 
@@ -58,8 +60,8 @@ def test_good_replies_are_above_every_shipped_kind_of_bad_ones():
         assert np.mean(watch(episodes(f"exploit_{name}"))) < good - 0.2, name
 
 
-def test_another_environment_and_another_model_are_told(play):
+def test_another_environment_and_another_model_are_told():
     with pytest.raises(RewardError, match="scores the replies of Pixelis/TweetReply-v0"):
-        TweetEvaluation()([play(1.0)])
+        TweetEvaluation()([SimpleNamespace(env_id="Toy-v0", info={})])
     with pytest.raises(ModelLoadError, match="got one for training"):
         TweetEvaluation(str(SHIPPED / "training"))

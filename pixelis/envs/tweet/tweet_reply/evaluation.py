@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
-from pixelis.agents.episodes.episode import Episode
 from pixelis.envs.tweet.reward.learned_rewards import EvaluationReward
 from pixelis.envs.tweet.tweet_reply.conversation import context_of
 from pixelis.errors import RewardError
+
+
+class Played(Protocol):
+    """What is read of an episode that has been played."""
+
+    @property
+    def env_id(self) -> str:
+        """The Gymnasium id it was played in."""
+        ...
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The last info of the environment."""
+        ...
 
 
 class TweetEvaluation:
@@ -27,7 +41,7 @@ class TweetEvaluation:
     def __init__(self, reward_model: str | None = None) -> None:
         self._reward = EvaluationReward(reward_model)
 
-    def __call__(self, episodes: Sequence[Episode]) -> list[float]:
+    def __call__(self, episodes: Sequence[Played]) -> list[float]:
         """Return a number in [0, 1] for each episode.
 
         Raises:
@@ -38,7 +52,7 @@ class TweetEvaluation:
         return [float(np.mean([next(scores) for _ in each])) for each in pairs]
 
 
-def _pairs(episode: Episode) -> list[tuple[str, str]]:
+def _pairs(episode: Played) -> list[tuple[str, str]]:
     info = episode.info
     if "replies" not in info or not info.get("messages"):
         raise RewardError(

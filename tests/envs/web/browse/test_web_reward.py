@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from pixelis.envs.web.browse.reward import TERMS, WebEpisode, WebRewardConfig, web_terms
 from pixelis.errors import ConfigError
-from pixelis.rewards.terms.web import TERMS, WebEpisode, WebRewardConfig, web_terms
 
 SIZES = st.floats(0, 2, allow_nan=False)
 SHARES = st.floats(0, 1, allow_nan=False)

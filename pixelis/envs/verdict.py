@@ -1,0 +1,60 @@
+"""Verdicts on finished episodes, the answers they are about, and the verifier that most environments need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from pixelis.envs.tasks import Task
+from pixelis.rewards.answers import text_matches
+
+W_contra = TypeVar("W_contra", contravariant=True)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A verifier's judgement of a finished episode.
+
+    Attributes:
+        success: whether the task was solved; kept apart from the reward.
+        terms: reward terms, name → value, each in [0, 1] by custom.
+        weights: name → weight; a term that is not named here weighs 0 and is a metric.
+    """
+
+    success: bool
+    terms: Mapping[str, float]
+    weights: Mapping[str, float] = field(default_factory=lambda: {"task": 1.0})
+
+    @property
+    def reward(self) -> float:
+        """The weighted sum of the terms."""
+        return float(sum(self.weights.get(name, 0.0) * value for name, value in self.terms.items()))
+
+
+class Verifier(Protocol[W_contra]):
+    """Judges the answer (``None`` when the episode ended without one) and the final state."""
+
+    def __call__(self, task: Task, answer: str | None, workspace: W_contra) -> Verdict:
+        """Return the verdict; the same arguments always give the same one."""
+        ...
+
+
+@dataclass(frozen=True)
+class FinalAnswer:
+    """What an episode has answered so far, where that is not what stands in the last turn's ``<answer>``.
+
+    Attributes:
+        text: the answer; empty without one.
+        accepted: whether it may be worth something. False where the environment refused an answer or lacks
+            one: then it makes no group more diverse, and the parts of its reward are not paid one by one.
+    """
+
+    text: str
+    accepted: bool = True
+
+
+def exact_answer(task: Task, answer: str | None, workspace: Any) -> Verdict:
+    """Judge an answer: 1 when it is the task's (letter case and surrounding space ignored), else 0."""
+    success = answer is not None and text_matches(answer, task.answer)
+    return Verdict(success, {"task": float(success)})
