@@ -42,5 +42,7 @@ if TYPE_CHECKING:
     from pixelis.rewards.terms.registry import make_term as make_term
     from pixelis.rewards.terms.term import RewardTerm as RewardTerm
     from pixelis.rewards.terms.term import Transition as Transition
+    from pixelis.rewards.terms.traits import RewardTraits as RewardTraits
+    from pixelis.rewards.terms.traits import ToolTraits as ToolTraits
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)
