@@ -13,9 +13,7 @@ import argparse
 
 from pixelis.agents import train
 
-WORDS = (
-    "apple bread cloud dance eagle flame grape house ivory juice koala lemon mango night ocean piano".split()
-)
+WORDS = ("apple", "bread", "cloud", "dance", "eagle", "flame", "grape", "house", "ivory", "juice", "koala")
 ROWS = [{"prompt": f"Which letter does '{word}' begin with?", "answer": word[0]} for word in WORDS]
 
 

@@ -138,8 +138,9 @@ def evaluate(
     try:
         played = play_plan(player, plan, how, split, episodes, batch_size=asked.batch_size, seed=asked.seed)
     finally:
-        if named and hasattr(player, "close"):  # an SB3 agent's environments
-            player.close()
+        close = getattr(player, "close", None) if named else None
+        if close is not None:  # an SB3 agent's environments
+            close()
     return summarise(played, agent=agent if named else agent.base_name, mode=how)
 
 
@@ -181,16 +182,15 @@ def _on_rows(rows: Any, reward: Any, env: str | None, settings: Mapping[str, Any
             "train(rows=[{'prompt': …}], reward=lambda row, text: …)"
         )
     function = load_function(reward, "reward")
-    kwargs = {**settings.get("env_kwargs", {})}
-    if isinstance(rows, str | Path):
-        kwargs["rows"] = str(Path(rows).resolve())
-        RowsEnv(rows=rows, reward=function).check_reward()
-    else:
-        found = read_rows(rows)
-        RowsEnv(rows=[row.values for row in found], reward=function).check_reward()
-    kwargs["reward"] = reward if isinstance(reward, str) else name_of_function(function)
+    in_file, found = isinstance(rows, str | Path), read_rows(rows)
+    RowsEnv(rows=[row.values for row in found], reward=function).check_reward()
+    kwargs = {
+        **settings.get("env_kwargs", {}),
+        "rows": str(Path(rows).resolve()) if in_file else "",
+        "reward": reward if isinstance(reward, str) else name_of_function(function),
+    }
     chosen = {**settings, "env": _env_of_rows(env), "env_kwargs": kwargs}
-    if not isinstance(rows, str | Path):
+    if not in_file:
         config = TrainConfig.from_mapping(chosen)
         if config.model == CHOOSE:
             config = config.with_values(model=default_model(shows_images=False))

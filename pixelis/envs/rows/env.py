@@ -119,8 +119,9 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         """Return the scripted policies: ``oracle`` says the row's ``answer``."""
         return {**super().policies(), "oracle": Oracle}
 
-    def _judge(self, task: Task, answer: str | None, row: Mapping[str, Any]) -> Verdict:
-        worth = 0.0 if answer is None else self.worth(dict(row), answer, task.id.rpartition("-")[2])
+    def _judge(self, task: Task, answer: str | None, workspace: Mapping[str, Any]) -> Verdict:
+        number = task.id.rpartition("-")[2]
+        worth = 0.0 if answer is None else self.worth(dict(workspace), answer, number)
         return Verdict(worth >= SUCCESS, {"task": worth})
 
 

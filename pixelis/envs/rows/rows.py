@@ -14,6 +14,7 @@ from pixelis.envs.data.lines import Line, find_file, good_rows, json_object, rea
 from pixelis.envs.data.splits import hashed_split, row_split
 from pixelis.envs.tasks import Task
 from pixelis.errors import DatasetError, PixelisError, shown
+from pixelis.files import write_atomically, writing
 
 LONGEST_PROMPT = 8_000
 FAMILY = "rows"
@@ -59,8 +60,6 @@ def read_rows(rows: Any) -> list[Row]:
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as JSONL."""
-    from pixelis.files import write_atomically, writing
-
     text = "".join(json.dumps(row.values, ensure_ascii=False) + "\n" for row in rows)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
