@@ -5,6 +5,7 @@
 #
 # PIP_FLAGS adds words to every pip call.
 set -euo pipefail
+unset PYTHONPATH  # what is installed is what counts
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
