@@ -50,6 +50,7 @@ def test_a_lazy_package_exports_what_its_homes_define(door: str):
         _ = module.Nothing
 
 
+@pytest.mark.slow
 def test_agents_import_no_torch_until_a_name_is_used():
     code = (
         "import sys, pixelis.agents as agents\n"

@@ -45,6 +45,10 @@ def test_own_reward(tmp_path):
 def test_own_environment(tmp_path):
     said = run(tmp_path, str(ROOT / "examples" / "own_environment.py"), "--train", "1")
     assert "reward 1\noracle: success 1.00" in said and "trained 1 steps" in said
+
+
+@pytest.mark.slow
+def test_own_environment_holds_to_the_contract(tmp_path):
     report = run(tmp_path, "-m", "pixelis.envs.check", "own_environment:Heaviest-v0", "--seeds", "5")
     assert "17 of 17 clauses hold" in report
 
