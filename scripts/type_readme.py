@@ -30,8 +30,8 @@ IN_PYTHON = {'"smollm2"': '"pixelis-tiny"', "steps=50": "steps=1, groups=1, grou
 
 def commands(text: str) -> list[list[str]]:
     """Return the words of each line of a code block that begins with ``pixelis``."""
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("pixelis ")]
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = [line for language, block in blocks if not language for line in block.splitlines() if line.startswith("pixelis ")]
     found = []
     for line in lines:
         for shown, meant in FILLED_IN.items():
@@ -55,7 +55,7 @@ def main() -> int:
     command = str(Path(sysconfig.get_path("scripts")) / "pixelis")
     steps = [(block, [sys.executable, "-c", block]) for block in programs(text)]
     steps += [(shlex.join(words), [command, *words[1:]]) for words in commands(text)]
-    if len(steps) < 2:
+    if not commands(text) or not programs(text):
         sys.exit(f"{sys.argv[1]} shows nothing to do")
     for shown, words in steps:
         print(f"-- {shown.strip()}", flush=True)
