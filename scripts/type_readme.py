@@ -31,7 +31,8 @@ IN_PYTHON = {'"smollm2"': '"pixelis-tiny"', "steps=50": "steps=1, groups=1, grou
 def commands(text: str) -> list[list[str]]:
     """Return the words of each line of a code block that begins with ``pixelis``."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    lines = [line for language, block in blocks if not language for line in block.splitlines() if line.startswith("pixelis ")]
+    lines = "\n".join(block for language, block in blocks if not language).splitlines()
+    lines = [line for line in lines if line.startswith("pixelis ")]
     found = []
     for line in lines:
         for shown, meant in FILLED_IN.items():
