@@ -78,8 +78,8 @@ class AnswerError(PixelisError, ValueError):
     """A truth (or its choices, or its tolerance) that no answer could be compared with."""
 
 
-class DatasetError(PixelisError, ValueError):
-    """A file of tasks is missing, has bad rows or has changed; the message names the lines."""
+class DatasetError(ConfigError):
+    """Rows or a file of tasks are missing, bad or have changed; the message names the lines."""
 
 
 class MissingDependencyError(PixelisError, ImportError):

@@ -1,20 +1,25 @@
-"""What went wrong in code that is not ours, in a sentence with its line."""
+"""Code that is not ours: functions by name, and what went wrong in them, in a sentence with its line."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import os
+import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelis.errors import PixelisError, UserCodeError
+from pixelis.errors import ConfigError, PixelisError, UserCodeError, import_hint, shown, suggest
 
 _LONGEST = 300  # characters of an exception's message that are told
+GIVEN = "given"
+"""In the place of a module: the function was handed over in Python and cannot be imported."""
+_GIVEN: dict[str, Any] = {}
 _OURS = str(Path(__file__).parent)
 _PATHS = sysconfig.get_paths()
 _INSTALLED = tuple(_PATHS[name] for name in ("purelib", "platlib"))
@@ -53,6 +58,62 @@ def place_of_function(function: Callable[..., Any]) -> str | None:
     """Return where a function begins, as ``file:line``; None for one that has no Python source."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return _shown(code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+def load(path: str) -> Any:
+    """Return what ``module:name`` names.
+
+    Raises:
+        ConfigError: it has not that form, or the module or the name does not exist.
+    """
+    if path in _GIVEN:
+        return _GIVEN[path]
+    module, _, name = path.partition(":")
+    if module == GIVEN:
+        raise ConfigError(
+            f"the function {name} was given in Python and is not kept in the settings; give it again "
+            "(pixelis.agents.train(resume=…, reward=…)), or name an importable one as module:name"
+        )
+    if not module or not name:
+        raise ConfigError(f"expected module:name, got {shown(path)}; for example my_package.rewards:Brevity")
+    try:
+        found = importlib.import_module(module)
+    except Exception as error:  # a stranger's module may fail in any way
+        raise ConfigError(f"{shown(path)} cannot be imported {import_hint(module, error)}") from error
+    if not hasattr(found, name):
+        hint = suggest(name, vars(found))
+        raise ConfigError(f"{shown(path)} cannot be imported: {module} has no {name}.{hint}")
+    return getattr(found, name)
+
+
+def load_function(function: Any, what: str) -> Callable[..., Any]:
+    """Return a function that was given as such, or as ``module:name``.
+
+    Raises:
+        ConfigError: it is neither; ``what`` names it in the message.
+    """
+    found = load(function) if isinstance(function, str) else function
+    if not callable(found):
+        raise ConfigError(f"{what} must be a function or its module:name, got {shown(function, 60)}")
+    return found
+
+
+def name_of_function(function: Callable[..., Any]) -> str:
+    """Return what settings call a function: ``module:name``, or ``given:`` and its place.
+
+    Under the second kind of name, which other processes do not know, `load` finds it in this one.
+    """
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
+    if module not in (None, "__main__") and getattr(sys.modules.get(module), name, None) is function:
+        return f"{module}:{name}"
+    known_as = f"{GIVEN}:{place_of_function(function) or type(function).__name__}"
+    give(known_as, function)
+    return known_as
+
+
+def give(name: str, function: Callable[..., Any]) -> None:
+    """Let `load` find a function in this process under a name that begins with ``given:``."""
+    _GIVEN[name] = function
 
 
 @contextlib.contextmanager

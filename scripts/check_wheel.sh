@@ -5,6 +5,7 @@
 #
 # PIP_FLAGS adds words to every pip call.
 set -euo pipefail
+unset PYTHONPATH  # what is installed is what counts
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -98,9 +99,13 @@ from importlib.resources import files
 if not files("pixelis").joinpath("models", "pixelis-tiny", "config.json").is_file():
     raise SystemExit("the default model is not in the wheel")
 
-from pixelis.agents.models.policy import Policy
+from pixelis.agents import Policy
 
 policy = Policy.load("pixelis-tiny", device="cpu")
 print("loaded", type(policy.model).__name__)
 PYTHON
+echo "== what README shows, in an empty folder"
+mkdir "$work/readme"
+cd "$work/readme"
+OMP_NUM_THREADS=${OMP_NUM_THREADS:-2} "$work/venv/bin/python" "$root/scripts/type_readme.py" "$root/README.md"
 echo "== the wheel works"

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pixelis.agents.evaluation.plan import Plan, check_runs_fit, plan_for
+from pixelis.agents.evaluation.players import Loading, find_player
 from pixelis.agents.settings.options import check_options, option
 from pixelis.agents.settings.run_settings import MODEL, TASK
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
-from pixelis.cli.plan import Plan, check_runs_fit, plan_for
-from pixelis.cli.players import Loading, find_player
 from pixelis.cli.results import Results, check_place
 from pixelis.errors import ConfigError, UserCodeError
 

@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pixelis.agents.evaluation.plan import Plan, plan_for
+from pixelis.agents.evaluation.players import Loading, find_player
+from pixelis.agents.evaluation.playing import modes_of, play_plan
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.settings.options import check_options, option
 from pixelis.agents.settings.run_settings import MODEL, TASK
@@ -15,9 +18,6 @@ from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
-from pixelis.cli.plan import Plan, plan_for
-from pixelis.cli.players import Loading, find_player
-from pixelis.cli.playing import modes_of, play_plan
 from pixelis.cli.results import Results, check_place
 from pixelis.errors import ConfigError, UserCodeError, suggest
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.evaluation.plan import Plan
+from pixelis.agents.evaluation.playing import play_plan
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.runs.evaluate import NOTHING, Evaluation, summarise
 from pixelis.agents.runs.paired import Comparison, compare
-from pixelis.cli.plan import Plan
-from pixelis.cli.playing import play_plan
 from pixelis.cli.progress import EvaluationProgress
 from pixelis.cli.results import Results
 

@@ -47,10 +47,13 @@ BROWSER_ENVIRONMENTS = (
 )
 """On pages of others: they need a real browser, and have no oracle and no levels of their own."""
 
+OWN_ROWS = EnvEntry("Pixelis/Rows-v0", "pixelis.envs.rows.env:RowsEnv")
+"""On rows and with a reward of the user's, so it needs both."""
+
 
 def register_environments() -> None:
-    """Register every row of both tables; calling it again changes nothing."""
-    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS):
+    """Register every environment; calling it again changes nothing."""
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS):
         if entry.id not in gym.registry:
             gym.register(id=entry.id, entry_point=entry.entry_point)
 

@@ -23,7 +23,7 @@ from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.runs.evaluate import Evaluation, Listener, play
 from pixelis.agents.runs.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.runs.learning_rate import count_parameters
-from pixelis.agents.runs.metrics import Row
+from pixelis.agents.runs.metrics import Row, read_metrics
 from pixelis.agents.runs.phases import play_phase, row_of
 from pixelis.agents.runs.run_policy import as_chosen, load_policy, settled
 from pixelis.agents.runs.stepper import Stepper
@@ -188,13 +188,18 @@ class Run(ABC, Generic[C, T]):
             run.complete()
         return run
 
-    def complete(self) -> None:
+    def complete(self, on_step: Callable[[Row], None] | None = None) -> None:
         """Evaluate (where nothing was trained yet), train until the configured end, evaluate again."""
         if self.evaluates and self.trainer.finished_steps == 0:
             self.evaluate("before")
-        self.train()
+        self.train(on_step)
         if self.evaluates:
             self.evaluate("after")
+
+    @property
+    def metrics(self) -> list[Row]:
+        """What each training step measured so far, in order, see docs/metrics.md."""
+        return read_metrics(self.folder.metrics)
 
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None

@@ -12,31 +12,13 @@ from typing import TYPE_CHECKING
 from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from pixelis.agents.sft.chats import load_chats
-    from pixelis.agents.sft.demonstrate import as_demonstration, demonstrations
-    from pixelis.agents.sft.learner import Learner, SftSettings, SftStep, rate_factor, sft
+    from pixelis.agents.sft.chats import load_chats as load_chats
+    from pixelis.agents.sft.demonstrate import as_demonstration as as_demonstration
+    from pixelis.agents.sft.demonstrate import demonstrations as demonstrations
+    from pixelis.agents.sft.learner import Learner as Learner
+    from pixelis.agents.sft.learner import SftSettings as SftSettings
+    from pixelis.agents.sft.learner import SftStep as SftStep
+    from pixelis.agents.sft.learner import rate_factor as rate_factor
+    from pixelis.agents.sft.learner import sft as sft
 
-__all__ = [
-    "Learner",
-    "SftSettings",
-    "SftStep",
-    "as_demonstration",
-    "demonstrations",
-    "load_chats",
-    "rate_factor",
-    "sft",
-]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "Learner": "pixelis.agents.sft.learner",
-        "SftSettings": "pixelis.agents.sft.learner",
-        "SftStep": "pixelis.agents.sft.learner",
-        "as_demonstration": "pixelis.agents.sft.demonstrate",
-        "demonstrations": "pixelis.agents.sft.demonstrate",
-        "load_chats": "pixelis.agents.sft.chats",
-        "rate_factor": "pixelis.agents.sft.learner",
-        "sft": "pixelis.agents.sft.learner",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -14,6 +14,7 @@ from pixelis.rewards.answers.quantity import NumberTolerance, number_matches
 from pixelis.rewards.answers.text import MAX_TEXT_LENGTH, normalise_phrase, phrase_matches
 
 ANSWER_TYPES = ("text", "number", "choice", "set", "box", "point")
+"""The kinds of answer that a `TypedAnswer` may be."""
 DEFAULT_IOU = 0.5
 DEFAULT_DISTANCE = 0.05
 

@@ -68,7 +68,8 @@ def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
     """Return what a mapping describes.
 
     Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, or ``module:Class``) with
-     ``{weight: …, **settings}``; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
+    ``{weight: …, **settings}``; any other name with a function, ``{function: module:name, weight: …}`` or the
+    function itself; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
     ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
 
     Raises:
@@ -143,13 +144,19 @@ def check_orchestrator_keys(values: Mapping[str, Any]) -> None:
 
 
 def _read_term(key: str, entry: Any, orchestrated: bool) -> TermEntry:
+    given = _read_entry(key, {"function": entry} if callable(entry) else entry, None)
+    name = key
     if ":" not in key and key not in TERMS:
-        raise ConfigError(f"rewards: unknown name {key!r}.{suggest(key, (*TERMS, *_OWN))}")
-    check_term_name(key)
-    given = _read_entry(key, entry, None)
+        if "function" not in given:
+            raise ConfigError(
+                f"rewards: unknown name {key!r}.{suggest(key, (*TERMS, *_OWN))} For a function of your own: "
+                f"{{{key}: {{function: module:name}}}}"
+            )
+        name, given = "function", {**given, "name": key}
+    check_term_name(name)
     shipped = "weight" not in given
-    weight = check_weight(given.pop("weight", default_weight(key, orchestrated)), key)
-    return TermEntry(key, weight, given, shipped)
+    weight = check_weight(given.pop("weight", default_weight(name, orchestrated)), key)
+    return TermEntry(name, weight, given, shipped)
 
 
 def _read_entry(key: str, entry: Any, known: set[str] | None) -> dict[str, Any]:

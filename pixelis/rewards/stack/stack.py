@@ -10,9 +10,9 @@ from pixelis.errors import ConfigError, RewardError, StateError, suggest
 from pixelis.rewards.stack.curriculum import Curriculum, StageChange, read_curriculum
 from pixelis.rewards.stack.orchestrator import Orchestrator, Part, Total, with_raw
 from pixelis.rewards.stack.reward_config import fitting, read_rewards
-from pixelis.rewards.terms.registry import check_term, make_term
+from pixelis.rewards.terms.registry import as_term, make_term
 from pixelis.rewards.terms.state import check_version, state_item
-from pixelis.rewards.terms.term import RewardTerm, Transition
+from pixelis.rewards.terms.term import RewardTerm, TermFunction, Transition
 from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.rewards.terms.weights import TASK, alone_factor, check_number, check_weight
 
@@ -67,7 +67,7 @@ class RewardStack:
     move an episode by at most its weight.
 
     Args:
-        terms: the reward terms; names must differ, and none is ``task``.
+        terms: the reward terms, or plain functions (`FunctionTerm`); names must differ, and none is ``task``.
         orchestrator: with exactly the terms and the task as components, or None.
         weights: term → weight, without an orchestrator; a term not named has weight 0 and is measured.
         curriculum: changes the orchestrator's weights; see ``observe``.
@@ -80,13 +80,14 @@ class RewardStack:
 
     def __init__(
         self,
-        terms: Sequence[RewardTerm[Any]],
+        terms: Sequence[RewardTerm[Any] | TermFunction],
         orchestrator: Orchestrator | None = None,
         weights: Mapping[str, float] | None = None,
         curriculum: Curriculum | None = None,
         shipped: Collection[str] = (),
     ) -> None:
-        self.terms = {check_term(term).name: term for term in terms}
+        terms = [as_term(term) for term in terms]
+        self.terms = {term.name: term for term in terms}
         if len(self.terms) != len(terms) or TASK in self.terms:
             names = [term.name for term in terms]
             raise ConfigError(f"reward terms need names that differ and are not {TASK!r}, got {names}")

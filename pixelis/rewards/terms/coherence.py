@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.terms.registry import load, make_settings
+from pixelis.rewards.terms.registry import make_settings
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.user_code import load
 
 Encoder = Callable[[Mapping[str, Any]], np.ndarray]
 """From an observation to its embedding, float32 [d]."""

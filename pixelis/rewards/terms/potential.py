@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.terms.registry import load
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.weights import check_number
+from pixelis.user_code import load
 
 Potential = Callable[[Mapping[str, Any]], float]
 """From an observation to how promising it is, in [0, 1]."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from pixelis.errors import ConfigError, MissingDependencyError, import_hint, shown, suggest
+from pixelis.errors import ConfigError, MissingDependencyError, suggest
 from pixelis.rewards.terms.term import RewardTerm
 from pixelis.rewards.terms.traits import RewardTraits
+from pixelis.user_code import load
 
 TERMS: Mapping[str, str] = {
     "curiosity": "pixelis.rewards.curiosity.term:CuriosityTerm",
     "coherence": "pixelis.rewards.terms.coherence:CoherenceTerm",
+    "function": "pixelis.rewards.terms.function:FunctionTerm",
     "penalty": "pixelis.rewards.terms.penalties:PenaltyTerm",
     "potential": "pixelis.rewards.terms.potential:PotentialTerm",
 }
@@ -36,25 +38,6 @@ def make_settings(kind: Callable[..., S], component: str, values: Mapping[str, A
     return kind(**values)
 
 
-def load(path: str) -> Any:
-    """Return what ``module:name`` names.
-
-    Raises:
-        ConfigError: it has not that form, or the module or the name does not exist.
-    """
-    module, _, name = path.partition(":")
-    if not module or not name:
-        raise ConfigError(f"expected module:name, got {shown(path)}; for example my_package.rewards:Brevity")
-    try:
-        found = importlib.import_module(module)
-    except Exception as error:  # a stranger's module may fail in any way
-        raise ConfigError(f"{shown(path)} cannot be imported {import_hint(module, error)}") from error
-    if not hasattr(found, name):
-        hint = suggest(name, vars(found))
-        raise ConfigError(f"{shown(path)} cannot be imported: {module} has no {name}.{hint}")
-    return getattr(found, name)
-
-
 def check_term_name(name: str) -> str:
     """Return the ``module:Class`` of a shipped term's name or of itself.
 
@@ -74,7 +57,8 @@ def make_term(name: str, settings: Mapping[str, Any] | None = None) -> RewardTer
     """Return a term.
 
     Args:
-        name: ``curiosity``, ``coherence``, ``penalty``, ``potential``, or ``module:Class`` of your own.
+        name: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``function`` (a plain one), or
+            ``module:Class`` of your own.
         settings: keywords of its constructor.
 
     Raises:
@@ -105,6 +89,15 @@ def why_off(name: str, settings: Mapping[str, Any], traits: RewardTraits) -> str
     """
     off = getattr(load(check_term_name(name)), "off", None)
     return str(off(traits, settings)) if callable(off) else ""
+
+
+def as_term(term: Any) -> RewardTerm[Any]:
+    """Return a term; a plain function from a step to a number becomes one under its own name.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    return check_term(make_term("function", {"function": term}) if inspect.isroutine(term) else term)
 
 
 def check_term(term: Any) -> RewardTerm[Any]:

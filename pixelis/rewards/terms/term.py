@@ -6,7 +6,7 @@ of a whole rollout, and a replayed recording those of an old run; all through th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -39,6 +39,10 @@ class Transition:
     def ended(self) -> bool:
         """Whether this was the episode's last step."""
         return self.terminated or self.truncated
+
+
+TermFunction = Callable[[Transition], float]
+"""From a step to its raw value: all that a term without memory needs (`FunctionTerm`)."""
 
 
 class RewardTerm(Protocol[M]):

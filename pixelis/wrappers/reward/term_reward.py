@@ -11,8 +11,8 @@ from gymnasium.utils import RecordConstructorArgs
 from pixelis.errors import ConfigError
 from pixelis.rewards.stack.reward_config import default_weight
 from pixelis.rewards.stack.stack import RewardStack
-from pixelis.rewards.terms.registry import check_term, make_term, why_off
-from pixelis.rewards.terms.term import RewardTerm
+from pixelis.rewards.terms.registry import as_term, make_term, why_off
+from pixelis.rewards.terms.term import RewardTerm, TermFunction
 from pixelis.rewards.terms.weights import check_weight
 from pixelis.wrappers.reward.episodes import EpisodeReward
 from pixelis.wrappers.scoring.order import check_term_order
@@ -21,7 +21,7 @@ from pixelis.wrappers.scoring.traits import traits_of
 
 
 def term_scorer(
-    env: Any, term: str | RewardTerm[Any], weight: float | None, settings: Mapping[str, Any]
+    env: Any, term: str | RewardTerm[Any] | TermFunction, weight: float | None, settings: Mapping[str, Any]
 ) -> tuple[str, TermScorer]:
     """Return a term's key (which its default weights are found by) and its scorer, fitted to an environment.
 
@@ -34,7 +34,7 @@ def term_scorer(
         reason = why_off(term, settings, traits)
         if reason:
             raise ConfigError(f"{term}: {reason}; leave this term out")
-    made = make_term(term, settings) if isinstance(term, str) else check_term(term)
+    made = make_term(term, settings) if isinstance(term, str) else as_term(term)
     key = term if isinstance(term, str) else made.name
     own = default_weight(key, orchestrated=False) if weight is None else check_weight(weight, made.name)
     stack = RewardStack([made], None, {made.name: own}, shipped=[made.name] if weight is None else [])
@@ -51,7 +51,8 @@ class TermReward(EpisodeReward, RecordConstructorArgs):
 
     Args:
         env: the environment; for coherence and penalties its ``info`` must carry ``tool_calls``.
-        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, or a term.
+        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, a term, or a
+            plain function from a step (`pixelis.rewards.Transition`) to a number.
         weight: at least 0. None: the shipped one, small enough that all shipped terms together cannot make
             a failure worth more than a success (so less where the environment declares a ``task_gap`` below
             0.5, and 0 where it declares 0); an orchestrator then takes its own default.
@@ -67,7 +68,7 @@ class TermReward(EpisodeReward, RecordConstructorArgs):
     def __init__(
         self,
         env: gym.Env[Any, Any],
-        term: str | RewardTerm[Any],
+        term: str | RewardTerm[Any] | TermFunction,
         *,
         weight: float | None = None,
         **settings: Any,

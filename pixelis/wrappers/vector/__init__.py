@@ -7,27 +7,11 @@ from typing import TYPE_CHECKING
 from pixelis.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from pixelis.wrappers.vector.orchestrator import RewardOrchestrator
-    from pixelis.wrappers.vector.record import RecordTrajectory
-    from pixelis.wrappers.vector.term_reward import CoherenceReward, CuriosityReward, TermReward, ToolPenalty
+    from pixelis.wrappers.vector.orchestrator import RewardOrchestrator as RewardOrchestrator
+    from pixelis.wrappers.vector.record import RecordTrajectory as RecordTrajectory
+    from pixelis.wrappers.vector.term_reward import CoherenceReward as CoherenceReward
+    from pixelis.wrappers.vector.term_reward import CuriosityReward as CuriosityReward
+    from pixelis.wrappers.vector.term_reward import TermReward as TermReward
+    from pixelis.wrappers.vector.term_reward import ToolPenalty as ToolPenalty
 
-__all__ = [
-    "CoherenceReward",
-    "CuriosityReward",
-    "RecordTrajectory",
-    "RewardOrchestrator",
-    "TermReward",
-    "ToolPenalty",
-]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "CoherenceReward": "pixelis.wrappers.vector.term_reward",
-        "CuriosityReward": "pixelis.wrappers.vector.term_reward",
-        "RecordTrajectory": "pixelis.wrappers.vector.record",
-        "RewardOrchestrator": "pixelis.wrappers.vector.orchestrator",
-        "TermReward": "pixelis.wrappers.vector.term_reward",
-        "ToolPenalty": "pixelis.wrappers.vector.term_reward",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__)

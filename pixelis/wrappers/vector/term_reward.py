@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium.vector import VectorEnv
 
-from pixelis.rewards.terms.term import RewardTerm
+from pixelis.rewards.terms.term import RewardTerm, TermFunction
 from pixelis.wrappers.reward.term_reward import term_scorer
 from pixelis.wrappers.scoring.order import check_term_order
 from pixelis.wrappers.vector.episodes import VectorEpisodeReward
@@ -18,7 +18,8 @@ class TermReward(VectorEpisodeReward):
 
     Args:
         env: the vector environment.
-        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, or a term.
+        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, a term,
+            or a plain function.
         weight: at least 0; None for the shipped one.
         settings: keywords of the term's constructor.
 
@@ -32,7 +33,7 @@ class TermReward(VectorEpisodeReward):
     def __init__(
         self,
         env: VectorEnv[Any, Any, np.ndarray],
-        term: str | RewardTerm[Any],
+        term: str | RewardTerm[Any] | TermFunction,
         *,
         weight: float | None = None,
         **settings: Any,

@@ -16,14 +16,14 @@ def test_shipped_terms_by_name():
     assert make_term("penalty", {"base": 0.2}).settings.base == 0.2
     assert make_term("pixelis.rewards.terms.penalties:PenaltyTerm", {"name": "mine"}).name == "mine"
     assert make_term("potential", {"potential": "math:cos", "gamma": 0.5}).gamma == 0.5
-    assert set(TERMS) == {"curiosity", "coherence", "penalty", "potential"}
+    assert set(TERMS) == {"curiosity", "coherence", "function", "penalty", "potential"}
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("penalties", "Did you mean 'penalty'"),
-        ("zzz", "Known: coherence, curiosity, penalty, potential"),
+        ("zzz", "Known: coherence, curiosity, function, penalty, potential"),
         ("nowhere_at_all:Term", "cannot be imported"),
         ("nowhere_at_all:Term", r"is its folder on PYTHONPATH\?"),
         ("pixelis.rewards.terms.penalties:PenaltyTrem", "Did you mean 'PenaltyTerm'"),

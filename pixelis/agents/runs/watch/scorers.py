@@ -9,8 +9,7 @@ import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.errors import ConfigError, MissingDependencyError, PixelisError, RewardError, suggest
-from pixelis.rewards.terms.registry import load
-from pixelis.user_code import failed_code, user_code
+from pixelis.user_code import failed_code, load, user_code
 
 
 class Scorer(Protocol):

@@ -10,6 +10,7 @@ from pixelis.envs.tweet.reward import classic, robust
 from pixelis.envs.tweet.reward.gates import Pair
 
 PARTS = ("relevance", "length", "sentiment", "diversity", "punctuation", "engagement")
+"""What a reply is scored by besides its gates."""
 WEIGHTS: Mapping[str, float] = dict(zip(PARTS, (0.30, 0.15, 0.15, 0.10, 0.10, 0.20), strict=True))
 """The prior work's weights; both presets have them."""
 STYLE_FLOOR = 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pixelis.cli.plan import Plan
+from pixelis.agents.evaluation.plan import Plan
 
 if TYPE_CHECKING:
     from pixelis.agents.episodes.episode import Episode

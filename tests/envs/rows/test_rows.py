@@ -1,0 +1,159 @@
+"""Own rows as an environment: where they come from, how they are split, what a wrong one is told."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import gymnasium as gym
+import pytest
+
+import pixelis  # noqa: F401
+from pixelis.envs import RowsEnv, check_env
+from pixelis.errors import ConfigError, DatasetError, RewardError, UserCodeError
+
+ROWS = [{"prompt": f"{number} + 1 = ", "answer": str(number + 1)} for number in range(20)]
+
+
+def equal(row, text):
+    return text == row["answer"]
+
+
+def prompts(env: RowsEnv, split: str) -> set[str]:
+    return {env.reset(seed=seed, options={"split": split})[0]["text"] for seed in range(200)}
+
+
+def test_the_prompt_alone_is_shown_and_the_whole_turn_is_the_reply():
+    env = gym.make("Pixelis/Rows-v0", rows=ROWS, reward=equal)
+    observation, _ = env.reset(seed=0)
+    (row,) = [row for row in ROWS if row["prompt"] == observation["text"]]
+    _, reward, terminated, _, info = env.step(row["answer"])
+    assert (reward, terminated, info["success"], info["reward_terms"]) == (1.0, True, True, {"task": 1.0})
+    env.reset(seed=0)
+    _, reward, terminated, _, info = env.step(f"<answer>{row['answer']}</answer>")
+    assert (reward, terminated, info["success"]) == (0.0, True, False)
+
+
+def test_a_fifth_is_held_out_and_the_splits_never_meet():
+    many = [{"prompt": str(number)} for number in range(500)]
+    tasks = RowsEnv(rows=many, reward=lambda row, text: 0).rows._rows
+    assert len(tasks["train"]) + len(tasks["test"]) == 500 and 70 < len(tasks["test"]) < 130
+    env = RowsEnv(rows=ROWS, reward=equal)
+    train, test = prompts(env, "train"), prompts(env, "test")
+    assert train | test == {row["prompt"] for row in ROWS} and not train & test
+
+
+def test_a_row_may_name_its_split():
+    named = [{"prompt": "a", "split": "test"}, {"prompt": "b", "split": "train"}]
+    env = RowsEnv(rows=named, reward=equal)
+    assert (prompts(env, "train"), prompts(env, "test")) == ({"b"}, {"a"})
+    with pytest.raises(DatasetError, match="every row has the split 'test'"):
+        RowsEnv(rows=named[:1], reward=equal)
+    with pytest.raises(DatasetError, match="'a' is in both splits"):
+        RowsEnv(rows=[*named, {"prompt": "a", "split": "train"}], reward=equal)
+    with pytest.raises(DatasetError, match="row 1: field 'split' must be 'train' or 'test', got 'dev'"):
+        RowsEnv(rows=[{"prompt": "a", "split": "dev"}], reward=equal)
+
+
+def test_too_few_rows_to_hold_some_out_are_all_played():
+    env = RowsEnv(rows=[{"prompt": "only"}], reward=equal)
+    assert prompts(env, "train") == prompts(env, "test") == {"only"}
+
+
+def test_rows_from_files_and_from_a_dataset(tmp_path):
+    lines, table = tmp_path / "rows.jsonl", tmp_path / "rows.csv"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    table.write_text("prompt,answer\n" + "".join(f"{row['prompt']},{row['answer']}\n" for row in ROWS))
+
+    class Dataset:  # what is used of datasets.Dataset: iterating yields a dict a row
+        def __iter__(self):
+            return iter(ROWS)
+
+    expected = RowsEnv(rows=ROWS, reward=equal)
+    for rows in (lines, str(table), Dataset(), tuple(ROWS)):
+        env = RowsEnv(rows=rows, reward=equal)
+        assert prompts(env, "test") == prompts(expected, "test")
+        env.reset(seed=3)
+        assert env.step(env.task.answer)[1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "rows is empty; give at least one row such as"),
+        (
+            [{"prompt": "a"}, {"question": "b"}],
+            r"row 2: field 'prompt' is missing; the row has \['question'\]",
+        ),
+        ([{"prompt": ""}], "row 1: field 'prompt' must be a text of 1 to 8,000 characters, got ''"),
+        ([{"prompt": "x" * 8001}], "must be a text of 1 to 8,000 characters"),
+        ([{"prompt": 3}], "must be a text of 1 to 8,000 characters, got 3"),
+        ([{"prompt": "a", "when": {1}}], "row 1: a row must hold JSON values"),
+        (["a"], "row 1: a row must be a dict, got 'a'"),
+        ({"train": ROWS}, r"rows must be a list of dicts.*choose one of its parts, \['train'\]"),
+        (3, "rows must be a list of dicts, a JSONL or CSV file or a datasets.Dataset, got 3"),
+        ("nowhere.jsonl", "expected a JSONL or CSV file of rows at .*nowhere.jsonl, got nothing"),
+    ],
+)
+def test_wrong_rows(rows, message):
+    with pytest.raises(ConfigError, match=message):
+        RowsEnv(rows=rows, reward=equal)
+
+
+def test_wrong_files_name_the_line(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("prompt,answer\na,b\nc\n")
+    with pytest.raises(DatasetError, match="line 3: expected 2 columns"):
+        RowsEnv(rows=path, reward=equal)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"prompt": "a"}\n\nnot JSON\n')
+    with pytest.raises(DatasetError, match="line 3: expected one JSON object"):
+        RowsEnv(rows=path, reward=equal)
+
+
+def divides(row, text):
+    return 1 / 0
+
+
+@pytest.mark.parametrize(
+    ("reward", "kind", "message"),
+    [
+        (
+            lambda row, text: math.nan,
+            RewardError,
+            r"row 1: reward: expected a finite number.*test_rows.py:\d+",
+        ),
+        (lambda row, text: "good", RewardError, r"got 'good' \(.*test_rows.py:\d+\)"),
+        (lambda row, text: None, RewardError, "got None"),
+        (divides, UserCodeError, r"the reward of row 1 raised ZeroDivisionError.*test_rows.py:\d+"),
+    ],
+)
+def test_a_wrong_reward_is_told_with_its_line(reward, kind, message):
+    env = RowsEnv(rows=[{"prompt": "a"}], reward=reward)
+    env.reset(seed=0)
+    with pytest.raises(kind, match=message):
+        env.step("text")
+    with pytest.raises(ConfigError, match=message):
+        env.check_reward()
+
+
+@pytest.mark.parametrize(
+    ("reward", "message"),
+    [
+        (lambda row: 1.0, r"reward must take a row and a text, reward\(row, text\)"),
+        (3, "reward must be a function or its module:name, got 3"),
+        ("nowhere_at_all:reward", "cannot be imported"),
+        ("given:my.py:12", "the function my.py:12 was given in Python and is not kept in the settings"),
+    ],
+)
+def test_a_reward_that_is_no_function_of_a_row_and_a_text(reward, message):
+    with pytest.raises(ConfigError, match=message):
+        RowsEnv(rows=ROWS, reward=reward)
+
+
+@pytest.mark.slow
+def test_the_contract_holds_but_for_what_speaks_of_tools_and_of_policies():
+    report = check_env("Pixelis/Rows-v0", seeds=5, processes=False, keywords={"rows": ROWS, "reward": equal})
+    # Every turn is a reply, so none is bad and each ends the episode; whoever knows the rows has exploits.
+    other = {"bad_actions_are_observations", "the_end", "floors_hold"}
+    assert {finding.clause for finding in report.failures} == other, str(report)
