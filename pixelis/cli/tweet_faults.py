@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 PROGRAM = "train_tweet_faults.py"
 DESCRIPTION = """\
 Fit the heads that tell insults, the wrong tone, the voice of false claims, replies off the topic and stock
-sentences (docs/tweet_learned.md). Without --cases, to the package's; the result is what the package ships."""
+sentences (docs/reference/tweet_learned.md). Without --cases, to the package's; the result is what the package
+ships."""
 EXAMPLES = """\
 examples:
   train_tweet_faults.py --output runs/faults

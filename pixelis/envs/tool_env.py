@@ -286,7 +286,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def level_dials(self) -> Mapping[str, Sequence[Any]]:
         """The reset options by which levels are chosen: name → its values, easiest first.
 
-        Numbers are values that can be turned by one; text (a family) has no order. See ``docs/levels.md``.
+        Numbers are values that can be turned by one; text (a family) has no order. See
+        ``docs/guide/levels.md``.
         """
         return {"difficulty": self.source.difficulties}
 
