@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,17 @@ def test_lines_wrap(path: Path):
         if len(line) > WIDEST and not re.match(r"\||!\[|    \S", line)
     ]
     assert not wide
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guide/first_steps.md"])
+def test_the_first_lines_of_code_run(name: str):
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    words = [sys.executable, "-W", "error", "-c", block]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("What code is on the ")
 
 
 def test_pages_that_the_code_names_exist():
