@@ -28,7 +28,7 @@ class SftConfig(SupervisedConfig):
     data: str | None = option(
         DATA,
         None,
-        "JSONL file of chats to learn from (docs/guide/sft.md); none: the env's policy demonstrates",
+        "JSONL file of chats (docs/guide/sft.md); none: the env's policy demonstrates",
     )
     demonstrator: str = option(DATA, "oracle", "which scripted policy of the env demonstrates")
     demonstrations: int = option(DATA, 512, "episodes it plays, for each difficulty", "[1, inf)")
