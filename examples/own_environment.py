@@ -4,7 +4,7 @@
     python examples/own_environment.py --train 5  # and train the small model for five steps
     python -m pixelis.envs.check own_environment:Heaviest-v0   # hold it to the contract (in this folder)
 
-docs/new_env.md explains each part.
+docs/guide/new_env.md explains each part.
 """
 
 from __future__ import annotations

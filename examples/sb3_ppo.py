@@ -4,7 +4,7 @@
     python examples/sb3_ppo.py                  # ten minutes on two cores
     python examples/sb3_ppo.py --timesteps 256  # a quick look
 
-`pixelis train --agent sb3-ppo` does the same with run folders, resume and evaluation (docs/sb3.md).
+`pixelis train --agent sb3-ppo` does the same with run folders, resume and evaluation (docs/guide/sb3.md).
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ A choice is a `Registry`; the function is registered where it is defined::
     @SURROGATES.register("my_loss")
     def my_loss(given, constants): ...
 
-and picked by its name, or as ``module:my_loss``, which imports ``module`` first. See ``docs/new_loss.md``.
+and picked by its name, or as ``module:my_loss``, which imports ``module`` first. See
+``docs/guide/new_loss.md``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Write the page of every environment from its class docstring: docs/envs/<module>.md.
+"""Write the page of every environment from its class docstring, docs/envs/<module>.md, and the table of all.
 
 Usage: python scripts/env_docs.py [--check]
 
 With --check nothing is written; the exit status is 1 when a page is out of date. Measured scores, where a
 benchmark has left them in docs/envs/<module>_baselines.json (and, for a mode that is not the default,
-<module>_mode_<name>_baselines.json), become tables at the end of the page.
+<module>_mode_<name>_baselines.json), become tables at the end of the page. The table of all environments
+stands in README.md and docs/envs/index.md between two comments; what was learnt is read from docs/results/.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import importlib
 import inspect
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -23,7 +25,12 @@ SECTIONS = (
     *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
     *("Episode end", "Arguments", "Version history", "Source"),
 )
-FOLDER = Path(__file__).parents[1] / "docs" / "envs"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "envs"
+RESULTS = ROOT / "docs" / "results"
+TABLE_PAGES = (ROOT / "README.md", FOLDER / "index.md")
+START, END = "<!-- The table is made by scripts/env_docs.py. -->\n", "<!-- The end of the table. -->\n"
+FLOORS = ("nothing", "random", "tool_free", "overview_only", "blind")  # they do not use what they could see
 
 
 def page_path(entry: EnvEntry) -> Path:
@@ -46,8 +53,9 @@ def page(entry: EnvEntry) -> str:
         mode = f"--mode {document['mode']} " if "mode" in document else ""
         parts.append(baselines(document))
         parts.append(
-            f"Measured by `python benchmarks/quality/env_baselines.py --env {entry.id} {split}{mode}"
-            f"--output docs/envs/{scores.name}`, with `--policies` and `--episodes` for the counts above."
+            "Measured by the command below, with `--policies` and `--episodes` for the counts above.\n\n"
+            f"    python benchmarks/quality/env_baselines.py --env {entry.id} {split}{mode}"
+            f"--output docs/envs/{scores.name}"
         )
     return "\n\n".join(parts) + "\n"
 
@@ -95,14 +103,74 @@ def score_cell(row: dict) -> str:
     return f"{share:.3f}" if abs(reward - share) < 1e-6 else f"{share:.3f} ({reward:.2f})"
 
 
+def table(place: Path) -> str:
+    """Return the table of all environments, its links as they are in a page at a place."""
+    lines = [
+        "| environment | the agent must | oracle | without tools | success before → after training |",
+        "|---|---|---|---|---|",
+    ]
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS):
+        path = page_path(entry)
+        module, _, name = entry.entry_point.partition(":")
+        summary = inspect.cleandoc(getattr(importlib.import_module(module), name).__doc__).partition("\n\n")[
+            0
+        ]
+        summary = " ".join(summary.split()).rstrip(".")
+        oracle, floor = extremes(path.with_name(f"{path.stem}_baselines.json"))
+        link = f"[`{entry.id}`]({os.path.relpath(path, place.parent)})"
+        summary = f"{summary[0].lower()}{summary[1:]}"
+        lines.append(f"| {link} | {summary} | {oracle} | {floor} | {learnt(entry.id)} |")
+    return "\n".join(lines) + "\n"
+
+
+def extremes(scores: Path) -> tuple[str, str]:
+    """Return the oracle's lowest success at any difficulty and the highest of those who do not look."""
+    if not scores.exists():
+        return "–", "–"
+    rows = json.loads(scores.read_text(encoding="utf-8"))["rows"]
+    share = [(row["policy"], row["successes"] / row["episodes"]) for row in rows]
+    oracle = min(value for policy, value in share if policy == "oracle")
+    return f"{oracle:.2f}", f"{max(value for policy, value in share if policy in FLOORS):.2f}"
+
+
+def learnt(env_id: str) -> str:
+    """Return what training was measured to do to the held-out success in an environment, or a dash."""
+    name, way = {
+        "Pixelis/ZoomRead-v0": ("zoom_read_learning", "GRPO, difficulty 1, sampled"),
+        "Pixelis/CodeProblem-v0": ("code_learning", "SFT, greedy"),
+        "Pixelis/WebBrowse-v0": ("web_learning", "SFT, greedy"),
+    }.get(env_id, (None, None))
+    if name is None:
+        return "–"
+    found = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    if name == "zoom_read_learning":  # the mean of the seeds
+        before, after = (
+            sum(seed["sampled"]["success"] for seed in found[when]) / len(found[when])
+            for when in ("before", "after")
+        )
+    else:
+        models = found["models"] if name == "code_learning" else found["greedy"]["models"]
+        part = "seen/greedy" if name == "code_learning" else "all"
+        before, after = (models[model][part][0] / models[model][part][1] for model in ("base", "sft"))
+    return f"{before:.2f} → **{after:.2f}** ({way})"
+
+
+def with_table(path: Path) -> str:
+    """Return the text of a page with its table of environments as it is now."""
+    before, start, rest = path.read_text(encoding="utf-8").partition(START)
+    return f"{before}{start}\n{table(path)}\n{END}{rest.partition(END)[2]}"
+
+
 def main() -> int:
     """Run from the command line; return the exit status."""
     parser = argparse.ArgumentParser(description="Write the environments' pages from their docstrings.")
     parser.add_argument("--check", action="store_true", help="write nothing, only say what is out of date")
     options = parser.parse_args()
-    stale = []
+    stale: list[str] = []
+    pages = {path: with_table(path) for path in TABLE_PAGES}
     for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS):
-        path, text = page_path(entry), page(entry)
+        pages[page_path(entry)] = page(entry)
+    for path, text in pages.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(path.name)
             if not options.check:

@@ -5,7 +5,7 @@ Two stages, each written to ``--work`` when it ends so that the next can be run 
 1. perception: where is each sign in the overview? Painted scenes, supervised.
 2. behaviour: full fine-tuning on demonstrations of mixed quality, played in the environment.
 
-See ``docs/pixelis_tiny.md`` for what it takes and gives.
+See ``docs/reference/pixelis_tiny.md`` for what it takes and gives.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def test_no_environment_is_named(path: Path):
         for match in forbidden().finditer(text)
         if match.group() not in ALLOWED.get(name, ())
     }
-    assert not found, "declare it on the environment or its tools: see docs/new_env.md"
+    assert not found, "declare it on the environment or its tools: see docs/guide/new_env.md"
 
 
 def test_what_is_allowed_is_needed():

@@ -3,7 +3,8 @@
 SmolLM2-135M-Instruct learns to reply to tweets: SFT once (`configs/tweet_reply_sft.yaml`), then GRPO once a
 seed (`configs/tweet_reply.yaml`), each by the command that a person types. Before, between and after, replies
 to the held-out tweets are sampled and scored: by the reward that was paid, by the one that training never
-sees (docs/tweet_learned.md), and by how alike they are. What lies in ``--runs`` already is not done again.
+sees (docs/reference/tweet_learned.md), and by how alike they are. What lies in ``--runs`` already is not done
+again.
 
 Intervals are of 2,000 draws of whole tweets with replacement; differences are paired by tweet.
 """

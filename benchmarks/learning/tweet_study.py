@@ -9,7 +9,8 @@ sampled and measured. What is finished is not done again: call it as often as it
 
 The folder gets ``report.md`` (the table), ``study.json`` (all numbers), ``pareto.png`` and ``.svg``,
 ``diversity.*`` (over training) and ``lora_norms.*``; below ``data/`` the phases, and below
-``runs/PARADIGM/seedN/`` each run with its ``samples.jsonl``. docs/tweet_training.md explains the columns.
+``runs/PARADIGM/seedN/`` each run with its ``samples.jsonl``. docs/guide/tweet_training.md explains the
+columns.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     python benchmarks/miniwob/miniwob_coverage.py [--seeds 5] [--first 0] [--tasks click-test login-user]
 
-prints one line a task (solved, played, tools used) and a summary; docs/web_miniwob.md has the table.
+prints one line a task (solved, played, tools used) and a summary; docs/reference/web_miniwob.md has the
+table.
 """
 
 from __future__ import annotations

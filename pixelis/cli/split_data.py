@@ -3,7 +3,7 @@
 Usage: python scripts/split_data.py my_tweets.csv --output splits/mine [--sft 0.4] [--grpo 0.4] [--seed 0]
 
 No tweet, no near-duplicate of one and no author is in two parts. Without a file, the tweets that come with
-the package are split. docs/tweet_data.md describes the columns and what is written.
+the package are split. docs/guide/tweet_data.md describes the columns and what is written.
 """
 
 from __future__ import annotations

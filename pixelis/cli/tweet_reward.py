@@ -28,7 +28,7 @@ PROGRAM = "train_tweet_reward.py"
 DESCRIPTION = """\
 Fit two reward models to preferences between replies, on tweets and authors that they do not share: one to
 train policies on (OUTPUT/training) and one for evaluation only (OUTPUT/evaluation). What they see is told in
-docs/tweet_learned.md. Without --preferences, these are derived from tweets with good replies."""
+docs/reference/tweet_learned.md. Without --preferences, these are derived from tweets with good replies."""
 EXAMPLES = """\
 examples:
   train_tweet_reward.py --output runs/reward --held-out benchmarks/data/tweet_pairs.jsonl

@@ -46,7 +46,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     Subclasses pass the three parts to ``__init__``, declare their keywords in its annotations (see
     ``keywords``), and may override what stands under "for subclasses", ``render`` and ``policies``
-    (docs/new_env.md has a table). They declare ``task_gap``, on the class or in ``__init__``;
+    (docs/guide/new_env.md has a table). They declare ``task_gap``, on the class or in ``__init__``;
     ``pixelis.wrappers.RewardOrchestrator`` refuses an environment that does not.
 
     Args:
@@ -69,7 +69,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         vocabulary: words that tell its questions and its objects apart, lower case, singular, for agents that
             cannot read (``pixelis.wrappers.DiscreteToolActions``).
         level_default_dials: those of ``level_dials`` that are turned by default; None: all.
-        scorers: name → ``module:Class`` of what can watch a training run here, see docs/metrics.md.
+        scorers: name → ``module:Class`` of what can watch a training run here, see docs/reference/metrics.md.
 
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
     """
@@ -265,7 +265,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def level_dials(self) -> Mapping[str, Sequence[Any]]:
         """The reset options by which levels are chosen: name → its values, easiest first.
 
-        Numbers are values that can be turned by one; text (a family) has no order. See ``docs/levels.md``.
+        Numbers are values that can be turned by one; text (a family) has no order. See
+        ``docs/guide/levels.md``.
         """
         return {"difficulty": self.source.difficulties}
 

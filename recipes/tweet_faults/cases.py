@@ -1,7 +1,7 @@
 """Replies with one known fault each, and good ones: what the fault heads of the reward are fitted to.
 
 Rude, insulting, tone-deaf and untrue replies were written; replies off the topic and filled stock sentences
-are made by stated rules. docs/tweet_learned.md tells where they come from.
+are made by stated rules. docs/reference/tweet_learned.md tells where they come from.
 """
 
 from __future__ import annotations

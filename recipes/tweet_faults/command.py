@@ -23,7 +23,8 @@ from tweet_faults.fitting import fit_faults
 
 DESCRIPTION = """\
 Fit the heads that tell insults, the wrong tone, the voice of false claims, replies off the topic and stock
-sentences (docs/tweet_learned.md). Without --cases, to those of the recipe; the result is what ships."""
+sentences (docs/reference/tweet_learned.md). Without --cases, to those of the recipe; the result is what
+ships."""
 
 
 def main(words: Sequence[str] | None = None) -> int:

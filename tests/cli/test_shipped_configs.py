@@ -40,7 +40,7 @@ def test_it_is_accepted(path):
 def test_its_rewards_fit_its_environment(path):
     """The task's gap is the environment's own, and no term is off; nor has coherence its similarity part.
 
-    That part does not tell good play from bad (docs/results.md).
+    That part does not tell good play from bad (docs/results/index.md).
     """
     config, _ = train.read_settings(["--config", str(path)])
     env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_example_runs():
-    text = (ROOT / "docs" / "coding_verification.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "coding_verification.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     words = [sys.executable, "-W", "error", "-c", example]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)

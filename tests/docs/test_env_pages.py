@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -84,11 +85,46 @@ def test_rewards_with_degrees_stand_beside_the_success(env_docs):
 
 
 def test_check_finds_a_stale_page(env_docs, tmp_path, monkeypatch, capsys):
+    (tmp_path / "index.md").write_text(f"# All\n\n{env_docs.START}{env_docs.END}\nMore.\n", encoding="utf-8")
     monkeypatch.setattr(env_docs, "FOLDER", tmp_path)
+    monkeypatch.setattr(env_docs, "TABLE_PAGES", (tmp_path / "index.md",))
     monkeypatch.setattr(sys, "argv", ["env_docs.py", "--check"])
     assert env_docs.main() == 1
-    assert "out of date: zoom_read.md" in capsys.readouterr().out
+    assert "out of date: index.md, zoom_read.md" in capsys.readouterr().out
     monkeypatch.setattr(sys, "argv", ["env_docs.py"])
     assert env_docs.main() == 0
     monkeypatch.setattr(sys, "argv", ["env_docs.py", "--check"])
     assert env_docs.main() == 0
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/envs/index.md"])
+def test_the_table_of_all_environments_is_up_to_date(env_docs, name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert env_docs.with_table(ROOT / name) == text, "run: python scripts/env_docs.py"
+    assert [f"`{entry.id}`" in text for entry in ALL] == [True] * len(ALL)
+
+
+def test_what_was_learnt_is_what_the_page_of_results_says(env_docs):
+    assert env_docs.learnt("Pixelis/ZoomRead-v0").startswith(
+        "0.42 → **0.94**"
+    )  # of 0.445 0.395 0.415, 0.925 ...
+    assert env_docs.learnt("Pixelis/CodeProblem-v0").startswith("0.00 → **0.50**")  # 50 of 100
+    assert env_docs.learnt("Pixelis/WebBrowse-v0").startswith("0.00 → **0.46**")  # 91 of 200
+    assert env_docs.learnt("Pixelis/CountTiny-v0") == "–"
+
+
+def test_the_extremes_are_of_the_oracle_and_of_those_who_do_not_look(env_docs, tmp_path):
+    rows = [
+        {"policy": policy, "successes": successes, "episodes": 8}
+        for policy, successes in (
+            ("oracle", 8),
+            ("oracle", 6),
+            ("blind", 1),
+            ("random", 2),
+            ("colour_only", 7),
+        )
+    ]
+    scores = tmp_path / "scores.json"
+    scores.write_text(json.dumps({"rows": rows}), encoding="utf-8")
+    assert env_docs.extremes(scores) == ("0.75", "0.25")
+    assert env_docs.extremes(tmp_path / "none.json") == ("–", "–")

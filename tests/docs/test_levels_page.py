@@ -16,7 +16,7 @@ from pixelis.agents.ued.selection import SAMPLERS
 from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.cli.train import read_settings
 
-PAGE = Page("levels.md")
+PAGE = Page("guide/levels.md")
 
 
 def test_the_table_names_every_sampler():

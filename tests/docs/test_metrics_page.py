@@ -13,12 +13,12 @@ from metric_runs import every_run
 
 from pixelis.agents.settings.options import within
 
-PAGE = Page("metrics.md")
+PAGE = Page("reference/metrics.md")
 NAME = re.compile(r"<[^<>]+>")
 ROUNDING = 1e-5
 HOW = (
-    "add a row to the table of its group in docs/metrics.md: | `name` | unit | range | what it is, and what "
-    "is healthy |, with <…> for the part of the name that varies, and, if no run of "
+    "add a row to the table of its group in docs/reference/metrics.md: | `name` | unit | range | what it is, "
+    "and what is healthy |, with <…> for the part of the name that varies, and, if no run of "
     "tests/docs/metric_runs.py logs it yet, a run there"
 )
 
@@ -53,8 +53,8 @@ def row_of(key: str, rows: list[MetricRow]) -> MetricRow:
     """Return the row of a logged key: of those that fit, the one that leaves the fewest parts open."""
     fitting = [row for row in rows if row.pattern.fullmatch(key)]
     best = [row for row in fitting if row.blanks == min(each.blanks for each in fitting)]
-    assert best, f"{key!r} is logged and docs/metrics.md does not explain it; {HOW}"
-    assert len(best) == 1, f"{key!r} fits several rows of docs/metrics.md: {[row.name for row in best]}"
+    assert best, f"{key!r} is logged and docs/reference/metrics.md does not explain it; {HOW}"
+    assert len(best) == 1, f"{key!r} fits several rows of the page: {[row.name for row in best]}"
     return best[0]
 
 
@@ -96,7 +96,7 @@ def test_every_row_is_logged_by_some_run(logged):
     rows = page_rows()
     used = {row_of(key, rows).name for key in logged}
     unused = [row.name for row in rows if row.name not in used]
-    assert not unused, f"docs/metrics.md explains what no run of metric_runs.py logs: {unused}; {HOW}"
+    assert not unused, f"docs/reference/metrics.md explains what no run logs: {unused}; {HOW}"
 
 
 def test_a_metric_that_is_new_is_told_with_what_to_do():

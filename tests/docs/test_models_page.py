@@ -14,7 +14,7 @@ from tiny_models import FAMILIES, VISION_FAMILIES, build_tokenizer
 
 from pixelis.cli import USER_MISTAKE, export, train
 
-PAGE = Page("models.md")
+PAGE = Page("guide/models.md")
 COMMANDS = {"scripts/train_agent.py": train.main, "scripts/export_model.py": export.main}
 
 
@@ -52,7 +52,7 @@ def test_the_page_from_top_to_bottom(capsys, tmp_path, monkeypatch):
     names: dict[str, Any] = {}
     for language, text in PAGE.all_blocks():
         if language == "python":
-            exec(compile(text, "docs/models.md", "exec"), names)
+            exec(compile(text, "docs/guide/models.md", "exec"), names)
         elif language == "bash" and "--quantization" not in text:
             assert call(text) == 0
     assert names["policy"].chat.sees_images

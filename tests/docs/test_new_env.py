@@ -8,7 +8,7 @@ import sys
 import pytest
 from doc_pages import Page, run
 
-PAGE = Page("new_env.md")
+PAGE = Page("guide/new_env.md")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from pixelis.agents.losses.surrogate import SURROGATES
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli.train import read_settings
 
-PAGE = Page("new_loss.md")
+PAGE = Page("guide/new_loss.md")
 OWN = {
     "advantage_scale": "best_of_group",
     "ratio": "none",

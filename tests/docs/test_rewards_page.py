@@ -17,7 +17,7 @@ from pixelis.rewards.stack.stack import build_stack
 from pixelis.wrappers.recording.trajectory import FORMAT, VERSION
 from pixelis.wrappers.scoring.scoring import PARTS_KEY, TASK_KEY, TERMS_KEY
 
-PAGE = Page("rewards.md")
+PAGE = Page("guide/rewards.md")
 METRICS = ["success/rate"]
 
 

@@ -9,7 +9,7 @@ from doc_pages import ROOT, Page, run
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.cli.train import read_settings
 
-PAGE = Page("sb3.md")
+PAGE = Page("guide/sb3.md")
 
 
 def test_the_example_runs(tmp_path):

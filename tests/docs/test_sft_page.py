@@ -17,7 +17,7 @@ from pixelis.cli.expert import COMMAND as EXPERT
 from pixelis.cli.sft import COMMAND as SFT
 from pixelis.cli.train import read_settings
 
-PAGE = Page("sft.md")
+PAGE = Page("guide/sft.md")
 QUICK = "--steps 1 --groups 1 --group-size 2 --max-new-tokens 2"
 SHORT = {
     "train_sft.py": "--steps 2 --demonstrations 4 --batch-size 2",

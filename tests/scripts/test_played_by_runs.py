@@ -145,7 +145,7 @@ def test_held_out_is_said_only_where_it_is(run, letter_model, tmp_path, env, hel
         assert ("same distribution, no split" in text.lower()) is not held_out, text
         assert ("held-out tasks" in text.lower().replace("for held-out tasks give", "")) is held_out, text
     if not held_out:
-        assert "docs/new_env.md" in out and "docs/new_env.md" in told
+        assert "docs/guide/new_env.md" in out and "docs/guide/new_env.md" in told
     seeds = [row["seed"] for row in lines_of(tmp_path / "out" / "trajectories" / "evaluation-after.jsonl")]
     assert min(seeds) == (0 if held_out else 2**31)
 

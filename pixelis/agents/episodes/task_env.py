@@ -124,7 +124,7 @@ class TaskEnv:
         return (
             f"{NO_SPLIT}: nothing of {self.id} is held out ({what}), so it is evaluated on what it trains "
             "on, with other seeds; for held-out tasks give the environment an attribute and reset option "
-            "'split' ('train' or 'test') whose tasks never meet, see docs/new_env.md"
+            "'split' ('train' or 'test') whose tasks never meet, see docs/guide/new_env.md"
         )
 
     def _described(self) -> TaskEnv:

@@ -5,7 +5,7 @@
     full            a tenth of it, where all weights are trained and not an adapter
 
 N is the number of the model's parameters, the adapter left out. Where the numbers come from is told in
-``docs/learning_rate.md``. The rule knows nothing of the task: it is where to begin, not what is best.
+``docs/guide/learning_rate.md``. The rule knows nothing of the task: it is where to begin, not what is best.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class Run(ABC, Generic[C, T]):
 
     @property
     def metrics(self) -> list[Row]:
-        """What each training step measured so far, in order, see docs/metrics.md."""
+        """What each training step measured so far, in order, see docs/reference/metrics.md."""
         return read_metrics(self.folder.metrics)
 
     def train(

@@ -14,7 +14,7 @@ LEVELS = "Levels"
 
 @dataclass(frozen=True)
 class LevelRunSettings(RolloutRunSettings):
-    """How a run that plays groups chooses its levels; see ``docs/levels.md``."""
+    """How a run that plays groups chooses its levels; see ``docs/guide/levels.md``."""
 
     levels: Literal["none", "uniform", "domain_random", "learnability", "plr", "accel", "sfl"] | str = option(
         LEVELS, "none", "what sets the env's dials; none: they stay where they are"

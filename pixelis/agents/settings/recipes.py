@@ -156,5 +156,5 @@ def check_recipe(config: TrainConfig) -> None:
         if found != value:
             raise ConfigError(
                 f"recipe {config.recipe} means {name}: {value} ({recipe.source}), got {found!r}; leave "
-                f"{name} out, or leave the recipe out and give its other settings (docs/recipes.md)"
+                f"{name} out, or leave the recipe out and give its other settings (docs/guide/recipes.md)"
             )

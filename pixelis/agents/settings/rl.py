@@ -38,7 +38,7 @@ class TrainConfig(LevelRunSettings):
     warm_start: str | None = option(
         MODEL,
         None,
-        "YAML file of an SFT run that comes first (docs/sft.md); none: no such run",
+        "YAML file of an SFT run that comes first (docs/guide/sft.md); none: no such run",
         identity=False,
     )
 
@@ -56,7 +56,7 @@ class TrainConfig(LevelRunSettings):
     )
 
     recipe: Literal["dr_grpo", "dapo", "gspo", "rloo", "cispo"] | None = option(
-        BATCH, None, "a published algorithm as settings, see docs/recipes.md; explicit settings win"
+        BATCH, None, "a published algorithm (docs/guide/recipes.md); explicit settings win"
     )
     algorithm: Literal["grpo", "ppo"] = option(
         BATCH, "grpo", "advantages from the group, or from a value head"

@@ -26,7 +26,9 @@ class SftConfig(SupervisedConfig):
     headings = (TASK, DATA, CURRICULUM, DIVERSITY, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN)
 
     data: str | None = option(
-        DATA, None, "JSONL file of chats to learn from, see docs/sft.md; none: the env's policy demonstrates"
+        DATA,
+        None,
+        "JSONL file of chats (docs/guide/sft.md); none: the env's policy demonstrates",
     )
     demonstrator: str = option(DATA, "oracle", "which scripted policy of the env demonstrates")
     demonstrations: int = option(DATA, 512, "episodes it plays, for each difficulty", "[1, inf)")

@@ -1,4 +1,4 @@
-"""Demonstrations from a JSONL file of chats in OpenAI's form; see `load_chats` and ``docs/sft.md``."""
+"""Demonstrations from a JSONL file of chats in OpenAI's form; see `load_chats` and ``docs/guide/sft.md``."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class LevelSpace:
 def level_space(
     env: gym.Env[Any, Any], restrict: Mapping[str, Any], fixed: Mapping[str, Any] | None = None
 ) -> LevelSpace:
-    """Return the space that an environment declares; see ``docs/levels.md`` for its part of the contract.
+    """Return the space that an environment declares; ``docs/guide/levels.md`` has its part of the contract.
 
     Args:
         env: its ``unwrapped`` may have ``level_dials``, ``level_default_dials``, ``level_exists`` and

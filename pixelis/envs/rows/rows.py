@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pixelis.envs.data.lines import Line, find_file, good_rows, json_object, read_lines
-from pixelis.envs.data.splits import hashed_split, row_split
-from pixelis.envs.tasks import Task
+from pixelis.envs.data.splits import hashed_split
+from pixelis.envs.tasks import SPLITS, Task
 from pixelis.errors import DatasetError, PixelisError, shown
 from pixelis.files import write_atomically, writing
 
@@ -134,7 +134,12 @@ def _row(line: Line | _Numbered) -> Row:
         json.dumps(values)
     except (TypeError, ValueError, RecursionError) as error:
         raise DatasetError(f"a row must hold JSON values ({error}); leave other fields out") from None
-    return Row(line.number, dict(values), row_split(values, hashed_split(prompt)))
+    split = values.get("split", hashed_split(prompt))
+    if split not in SPLITS:
+        raise DatasetError(
+            f"field 'split' must be 'train' or 'test', got {shown(split, 60)}; leave it out to have it chosen"
+        )
+    return Row(line.number, dict(values), split)
 
 
 def _csv_rows(path: Path) -> Iterator[_Numbered]:

@@ -22,7 +22,7 @@ class HashedWords:
     """Compares words and runs of three bytes only: no model, and no idea of meaning.
 
     A reply without its tweet's words has nothing for it to compare: it tells off-topic replies no better than
-    chance (docs/tweet_reward.md), so it is a choice to make, never a fallback.
+    chance (docs/reference/tweet_reward.md), so it is a choice to make, never a fallback.
     """
 
     name = "hashed"

@@ -48,12 +48,13 @@ class CodeProblemEnv(ToolEnv[Attempt]):
 
     A function is described, with its signature and a few examples. What the agent writes runs in a sandbox
     on about 20 inputs that are drawn anew for each episode and never shown. The outputs it claims are
-    compared in this process, so there is no verdict in the sandbox to be forged (docs/coding_sandbox.md). A
-    quarter of the inputs are asked twice, out of order, and both answers must be right.
+    compared in this process, so there is no verdict in the sandbox to be forged
+    (docs/reference/coding_sandbox.md). A quarter of the inputs are asked twice, out of order, and both
+    answers must be right.
 
-    32 families draw the problems, at difficulties 1 to 10 (docs/coding_problems.md): numbers, words and
-    rules differ from one to the next, and no rule is in both splits. A file of your own, or of HumanEval's
-    or MBPP's shape, takes their place with `problems=`.
+    32 families draw the problems, at difficulties 1 to 10 (docs/reference/coding_problems.md): numbers, words
+    and rules differ from one to the next, and no rule is in both splits. A file of your own, or of
+    HumanEval's or MBPP's shape, takes their place with `problems=`.
 
     ## Action space
 
@@ -126,7 +127,7 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     | `mode` | `single` | `single`: one answer; `multi`: with RUN and SUBMIT |
     | `max_turns` | `None` | turns before truncation; `None`: 2 (a turn without code is told so), `multi` 6 |
     | `family` | `None` | name or list of names; `None`: all |
-    | `problems` | `None` | path of a JSONL file, see docs/coding_problems.md; the difficulty is then 0 |
+    | `problems` | `None` | a JSONL file (docs/reference/coding_problems.md); the difficulty is then 0 |
     | `partial_credit` | 0.5 | factor of the share above a constant's, from 0 to below 1 |
     | `sandbox` | `None` | `isolation`, `allow_threads` and limits by name, or `SandboxSettings` |
     | `render_mode` | `None` | `ansi`: `render` returns the transcript of the episode, a text |

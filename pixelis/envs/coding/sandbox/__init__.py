@@ -1,4 +1,4 @@
-"""A sandbox for candidates' code that needs no root, no Docker and no service (see docs/coding_sandbox.md).
+"""A sandbox for candidates' code that needs no root, Docker or service (docs/reference/coding_sandbox.md).
 
 It returns claimed outputs, never a verdict, and knows nothing of problems, expected values or rewards.
 """

@@ -163,7 +163,7 @@ class Sandbox:
                 logging.WARNING if lacking else logging.INFO, "sandbox layers: %s", ", ".join(self.layers)
             )
             if lacking:
-                _LOG.warning("the sandbox lacks %s: see docs/coding_sandbox.md", words)
+                _LOG.warning("the sandbox lacks %s: see docs/reference/coding_sandbox.md", words)
 
 
 class _Server:

@@ -1,7 +1,7 @@
 """Preferences made of tweets with good replies: each good reply against worse ones, made by stated rules.
 
 A rule either takes something that exists (a reply to another tweet, the tweet itself, a part of the good
-reply) or fills a sentence of ``data/worse_replies.json``. docs/tweet_learned.md lists the kinds.
+reply) or fills a sentence of ``data/worse_replies.json``. docs/reference/tweet_learned.md lists the kinds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is wrong with a reply, as a fitted model sees it: one probability for each kind of fault.
 
-Each fault has a linear head on sentence vectors that the reward has anyway. docs/tweet_learned.md says what
-they were fitted to and what they cannot know; scripts/train_tweet_faults.py makes the weights.
+Each fault has a linear head on sentence vectors that the reward has anyway. docs/reference/tweet_learned.md
+says what they were fitted to and what they cannot know; scripts/train_tweet_faults.py makes the weights.
 """
 
 from __future__ import annotations

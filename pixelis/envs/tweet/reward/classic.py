@@ -2,7 +2,7 @@
 
 The formulas are those of its call for one pair; its call for a batch used the raw cosine and no guards, so
 that the two disagreed. Sentiment comes from VADER here and came from TextBlob there. Every weakness is kept:
-see docs/tweet_reward.md.
+see docs/reference/tweet_reward.md.
 """
 
 from __future__ import annotations

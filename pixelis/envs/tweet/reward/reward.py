@@ -21,7 +21,7 @@ from pixelis.rewards.text.encoders import CachedEncoder
 
 
 class TweetReward:
-    """Scores replies to tweets without a language model; docs/tweet_reward.md has formulas and limits.
+    """Scores replies to tweets without a language model (docs/reference/tweet_reward.md: formulas, limits).
 
     A reply is scored as it was generated; nothing is cleaned away, replaced or filled in. Nothing is loaded
     before the first score, and models are shared by all rewards of a process.

@@ -28,8 +28,8 @@ from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
 GOOD_REPLY = 0.39
 """Least total of every reply of a successful episode: where good replies of the labelled set are told best
-from bad ones that no gate stops. docs/tweet_reward.md has the rule, benchmarks/quality/tweet_separation.py
-prints it.
+from bad ones that no gate stops. docs/reference/tweet_reward.md has the rule, and
+benchmarks/quality/tweet_separation.py prints it.
 """
 BLIND_SUCCESS = 0.27
 """Success of the most successful scripted policy that says nothing about the tweet (the page's baselines)."""
@@ -113,9 +113,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.39 |
 
     The totals are for comparing replies to the same tweet. 0.39 is the line that tells labelled good replies
-    best from bad ones that no gate stops (docs/tweet_reward.md has the rule), no measure of wit. Of the good
-    ones 80 % reach it, of the bad ones 3 %, and one fixed reply reaches it under 27 % of the tweets, so
-    compare mean rewards too. One reply to one tweet does not show that it is given to all; compare the
+    best from bad ones that no gate stops (docs/reference/tweet_reward.md has the rule), no measure of wit. Of
+    the good ones 80 % reach it, of the bad ones 3 %, and one fixed reply reaches it under 27 % of the tweets,
+    so compare mean rewards too. One reply to one tweet does not show that it is given to all; compare the
     replies of a batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.text.diversity`).
 
     ## Starting state
@@ -136,17 +136,17 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `held_out` | `None` | path of a second file; the split `test` is its rows of that split |
     | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
-    | `reward` | `robust` | `robust`, `classic`, `hybrid` (docs/tweet_learned.md), or an object, see below |
+    | `reward` | `robust` | `robust`, `classic`, `hybrid` (docs/reference/tweet_learned.md), or an object |
     | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |
     | `render_mode` | `None` | `ansi`: `render` returns the transcript of the episode, a text |
 
     The file has one tweet a row: `tweet`, and if known `reply` (a good one), `author`, `engagement`, `topic`,
-    `emotion`, `thread` and `split`; docs/tweet_data.md has the details. Bad rows are reported together with
-    their line numbers before anything is played. Rows without `split` go by their author, a fifth of them to
-    `test`; `scripts/split_data.py` splits a file with more care, and `held_out` takes what it holds out. The
-    file is read row by row: in memory are 24 bytes a row.
+    `emotion`, `thread` and `split`; docs/guide/tweet_data.md has the details. Bad rows are reported together
+    with their line numbers before anything is played. Rows without `split` go by their author, a fifth of
+    them to `test`; `scripts/split_data.py` splits a file with more care, and `held_out` takes what it holds
+    out. The file is read row by row: in memory are 24 bytes a row.
 
     A `reward` of your own has `score(tweet, replies)`, which returns for each reply an object with `total` (a
     finite number), `parts` (name to number) and `gate` (`None` or a name):

@@ -51,9 +51,9 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     ## Description
 
     Each episode is a web site of its own, made from the seed, with a task. The agent reads an outline of the
-    page (`docs/web_pages.md` says how a page becomes one) in which everything that can be acted on has an id,
-    and acts with tools. A site keeps its state on the server's side; that state, not what a page says,
-    decides.
+    page (`docs/reference/web_pages.md` says how a page becomes one) in which everything that can be acted on
+    has an id, and acts with tools. A site keeps its state on the server's side; that state, not what a page
+    says, decides.
 
     The same sites run in process (`backend="dom"`, thousands of steps a second) and in a real Chromium
     (`backend="chromium"`); observations and rewards are the same.

@@ -1,6 +1,6 @@
 """Role, name, value and states of an element: HTML-AAM 1.0 and accname 1.2, the part that pages of ours use.
 
-docs/web_pages.md ("The walk") is the specification; ``static/snapshot.js`` follows it too.
+docs/reference/web_pages.md ("The walk") is the specification; ``static/snapshot.js`` follows it too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a tree of elements to the lines of a snapshot. docs/web_pages.md ("The walk") is the specification."""
+"""From a tree of elements to the lines of a snapshot, as docs/reference/web_pages.md ("The walk") has it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed set of widgets, as ``static/widgets.js`` does them in a browser. docs/web_pages.md ("Widgets").
+"""The closed set of widgets, as ``widgets.js`` does them too. docs/reference/web_pages.md ("Widgets").
 
 Every function changes the tree that it is given (a copy of the parsed one) and the fields' state.
 """

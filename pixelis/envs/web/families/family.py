@@ -1,6 +1,6 @@
 """What a family of sites is made of, and the site that plays one of its levels.
 
-docs/web_pages.md ("A new family") is the recipe.
+docs/reference/web_pages.md ("A new family") is the recipe.
 """
 
 from __future__ import annotations

@@ -87,9 +87,9 @@ class WebPageEnv(PageEnv):
     loads parts from elsewhere needs those hosts too, or `("*",)`. A `file:` page may load what lies in its
     folder besides, and no other file.
 
-    What gets an id and what it is called says `docs/web_pages.md`: what has a role, a listener, a pointer
-    cursor or `tabindex`; boxes and radio buttons that only their label shows; canvases that hear the mouse. A
-    wrapper that other controls fill has none.
+    What gets an id and what it is called says `docs/reference/web_pages.md`: what has a role, a listener, a
+    pointer cursor or `tabindex`; boxes and radio buttons that only their label shows; canvases that hear the
+    mouse. A wrapper that other controls fill has none.
 
     ## Action space
 

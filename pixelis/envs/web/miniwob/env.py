@@ -135,8 +135,8 @@ class MiniWoBEnv(PageEnv):
 
     Each episode is one page of MiniWoB++ (PyPI `miniwob` 1.1.0, served on loopback) with a task that the page
     draws itself from a seed. The agent reads an outline of the page in which everything that can be used has
-    an id, and acts with the tools of `Pixelis/WebPage-v0`. `docs/web_miniwob.md` says which tasks scripted
-    solvers do by these means, and which are out of reach.
+    an id, and acts with the tools of `Pixelis/WebPage-v0`. `docs/reference/web_miniwob.md` says which tasks
+    scripted solvers do by these means, and which are out of reach.
 
     The page's clock stands still while the agent thinks, and moves half a second with each action, a WAIT by
     what it is told. Animations and the time limit of ten seconds are off; frames keep the page's time.

@@ -1,7 +1,7 @@
 """What a browser sees of a page: lines of text and controls. The same for every backend.
 
-docs/web_pages.md ("The walk") says in prose how a page becomes a snapshot; ``dom_walk`` does it in Python,
-``static/snapshot.js`` in a browser, and a test compares the two.
+docs/reference/web_pages.md ("The walk") says in prose how a page becomes a snapshot; ``dom_walk`` does it in
+Python, ``static/snapshot.js`` in a browser, and a test compares the two.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class SiteSession:
 
         Raises:
             RuntimeError: the site answered a POST with a page (a mistake of the site's, see
-                docs/web_pages.md).
+                docs/reference/web_pages.md).
         """
         response = self._handler(self.state, request)
         if request.method == "POST" and not response.location:

@@ -1,4 +1,4 @@
-"""The walk: lines, names, values and states of small pages, worked out by hand from docs/web_pages.md."""
+"""The walk: lines, names, values and states of small pages, by hand from docs/reference/web_pages.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// The walk of docs/web_pages.md in a browser: a document becomes lines of texts and controls.
+// The walk of docs/reference/web_pages.md in a browser: a document becomes lines of texts and controls.
 (() => {
   const page = window.__pixelis;
   if (!page || page.snapshot) return;

@@ -1,4 +1,4 @@
-// The closed set of widgets of our sites. docs/web_pages.md ("Widgets") is the specification; widgets.py does the
+// The closed set of widgets of our sites. docs/reference/web_pages.md ("Widgets") is the specification; widgets.py does the
 // same without a browser, and a test compares the two.
 "use strict";
 (() => {
