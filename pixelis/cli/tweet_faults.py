@@ -6,11 +6,11 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.envs.tweet.data.faulty_replies import FAULTY, FaultCase, fault_cases, load_faulty
@@ -33,21 +33,15 @@ examples:
 DATA, FIT = "Data", "Fit"
 
 
-@dataclass(frozen=True)
-class FaultSettings:
+class FaultSettings(Settings):
     """The flags of ``train_tweet_faults.py``."""
 
-    output: str | None = option(DATA, None, "folder for the heads")
-    cases: str | None = option(
-        DATA,
+    output: str | None = setting(None, "folder for the heads")
+    cases: str | None = setting(
         None,
         "JSONL of reply, kind (good, rude, insult, tone_deaf, untrue), tweet, topic; none: the package's",
     )
-    seed: int = option(FIT, 0, "decides derived cases and folds", "[0, 4294967295]")
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    seed: int = setting(0, "decides derived cases and folds", ge=0, le=4294967295)
 
 
 def main(words: Sequence[str] | None = None) -> int:

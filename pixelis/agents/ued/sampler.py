@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LevelRunSettings
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.scores import learnability, positive_advantage
 from pixelis.agents.ued.space import Cell, Level, LevelSpace
@@ -112,7 +111,8 @@ class LevelSampler(ABC):
 
     Args:
         space: the cells there are.
-        settings: the rows named ``level_...``.
+        settings: those of ``levels``.
+        groups: that a step plays.
         oracle: plays a level as well as it can be played; None where the environment ships no oracle.
 
     Attributes:
@@ -125,8 +125,8 @@ class LevelSampler(ABC):
     """Whether outcomes should say what the oracle gets, where that is known."""
     most_extra: int = 0
 
-    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
-        self.space, self.settings, self.oracle = space, settings, oracle
+    def __init__(self, space: LevelSpace, settings: Any, groups: int, oracle: Oracle | None = None) -> None:
+        self.space, self.settings, self.groups, self.oracle = space, settings, groups, oracle
 
     @abstractmethod
     def draw(self, ask: Ask) -> list[Draw]:
@@ -137,7 +137,7 @@ class LevelSampler(ABC):
 
     def solvable(self, level: Level) -> bool:
         """Return whether the oracle solves a level; True if there is none, or it is not to be asked."""
-        if self.oracle is None or not self.settings.level_oracle:
+        if self.oracle is None or not self.settings.oracle:
             return True
         played = self.oracle.play(level)
         return played is None or played.solved
