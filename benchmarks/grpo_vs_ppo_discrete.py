@@ -52,7 +52,7 @@ def learn(config: Sb3Config, most_episodes: int) -> dict[str, Any]:
         run.train(rows.append, over)
     reached = recent(rows) >= GOAL
     return {
-        "agent": config.agent,
+        "agent": config.agent.type,
         "seed": config.seed,
         "episodes_to_goal": rows[-1]["episodes/total"] if reached else None,
         "env_steps_to_goal": rows[-1]["env_steps/total"] if reached else None,

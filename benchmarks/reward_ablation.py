@@ -39,8 +39,7 @@ TASKS: Mapping[str, Mapping[str, Any]] = {
         "difficulty": 0,
         "max_new_tokens": 96,
         "temperature": 0.5,
-        "lora_rank": 64,
-        "lora_alpha": 64,
+        "lora": {"rank": 64, "alpha": 64},
     },
 }
 """What differs from the shipped configuration."""

@@ -63,7 +63,7 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
     return {
         "env": config.env,
         "difficulty": config.difficulty,
-        "agent": config.agent,
+        "agent": config.agent.type,
         "seed": config.seed,
         "steps": len(rows),
         "env_steps": rows[-1]["env_steps/total"] if rows else 0,

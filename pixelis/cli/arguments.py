@@ -238,13 +238,11 @@ def _setting_of(kind: type[Section], path: Path, text: str | _Missing) -> tuple[
         value = loaded(text)
     except yaml.YAMLError:
         return path, text
-    takes_text = any(_takes_text(field.annotation) for field in fields)
-    keeps = takes_text and not isinstance(value, str | NoneType | Mapping)
-    return path, text if keeps else value
-
-
-def _takes_text(hint: Any) -> bool:
-    return hint is str or bool(choices_of(hint)) or (get_origin(hint) is not dict and str in get_args(hint))
+    hints = [field.annotation for field in fields]
+    if any(hint is str or set(get_args(hint)) == {str, NoneType} for hint in hints):
+        return path, value if value is None and str not in hints else text
+    keeps = any(choices_of(hint) or str in get_args(hint) for hint in hints if get_origin(hint) is not dict)
+    return path, text if keeps and not isinstance(value, str | NoneType | Mapping) else value
 
 
 def _flag(path: Path) -> str:
@@ -260,8 +258,9 @@ def _help_of(kind: type[Section], path: Path, program: str) -> Iterator[str]:
         raise ConfigError(f"--help.{'.'.join(path)}: sections are {', '.join([*sections, 'more'])}")
     yield f"{program}: {fields[0].description}"
     for each in kinds:
-        tags = " or ".join(tag or "module:name" for tag in tags_of(each))
-        yield f"\n{'.'.join(path)}{f' with type {tags}' if tags else ''}: {_first_line(each)}"
+        tags = " or ".join(tags_of(each))
+        head = f"{'.'.join(path)}{f' with type {tags}' if tags else ''}: {_first_line(each)}"
+        yield "\n" + textwrap.fill(head, _WIDTH)
         for name, field in each.model_fields.items():
             if kinds_of(field.annotation):
                 yield from _line(f"--help.{'.'.join((*path, name))}", field.description or "")

@@ -202,5 +202,6 @@ def _having(name: str) -> Iterator[str]:
     """Yield the commands that have a setting of this name."""
     for command, path in _COMMANDS.items():
         module, _, kind = path.partition(":")
-        if name in getattr(import_module(module), kind).model_fields:
+        settings = getattr(import_module(module), kind)
+        if name != "type" and any(path[-1] == name for path, _ in leaves_of(settings)):
             yield command

@@ -44,7 +44,7 @@ def runs(letter_model, tmp_path_factory) -> dict[str, Path]:
     base = {"env": ENV, "model": str(letter_model), "eval_episodes": 0, "max_new_tokens": 5, "lr": 0.05}
     played = {**base, "groups": 2, "group_size": 8, "steps": 4}
     made = {
-        "grpo": lambda out: train(TrainConfig(**played, lora_rank=4, output=out)),
+        "grpo": lambda out: train(TrainConfig(**played, lora={"rank": 4}, output=out)),
         "ppo": lambda out: train(TrainConfig(**played, algorithm="ppo", output=out)),
         "sft": lambda out: SftRun.whole(
             SftConfig(**{**base, "env": SPELL}, demonstrations=24, steps=3, output=out)
@@ -106,9 +106,9 @@ def test_a_chain_of_runs_is_one_adapter_on_the_first_base(runs, letter_model, tm
 
 def test_another_adapter_than_the_runs_is_refused(runs, toy_config):
     with pytest.raises(ConfigError, match=r"adapter with lora_rank 4, .*and lora_rank 8 was asked for"):
-        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora_rank=8))
+        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"rank": 8}))
     with pytest.raises(ConfigError, match="lora_targets 'q_proj' was asked for"):
-        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora_targets="q_proj"))
+        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"targets": "q_proj"}))
 
 
 # ------------------------------------------------------------------ commands
@@ -245,11 +245,11 @@ def test_an_exported_model_is_a_model_to_train_on(runs, tmp_path):
     export_model(runs["sft"], tmp_path / "merged")
     run = train(
         TrainConfig(
-            env=ENV, model=str(tmp_path / "merged"), groups=1, group_size=2, steps=1, max_new_tokens=5,
-            eval_episodes=0, lora_rank=8, output=str(tmp_path / "on"),
+            env=ENV, model=str(tmp_path / "merged"), groups=1, group_size=2, steps=1, max_new_tokens=5, eval_episodes=0, lora={"rank": 8},
+            output=str(tmp_path / "on"),
         )
     )  # fmt: skip
-    assert settings_of(run.folder.path)["lora_rank"] == 8
+    assert settings_of(run.folder.path)["lora"]["rank"] == 8
 
 
 def test_what_a_run_chose_by_itself_is_chosen_when_it_goes_on(tmp_path):

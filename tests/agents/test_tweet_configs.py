@@ -41,13 +41,13 @@ def test_the_six_are_there():
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_it_is_accepted(path):
     words = ["--config", str(path)]
-    config, resume = sft.COMMAND.read(words) if is_sft(path) else train.read_settings(words)
+    config, resume = sft.COMMAND.read(words) if is_sft(path) else train.COMMAND.read(words)
     assert resume is None and check_env_id(config.env) == config.env == "Pixelis/TweetReply-v0"
     assert config.model == "pixelis-tiny" and getattr(config, "diversity", None) == "encoder"
     assert build_rewards(getattr(config, "rewards", {})) is None
     assert f"--config configs/tweet/{path.name}" in path.read_text()
     other = [*words, "--model", "elsewhere"]
-    other_config = sft.COMMAND.read(other)[0] if is_sft(path) else train.read_settings(other)[0]
+    other_config = sft.COMMAND.read(other)[0] if is_sft(path) else train.COMMAND.read(other)[0]
     assert other_config.model == "elsewhere"
 
 

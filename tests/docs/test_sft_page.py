@@ -15,7 +15,7 @@ from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.agents.settings.sft import SftConfig
 from pixelis.cli.expert import COMMAND as EXPERT
 from pixelis.cli.sft import COMMAND as SFT
-from pixelis.cli.train import read_settings
+from pixelis.cli.train import COMMAND as TRAIN
 
 PAGE = Page("sft.md")
 QUICK = "--steps 1 --groups 1 --group-size 2 --max-new-tokens 2"
@@ -37,7 +37,7 @@ def test_the_settings_of_the_page_are_accepted():
         elif name == "expert_iteration.py":
             assert isinstance(EXPERT.read(words)[0], ExpertConfig)
         elif name == "train_agent.py":
-            config, _ = read_settings(words)
+            config, _ = TRAIN.read(words)
             assert config.model == "runs/sft" or sft_settings(config).model == "smollm2"
 
 
@@ -46,9 +46,7 @@ def test_the_curriculum_of_the_page_is_accepted(tmp_path: Path):
     file = tmp_path / "curriculum.yaml"
     file.write_text(text)
     config, _ = SFT.read(["--config", str(file)])
-    assert [stage.name for stage in config.make_curriculum().stages] == list(
-        yaml.safe_load(text)["curriculum"]
-    )
+    assert list(config.make_curriculum().names) == list(yaml.safe_load(text)["curriculum"]["stages"])
     assert config.make_curriculum().levels == (0, 1, 2)
 
 

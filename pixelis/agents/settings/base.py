@@ -67,6 +67,8 @@ def _of_a_module(name: str) -> str:
 
 Own = Annotated[str, AfterValidator(_of_a_module)]
 """The ``module:name`` of what another module registers."""
+OWN = "module:name"
+"""What stands for any such name in messages and in `tags_of`."""
 
 
 class Alternatives:
@@ -79,7 +81,7 @@ class Alternatives:
 
         def tag_of(value: Any) -> Any:
             tag = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-            return "" if isinstance(tag, str) and tag not in kinds and all(tag.rpartition(":")) else tag
+            return OWN if isinstance(tag, str) and tag not in kinds and all(tag.rpartition(":")) else tag
 
         def whole(value: Any) -> Any:
             if isinstance(value, str):
@@ -130,8 +132,10 @@ class Section(BaseModel):
             if name not in saved and note_of(field, "identity"):
                 default = field.get_default(call_default_factory=True)
                 found[name] = json.loads(json.dumps(default, default=_identity_of))
-            elif isinstance(now, Section) and isinstance(saved.get(name), Mapping):
-                found[name] = now.filled(saved[name])
+            then = found.get(name)
+            if isinstance(now, Section) and isinstance(then, Mapping):
+                same = then.get("type") == getattr(now, "type", None)
+                found[name] = now.filled(then) if same else then
         return found
 
     def refuse_changed(self, names: Sequence[str], why: str) -> None:
@@ -246,20 +250,20 @@ def _over(old: Any, new: Any) -> Any:
 
 
 def kinds_of(annotation: Any) -> list[type[Section]]:
-    """Return the sections that a field may hold; empty for a plain value."""
-    if get_origin(annotation) is Annotated:
-        return kinds_of(get_args(annotation)[0])
+    """Return the sections that a field may hold, or the entries of its mapping; empty for a plain value."""
+    if get_origin(annotation) in (Annotated, dict):
+        return kinds_of(get_args(annotation)[get_origin(annotation) is dict])
     if get_origin(annotation) in (Union, UnionType):
         return [kind for each in get_args(annotation) for kind in kinds_of(each)]
     return [annotation] if isinstance(annotation, type) and issubclass(annotation, Section) else []
 
 
 def tags_of(kind: type[Section]) -> tuple[str, ...]:
-    """Return the values of ``type`` that a section goes by; the empty text for any ``module:name``."""
+    """Return the values of ``type`` that a section goes by; `OWN` for that of another module."""
     field = kind.model_fields.get("type")
     if field is None:
         return ()
-    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ("",)
+    return get_args(field.annotation) if get_origin(field.annotation) is Literal else (OWN,)
 
 
 def changed(settings: Section, above: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -272,7 +276,8 @@ def changed(settings: Section, above: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from changed(value, (*above, name))
         elif name != "type" and value != default:
             entries = value.items() if isinstance(value, dict) else ()
-            yield from (((*above, name, key), entry) for key, entry in entries)
+            for key, entry in entries:
+                yield (*above, name, key), entry.to_mapping() if isinstance(entry, Section) else entry
             if not isinstance(value, dict):
                 yield (*above, name), value
 
@@ -291,9 +296,9 @@ def hint_of(field: FieldInfo) -> Any:
 def choices_of(hint: Any) -> list[str]:
     """Return the words that a field may hold, ``module:name`` among them where it takes one."""
     if hint is Own:
-        return ["module:name"]
+        return [OWN]
     if kinds := kinds_of(hint):
-        return [tag or "module:name" for kind in kinds for tag in tags_of(kind)]
+        return [tag for kind in kinds for tag in tags_of(kind)]
     if get_origin(hint) is Literal:
         return [name for name in get_args(hint) if isinstance(name, str)]
     if get_origin(hint) in (Union, UnionType, Annotated):
@@ -344,8 +349,11 @@ class SettingsError(ConfigError):
             told.setdefault(place.path, _told(place, problem, unknown))
         parts = [*dict.fromkeys(told.values())]
         rest = f"; and {len(parts) - MOST_TOLD} more" if len(parts) > MOST_TOLD else ""
-        head = f"{len(parts)} settings are wrong: " if len(parts) > 1 else ""
-        super().__init__(head + "; ".join(part.rstrip(".") for part in parts[:MOST_TOLD]) + rest)
+        if len(parts) == 1:
+            super().__init__(parts[0])
+            return
+        listed = "; ".join(part.rstrip(".") for part in parts[:MOST_TOLD])
+        super().__init__(f"{len(parts)} settings are wrong: {listed}{rest}")
 
 
 class _Place:
@@ -355,6 +363,7 @@ class _Place:
         path: names of settings.
         kinds: the section at its end, and before it the alternatives to that.
         field: the setting, None where there is none of that name.
+        entry: of a setting that is a mapping, the key in it; empty elsewhere.
     """
 
     def __init__(self, kind: type[Section], loc: Sequence[Any]) -> None:
@@ -366,12 +375,15 @@ class _Place:
             name = steps.pop(0)
             self.path, self.field = (*self.path, name), self.kinds[-1].model_fields.get(name)
             inner = kinds_of(self.field.annotation) if self.field is not None else []
+            if self.field is not None and get_origin(self.field.annotation) is dict and inner and steps:
+                self.path = (*self.path, steps.pop(0))
             if any(tags_of(each) for each in inner) and steps:
                 tag = steps.pop(0)
                 inner.sort(key=lambda each: tag in tags_of(each))
             if not inner or not steps:
                 break
             self.kinds = inner
+        self.entry = steps[0] if steps and self.field and get_origin(self.field.annotation) is dict else ""
 
 
 def _told(place: _Place, problem: Any, unknown: Callable[[Path], str] | None) -> str:
@@ -385,6 +397,10 @@ def _told(place: _Place, problem: Any, unknown: Callable[[Path], str] | None) ->
         return f"{name} must be given: {wanted(field) if field is not None else 'a value'}"
     if field is None:
         return str(reason or problem["msg"])
+    if place.entry:
+        kinds = get_args(field.annotation)
+        what = expectation(kinds[0 if "[key]" in problem["loc"] else 1])
+        return f"{name}.{place.entry} must be {what}, got {shown(value)}"
     choices = choices_of(field.annotation)
     if problem["type"] == "union_tag_invalid" and isinstance(value, Mapping):
         value = value.get("type")
@@ -397,9 +413,8 @@ def _told(place: _Place, problem: Any, unknown: Callable[[Path], str] | None) ->
 def _unknown(place: _Place) -> str:
     *others, kind = place.kinds
     last, tags = place.path[-1], tags_of(kind)
-    having = [tag for each in others if last in each.model_fields for tag in tags_of(each) if tag]
+    having = [tag for each in others if last in each.model_fields for tag in tags_of(each)]
     if having:
         name, holder = ".".join(place.path), ".".join(place.path[:-1])
-        chosen = tags[0] if tags and tags[0] else "module:name"
-        return f"{name} is not read with {holder} {chosen}, only with {', '.join(having)}; leave it out"
+        return f"{name} is not read with {holder} {tags[0]}, only with {', '.join(having)}; leave it out"
     return f"unknown setting {shown('.'.join(place.path))}.{suggest(last, kind.model_fields)}"

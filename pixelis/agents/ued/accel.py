@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import AccelLevels
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.plr import PrioritisedLevelReplay
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, Outcome
@@ -40,10 +40,8 @@ class Accel(PrioritisedLevelReplay):
 
     needs_oracle: ClassVar[bool] = True
 
-    def __init__(
-        self, space: LevelSpace, settings: AccelLevels, groups: int, oracle: Oracle | None = None
-    ) -> None:
-        super().__init__(space, settings, groups, oracle)
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
         if not any(len(list(space.dials.values())[place]) > 1 for place in space.ordered):
             raise ConfigError(
                 "levels accel turns a dial of numbers by one, and none of the dials "

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LearnabilityLevels
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
 from pixelis.agents.ued.scores import (
@@ -62,10 +62,8 @@ class CellLearnability(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(
-        self, space: LevelSpace, settings: LearnabilityLevels, groups: int, oracle: Oracle | None = None
-    ) -> None:
-        super().__init__(space, settings, groups, oracle)
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
         self.cells = space.cells
         self._places = {cell: place for place, cell in enumerate(self.cells)}
         self._sums = {name: np.zeros(len(self.cells)) for name in _COUNTS}

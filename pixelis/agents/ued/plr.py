@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import ReplayedLevels
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.buffer import LevelBuffer
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
@@ -29,11 +29,9 @@ class PrioritisedLevelReplay(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(
-        self, space: LevelSpace, settings: ReplayedLevels, groups: int, oracle: Oracle | None = None
-    ) -> None:
-        super().__init__(space, settings, groups, oracle)
-        self.buffer = LevelBuffer(settings.buffer, settings.beta, settings.staleness)
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
+        self.buffer = LevelBuffer(self.settings.buffer, self.settings.beta, self.settings.staleness)
 
     @property
     def replays(self) -> bool:

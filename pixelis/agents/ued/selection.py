@@ -61,7 +61,7 @@ class LevelSelection:
         kind = SAMPLERS.find(settings.levels.type)
         self.space = _space(settings, env) if kind.uses_dials else LevelSpace({})
         self.oracle = Oracle(env.make, self.space, self._options) if ORACLE in env.policies else None
-        self.sampler: LevelSampler = kind(self.space, settings.levels, settings.groups, self.oracle)
+        self.sampler: LevelSampler = kind(self.space, settings, self.oracle)
         self.report = LevelReport(settings.levels.window)
         self._draws: list[Draw] = []
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import SflLevels
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
 from pixelis.agents.ued.space import Level, LevelSpace
@@ -27,11 +27,9 @@ class SamplingForLearnability(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(
-        self, space: LevelSpace, settings: SflLevels, groups: int, oracle: Oracle | None = None
-    ) -> None:
-        super().__init__(space, settings, groups, oracle)
-        self.most_extra = settings.candidates
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
+        self.most_extra = self.settings.candidates
         self.kept: list[Level] = []
         self._steps = 0
 

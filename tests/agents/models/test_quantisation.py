@@ -10,10 +10,10 @@ from typing import get_type_hints
 import pytest
 import tomllib
 import torch
+from pixelis.agents.settings.options import choices_of
 
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.models.quantisation import QUANTIZATIONS, quantisation_config, quantised_loading
-from pixelis.agents.settings.options import choices_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import USER_MISTAKE, evaluate, train
 from pixelis.cli.evaluate import EvaluateSettings

@@ -60,9 +60,9 @@ def test_an_oracle_is_learnt_and_the_adapter_plays(sft_config: Callable[..., Sft
     "changes",
     [
         {},
-        {"packing": True, "lora_dropout": 0.2, "micro_batch_size": 3},
-        {"diversity": "ngrams", "diversity_weight": 0.5, "diversity_every": 2},
-        {"curriculum": CURRICULUM, "steps": 12, "eval_every": 2, "rollback_tolerance": 0.0},
+        {"packing": True, "lora": {"dropout": 0.2}, "micro_batch_size": 3},
+        {"diversity": {"measure": "ngrams", "weight": 0.5, "every": 2}},
+        {"curriculum": {"stages": CURRICULUM, "rollback_tolerance": 0.0}, "steps": 12, "eval_every": 2},
     ],
 )
 def test_a_run_that_was_stopped_equals_one_that_was_not(
@@ -79,8 +79,14 @@ def test_a_run_that_was_stopped_equals_one_that_was_not(
 
 def test_the_curriculum_leads_from_easy_to_hard(sft_config: Callable[..., SftConfig]):
     stages = {"one letter": CURRICULUM["one letter"], "both": {"mix": {0: 0.3, 1: 0.7}}}
-    changes = {"steps": 60, "eval_every": 10, "demonstrations": 150, "batch_size": 16, "rollback_patience": 0}
-    run = train(sft_config(curriculum=stages, **changes))
+    changes = {
+        "steps": 60,
+        "eval_every": 10,
+        "demonstrations": 150,
+        "batch_size": 16,
+        "curriculum": {"rollback_patience": 0},
+    }
+    run = train(sft_config(curriculum={"stages": stages}, **changes))
     metrics = comparable_metrics(run.folder.metrics)
     curriculum = run.trainer.curriculum
     assert curriculum is not None
@@ -130,10 +136,10 @@ def test_other_settings_are_refused_on_resume(sft_config: Callable[..., SftConfi
     ("changes", "message"),
     [
         ({"env": None}, "give --env .* or --data"),
-        ({"curriculum": CURRICULUM, "steps": None}, "give --steps"),
-        ({"curriculum": CURRICULUM, "held_out": 0.0}, "--held-out above 0"),
-        ({"curriculum": {"a": {"mix": {0: 1}}, "b": {"mix": {1: 1}}}}, "'a' can never be left"),
-        ({"curriculum": {"a": 3}}, "stage 'a'"),
+        ({"curriculum": {"stages": CURRICULUM}, "steps": None}, "give --steps"),
+        ({"curriculum": {"stages": CURRICULUM}, "held_out": 0.0}, "--held-out above 0"),
+        ({"curriculum": {"stages": {"a": {"mix": {0: 1}}, "b": {"mix": {1: 1}}}}}, "'a' can never be left"),
+        ({"curriculum": {"stages": {"a": 3}}}, "stage 'a'"),
         ({"held_out": 1.0}, r"held_out must be a number in \[0, 1\)"),
         ({"epoch": 1}, "Did you mean 'epochs'"),
     ],
