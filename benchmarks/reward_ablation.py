@@ -101,6 +101,7 @@ def train(task: str, arm: str, seed: int, steps: int, episodes: int, runs: Path)
     import torch
 
     from pixelis.agents.rl.run import TrainingRun
+    from pixelis.agents.settings.files import read_settings_file
     from pixelis.agents.settings.rl import TrainConfig
 
     torch.set_num_threads(1)
@@ -117,7 +118,7 @@ def train(task: str, arm: str, seed: int, steps: int, episodes: int, runs: Path)
         "eval_episodes": episodes,
         "output": str(folder),
     }
-    config = TrainConfig.from_mapping(yaml.safe_load(CONFIG.read_text()) | changes)
+    config = TrainConfig.from_mapping(read_settings_file(str(CONFIG), "CONFIG") | changes)
     begun = (folder / "config.yaml").exists() and any((folder / "checkpoints").glob("step-*"))
     with TrainingRun.resume(folder, config) if begun else TrainingRun.start(config) as run:
         run.train()

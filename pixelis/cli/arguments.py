@@ -16,17 +16,16 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from pixelis.agents.settings.base import (
-    Path,
     Section,
     Settings,
     SettingsError,
     choices_of,
     kinds_of,
-    merged,
     note_of,
     tags_of,
 )
 from pixelis.agents.settings.files import loaded, read_settings_file
+from pixelis.agents.settings.plain import Path, merged
 from pixelis.cli.foreign_names import about_unknown
 from pixelis.errors import ConfigError, shown
 

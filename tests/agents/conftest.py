@@ -25,7 +25,7 @@ from transformers import (
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.policy import LoraSettings, Policy
-from pixelis.agents.settings.base import merged
+from pixelis.agents.settings.plain import merged
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.envs.spaces import Utf8Text
 from pixelis.envs.tasks import Task

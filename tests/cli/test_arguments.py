@@ -212,5 +212,5 @@ def test_the_help_tells_what_is_used_first_and_the_rest_by_section(capsys):
     assert "--loss.kl.place {loss,reward}" in told("--help.loss.kl")
     text = told("--help.levels")
     assert "levels with type plr: " in text and "--levels.buffer N" in text
-    with pytest.raises(ConfigError, match="sections are lora, levels, .* more"):
+    with pytest.raises(ConfigError, match=r"sections are lora, levels, .* more"):
         parse("--help.los")

@@ -20,7 +20,7 @@ from pixelis.cli.train import COMMAND as TRAIN
 PAGE = Page("sft.md")
 QUICK = "--steps 1 --groups 1 --group-size 2 --max-new-tokens 2"
 SHORT = {
-    "train_sft.py": "--steps 2 --demonstrations 4 --batch-size 2",
+    "train_sft.py": "--steps 2 --batch-size 2",
     "train_agent.py": QUICK,
     "analyse_lora.py": "",
     "expert_iteration.py": QUICK,
@@ -57,7 +57,11 @@ def test_the_commands_of_the_page_work_one_after_the_other(tmp_path: Path):
     for _, script, *words in PAGE.commands():
         if "configs/web_browse.yaml" in words:  # a real model; see test_warm_start.py
             continue
-        extra = shlex.split(SHORT[Path(script).name] + (f" {PLAY}" if "--env" in words else ""))
+        short = SHORT[Path(script).name]
+        if Path(script).name == "train_sft.py":
+            few = "" if "--data" in words else " --demonstrations 4"
+            short = f"--epochs 1 --batch-size 2{few}" if "--epochs" in words else f"{short}{few}"
+        extra = shlex.split(short + (f" {PLAY}" if "--env" in words else ""))
         run(tmp_path, [sys.executable, str(ROOT / script), *words, *extra])
     newest = sorted((tmp_path / "runs" / "grpo" / "checkpoints").iterdir())[-1]
     assert (newest / "adapter" / "reference" / "adapter_config.json").is_file()

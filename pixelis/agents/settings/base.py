@@ -7,7 +7,6 @@ read cannot be given. Its name alone is short for it: ``levels: plr`` is ``level
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
@@ -17,40 +16,27 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
+from pixelis.agents.settings.plain import Path, digest_of, laid_over, leaves
 from pixelis.envs.keywords import expectation
 from pixelis.errors import CheckpointError, ConfigError, shown, suggest
 
 S = TypeVar("S", bound="Section")
-Path = tuple[str, ...]
 MOST_TOLD = 5
 """Mistakes that one error lists."""
 
 
-def setting(
-    default: Any,
-    help: str,
-    *,
-    gt: float | None = None,
-    ge: float | None = None,
-    lt: float | None = None,
-    le: float | None = None,
-    identity: bool = True,
-    more: bool = False,
-) -> Any:
+def setting(default: Any, help: str, *, identity: bool = True, more: bool = False, **bounds: float) -> Any:
     """Return a field of a `Section`.
 
     Args:
         default: its value where none is given.
-        help: one line for people, units included.
-        gt: a number is above this; ``ge``, ``lt`` and ``le`` likewise.
-        ge: see ``gt``.
-        lt: see ``gt``.
-        le: see ``gt``.
+        help: one line for people, units included; ``gt``, ``ge``, ``lt``, ``le`` are its bounds.
         identity: whether it decides the numbers of a run; a run can only be resumed with the same values.
         more: whether ``--help`` leaves it to ``--help.more``.
+        **bounds: see ``help``.
     """
     notes = {"identity": identity, "more": more}
-    return Field(default, description=help, gt=gt, ge=ge, lt=lt, le=le, json_schema_extra=notes)  # type: ignore
+    return Field(default, description=help, json_schema_extra=notes, **bounds)  # type: ignore
 
 
 def note_of(field: FieldInfo, name: str) -> bool:
@@ -106,7 +92,7 @@ class Section(BaseModel):
         given = {name: getattr(self, name) for name in self.model_fields_set}
         for name, value in values.items():
             now = getattr(self, name, None)
-            given[name] = _over(now, value) if isinstance(now, Section) else value
+            given[name] = laid_over(now, value) if isinstance(now, Section) else value
         return type(self)(**given)
 
     @property
@@ -115,9 +101,8 @@ class Section(BaseModel):
 
         Where a run is written and how long it takes are no part of it.
         """
-        fields = type(self).model_fields
-        values = {name: getattr(self, name) for name in fields if note_of(fields[name], "identity")}
-        return json.loads(json.dumps(values, default=_identity_of))
+        fields = type(self).model_fields.items()
+        return _as_json({name: getattr(self, name) for name, field in fields if note_of(field, "identity")})
 
     @property
     def digest(self) -> str:
@@ -130,8 +115,7 @@ class Section(BaseModel):
         for name, field in type(self).model_fields.items():
             now = getattr(self, name)
             if name not in saved and note_of(field, "identity"):
-                default = field.get_default(call_default_factory=True)
-                found[name] = json.loads(json.dumps(default, default=_identity_of))
+                found[name] = _as_json(field.get_default(call_default_factory=True))
             then = found.get(name)
             if isinstance(now, Section) and isinstance(then, Mapping):
                 same = then.get("type") == getattr(now, "type", None)
@@ -200,50 +184,9 @@ class Settings(Section):
             )
 
 
-def _identity_of(value: Any) -> Any:
-    return value.identity if isinstance(value, Section) else dict(value)
-
-
-def leaves(values: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield every value of plain settings that is no mapping with something in it, with its path."""
-    for name, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from leaves(value, (*above, name))
-        else:
-            yield (*above, name), value
-
-
-def digest_of(values: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of JSON-able values, whatever their order."""
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-# ---------------------------------------------------------------------- merging
-
-
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return plain settings with others laid over them, key by key at every depth.
-
-    Where ``over`` chooses another ``type``, nothing is left of the one that ``base`` has.
-    """
-    result = dict(base)
-    for name, value in over.items():
-        result[name] = _over(result.get(name), value)
-    return result
-
-
-def _over(old: Any, new: Any) -> Any:
-    if isinstance(old, Section):
-        old = {name: getattr(old, name) for name in old.model_fields_set} | (
-            {"type": getattr(old, "type", None)} if hasattr(old, "type") else {}
-        )
-    if isinstance(old, Mapping) and "type" in old and isinstance(new, str):
-        new = {"type": new}
-    if isinstance(old, str) and isinstance(new, Mapping):
-        old = {"type": old}
-    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
-        return new
-    return new if "type" in old and new.get("type", old["type"]) != old["type"] else merged(old, new)
+def _as_json(value: Any) -> Any:
+    """Return what JSON gives back of a value, of sections their `Section.identity`."""
+    return json.loads(json.dumps(value, default=lambda section: section.identity))
 
 
 # ---------------------------------------------------------------------- what a field is

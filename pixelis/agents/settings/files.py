@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from pixelis.agents.settings.base import merged
+from pixelis.agents.settings.plain import merged
 from pixelis.errors import ConfigError, suggest
 
 SHIPPED = Path(__file__).parents[2] / "configs"

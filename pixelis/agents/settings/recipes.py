@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.settings.base import leaves, merged
+from pixelis.agents.settings.plain import leaves, merged
 from pixelis.errors import ConfigError, suggest
 
 if TYPE_CHECKING:

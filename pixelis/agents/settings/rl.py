@@ -30,6 +30,11 @@ class Bonus(Section):
     name: str = setting("distinct_answers", "distinct_answers or diversity")
     weight: float = setting(0.1, "what it is multiplied by")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given
+
 
 class Shaping(Section):
     """What is added to rewards before they are trained on, and what is left out."""

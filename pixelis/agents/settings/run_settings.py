@@ -77,10 +77,7 @@ class RunSettings(AnyRunSettings):
         None, "system message, or its .txt or .md file; none: as the model's run had it"
     )
     gradient_checkpointing: bool = setting(
-        False,
-        "compute activations twice instead of keeping them: less memory",
-        identity=False,
-        more=True,
+        False, "compute activations twice instead of keeping them: less memory", identity=False, more=True
     )
 
     temperature: float = setting(1.0, "sampling temperature", gt=0, le=10)

@@ -124,5 +124,5 @@ def test_a_run_with_dropout_resumes_to_the_same_numbers(toy_config):
     ],
 )
 def test_dropout_is_refused_where_the_ratio_would_not_be_known(given):
-    with pytest.raises(ConfigError, match="lora_dropout must be 0"):
+    with pytest.raises(ConfigError, match=r"lora\.dropout must be 0"):
         TrainConfig(lora={"dropout": 0.1}, **given)

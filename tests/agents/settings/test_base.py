@@ -7,17 +7,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from pixelis.agents.settings.base import (
-    Alternatives,
-    Own,
-    Section,
-    Settings,
-    changed,
-    digest_of,
-    leaves_of,
-    merged,
-    setting,
-)
+from pixelis.agents.settings.base import Alternatives, Own, Section, Settings, changed, leaves_of, setting
+from pixelis.agents.settings.plain import digest_of, merged
 from pixelis.errors import CheckpointError, ConfigError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pixelis.agents.settings.base import merged
+from pixelis.agents.settings.plain import merged
 from pixelis.agents.settings.sft import SftConfig
 
 

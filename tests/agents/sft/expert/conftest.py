@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pixelis.agents.settings.base import merged
 from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.plain import merged
 
 
 @pytest.fixture
