@@ -146,7 +146,8 @@ class Arguments(Generic[S]):
 
     def _kind(self, given: Mapping[str, Any]) -> type[S]:
         settings: Any = self._settings
-        return settings if isinstance(settings, type) else settings(given)
+        kind: type[S] = settings if isinstance(settings, type) else settings(given)
+        return kind
 
     def _said(self, asked: Words, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return top-level settings as they were written, for who chooses the class by them."""

@@ -146,7 +146,7 @@ def test_it_is_exported_as_it_is(toy_config, tmp_path):
     ],
 )
 def test_what_means_an_adapter_is_refused(given, toy_config):
-    with pytest.raises(ConfigError, match=f"{next(iter(given))} must be .* with train full"):
+    with pytest.raises(ConfigError, match=f"{next(iter(given))} must be .*with train full"):
         toy_config(train="full", **given)
 
 

@@ -100,8 +100,6 @@ class SftConfig(SupervisedConfig):
             )
         if self.data is not None:
             self.refuse_changed(["demonstrator", "demonstrations"], "with data, whose chats are learnt")
-        if self.steps is not None:
-            self.refuse_changed(["epochs"], "with steps, which take its place")
         if self.curriculum and self.steps is None:
             raise ConfigError("a curriculum has no epochs; give --steps")
         if self.curriculum and self.held_out == 0:

@@ -66,7 +66,7 @@ def test_what_transformers_is_asked_for():
 
 @pytest.mark.parametrize("settings", [TrainConfig, EvaluateSettings])
 def test_the_setting_offers_every_kind(settings: type):
-    assert tuple(choices_of(settings.model_fields["quantization"].annotation)) == QUANTIZATIONS
+    assert tuple(choices_of(settings.model_fields["quantization"].annotation)) == tuple(QUANTIZATIONS)
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,6 @@ def test_no_adapter_is_described_where_none_is_trained(config: RunSettings):
     ("kind", "given", "message"),
     [
         (SftConfig, {"data": "a.jsonl", "demonstrations": 3}, "demonstrations must be 512 with data"),
-        (SftConfig, {**TASKS, "steps": 3, "epochs": 2}, "epochs must be 3 with steps"),
         (SftConfig, {**TASKS, "pack_length": 3}, "pack_length must be None without packing"),
         (SftConfig, {**TASKS, "diversity": {"weight": 1.0}}, "diversity.measure must be given"),
         (SftConfig, {**TASKS, "rollback_patience": 1}, "unknown setting 'rollback_patience'"),
