@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from pixelis.agents.episodes.episode_runner import EpisodeRequest
 from pixelis.agents.runs.evaluate import Evaluation, summarise
@@ -24,6 +23,8 @@ from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.episodes import Observations, play
 from pixelis.agents.sb3.run import Sb3Run
+from pixelis.agents.settings.files import read_settings_file
+from pixelis.agents.settings.plain import merged
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SHIPPED = (CONFIGS / "size_compare_sb3.yaml", CONFIGS / "zoom_read_sb3.yaml")
@@ -63,7 +64,7 @@ def measure(config: Sb3Config, stop_at: float) -> dict[str, Any]:
     return {
         "env": config.env,
         "difficulty": config.difficulty,
-        "agent": config.agent,
+        "agent": config.agent.type,
         "seed": config.seed,
         "steps": len(rows),
         "env_steps": rows[-1]["env_steps/total"] if rows else 0,
@@ -108,8 +109,9 @@ def main() -> None:
     given = parser.parse_args()
     results = []
     for path, difficulty, seed in itertools.product(given.configs, given.difficulties, given.seeds):
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        values |= {"difficulty": difficulty, "seed": seed, "checkpoint_every": 10**6, **given.settings}
+        values = read_settings_file(str(path), "configs")
+        values |= {"difficulty": difficulty, "seed": seed, "checkpoint_every": 10**6}
+        values = merged(values, given.settings)
         results.append(measure(Sb3Config.from_mapping(values), given.stop_at))
         print(json.dumps(results[-1]), flush=True)
         if given.json is not None:

@@ -203,10 +203,10 @@ def replies(
 
 def sampling_settings(study: Study) -> SamplingSettings:
     """Return how replies are sampled, the same for all: as GRPO samples them."""
-    from pixelis.cli.train import read_settings
+    from pixelis.cli.train import COMMAND as TRAIN
 
     words = ["--config", str(CONFIGS / "grpo_from_base.yaml"), *study.words.get("grpo", ())]
-    config: Any = read_settings(words)[0]
+    config: Any = TRAIN.read(words)[0]
     return SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
 
 

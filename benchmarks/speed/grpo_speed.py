@@ -178,9 +178,8 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[Any]:
     config = TrainConfig(
         env="Bench/Words-v0",
         model=arguments.model,
-        dtype=dtype,  # pyright: ignore[reportArgumentType]
-        lora_rank=8,
-        lora_alpha=16,
+        dtype=dtype,
+        lora={"rank": 8, "alpha": 16},
         groups=arguments.groups,
         group_size=arguments.members,
         max_new_tokens=arguments.completion,

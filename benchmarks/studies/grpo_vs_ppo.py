@@ -14,7 +14,10 @@ if __name__ == "__main__":
     variants = {}
     for name, settings in {"one turn": ONE, "two turns": TWO}.items():
         variants[f"{name}, grpo"] = settings
-        variants[f"{name}, grpo, refill"] = {**settings, "refill_episodes": 64}
-        variants[f"{name}, ppo"] = {**settings, "algorithm": "ppo", "value_lr": 0.01}
-    variants["two turns, grpo, credit by turn"] = {**TWO, "credit": "turn", "gamma": 0.1}
+        variants[f"{name}, grpo, refill"] = {**settings, "algorithm": {"refill_episodes": 64}}
+        variants[f"{name}, ppo"] = {**settings, "algorithm": {"type": "ppo", "value_lr": 0.01}}
+    variants["two turns, grpo, credit by turn"] = {
+        **TWO,
+        "algorithm": {"credit": {"type": "turn", "gamma": 0.1}},
+    }
     main(__doc__, variants)

@@ -17,11 +17,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.agents.sb3.run import Sb3Run
+from pixelis.agents.settings.files import read_settings_file
+from pixelis.agents.settings.plain import merged
 
 GOAL, WINDOW = 0.80, 3
 CONFIG = Path(__file__).parents[2] / "configs" / "size_compare_sb3_tools.yaml"
@@ -52,7 +52,7 @@ def learn(config: Sb3Config, most_episodes: int) -> dict[str, Any]:
         run.train(rows.append, over)
     reached = recent(rows) >= GOAL
     return {
-        "agent": config.agent,
+        "agent": config.agent.type,
         "seed": config.seed,
         "episodes_to_goal": rows[-1]["episodes/total"] if reached else None,
         "env_steps_to_goal": rows[-1]["env_steps/total"] if reached else None,
@@ -107,12 +107,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the numbers")
     parser.add_argument("--plot", type=Path, help="file for the plot, PNG or SVG")
     given = parser.parse_args()
-    values = yaml.safe_load(given.config.read_text(encoding="utf-8"))
-    values |= {"steps": 10**6, "eval_episodes": 0, "checkpoint_every": 10**6, **given.settings}
+    values = read_settings_file(str(given.config), "--config")
+    grpo = values.pop("agent")  # what both share of it is PPO's too
+    ppo = {name: grpo[name] for name in ("epochs", "entropy")} | {"n_steps": 32, "gamma": 0.99}
+    how = {"sb3-grpo": grpo, "sb3-ppo": {"type": "sb3-ppo", **ppo}}
+    short = {"steps": 10**6, "eval_episodes": 0, "checkpoint_every": 10**6}
+    values = merged({**values, **short}, given.settings)
     results: dict[str, list[dict[str, Any]]] = {agent: [] for agent in AGENTS}
     for seed in given.seeds:
         for agent in AGENTS:
-            config = Sb3Config.from_mapping({**values, "agent": agent, "seed": seed})
+            config = Sb3Config.from_mapping({**values, "agent": how[agent], "seed": seed})
             results[agent].append(learn(config, given.episodes))
             shown = {key: value for key, value in results[agent][-1].items() if key != "curve"}
             print(json.dumps(shown), flush=True)

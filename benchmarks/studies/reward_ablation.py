@@ -39,8 +39,7 @@ TASKS: Mapping[str, Mapping[str, Any]] = {
         "difficulty": 0,
         "max_new_tokens": 96,
         "temperature": 0.5,
-        "lora_rank": 64,
-        "lora_alpha": 64,
+        "lora": {"rank": 64, "alpha": 64},
     },
 }
 """What differs from the shipped configuration."""
@@ -102,6 +101,7 @@ def train(task: str, arm: str, seed: int, steps: int, episodes: int, runs: Path)
     import torch
 
     from pixelis.agents.rl.run import TrainingRun
+    from pixelis.agents.settings.files import read_settings_file
     from pixelis.agents.settings.rl import TrainConfig
 
     torch.set_num_threads(1)
@@ -118,7 +118,7 @@ def train(task: str, arm: str, seed: int, steps: int, episodes: int, runs: Path)
         "eval_episodes": episodes,
         "output": str(folder),
     }
-    config = TrainConfig.from_mapping(yaml.safe_load(CONFIG.read_text()) | changes)
+    config = TrainConfig.from_mapping(read_settings_file(str(CONFIG), "CONFIG") | changes)
     begun = (folder / "config.yaml").exists() and any((folder / "checkpoints").glob("step-*"))
     with TrainingRun.resume(folder, config) if begun else TrainingRun.start(config) as run:
         run.train()

@@ -52,8 +52,8 @@ SAMPLERS = (
     "sfl",
 )
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
-    "-without-oracle": {"level_oracle": False},
-    "-not-robust": {"level_robust": False},
+    "-without-oracle": {"oracle": False},
+    "-not-robust": {"robust": False},
 }
 """What the end of a sampler's name changes."""
 ENV = "ued_env:Study/ShiftRow-v0"
@@ -106,7 +106,7 @@ def held_out(run: TrainingRun) -> list[list[float]]:
 def choice(sampler: str) -> dict[str, Any]:
     """Return the settings that a sampler's name stands for."""
     end = next((end for end in VARIANTS if sampler.endswith(end)), "")
-    return {"levels": sampler.removesuffix(end), **VARIANTS.get(end, {})}
+    return {"levels": {"type": sampler.removesuffix(end), **VARIANTS.get(end, {})}}
 
 
 def measure(

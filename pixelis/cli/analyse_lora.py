@@ -6,12 +6,11 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.settings.options import check_options, option
-from pixelis.agents.settings.run_settings import MODEL
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -40,17 +39,12 @@ _MEASURES = {
 }
 
 
-@dataclass(frozen=True)
-class AnalyseSettings:
+class AnalyseSettings(Settings):
     """The flags of ``analyse_lora.py``."""
 
-    device: str = option(MODEL, "cpu", "auto, cpu, cuda or cuda:N")
-    output: str = option("Output", "lora", "folder for layers.json, layers.csv and layers.png")
-    plot: bool = option("Output", True, "draw layers.png, which needs matplotlib")
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    device: str = setting("cpu", "auto, cpu, cuda or cuda:N")
+    output: str = setting("lora", "folder for layers.json, layers.csv and layers.png")
+    plot: bool = setting(True, "draw layers.png, which needs matplotlib")
 
 
 def main(words: Sequence[str] | None = None) -> int:

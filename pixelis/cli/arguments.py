@@ -1,231 +1,305 @@
-"""Flags and YAML from a dataclass of options, with errors that fit on one line."""
+"""Flags and YAML of settings: words become one mapping, which the settings check themselves.
+
+``--loss.surrogate.type sapo`` is the flag of a setting in a section; ``--help`` tells the settings that are
+used first, ``--help.loss`` those of a section, ``--help.more`` the rest.
+"""
 
 from __future__ import annotations
 
-import argparse
-import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 import yaml
-from jsonargparse import ActionYesNo, ArgumentParser, DefaultHelpFormatter
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
-from pixelis.agents.settings.options import check_value, choices_of, default_of, is_open, option_of, rows
-from pixelis.agents.settings.yaml_files import read_settings_file
+from pixelis.agents.settings.base import (
+    Section,
+    Settings,
+    SettingsError,
+    choices_of,
+    kinds_of,
+    note_of,
+    tags_of,
+)
+from pixelis.agents.settings.files import loaded, read_settings_file
+from pixelis.agents.settings.plain import Path, merged
 from pixelis.cli.foreign_names import about_unknown
 from pixelis.errors import ConfigError, shown
 
-S = TypeVar("S")
+S = TypeVar("S", bound=Settings)
+_WIDTH, _INDENT = 100, 30
 
 
-class _Format(DefaultHelpFormatter):
-    """Help lines as they are written in the options, without jsonargparse's notes on types."""
+class _Missing:
+    """The value of a flag that nothing followed: true for a switch."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30)
 
-    def _get_help_string(self, action: argparse.Action) -> str:
-        return action.help or ""
+class Words:
+    """The words of a command line, taken apart.
 
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(indent + line for line in text.splitlines())
+    Attributes:
+        files: what ``--config`` named, in order.
+        flags: path of a setting → its text, or that nothing followed.
+        help: the section that ``--help.section`` asks for, empty for ``--help``, None without.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.files: list[str] = []
+        self.flags: dict[Path, str | _Missing] = {}
+        self.help: str | None = None
+        left = [str(word) for word in words]
+        while left:
+            word = left.pop(0)
+            if word == "-h" or word.startswith("--help"):
+                self.help = word.partition(".")[2].replace("-", "_")
+                continue
+            if not word.startswith("--"):
+                raise ConfigError(f"unknown argument {word!r}. Flags begin with --; see --help")
+            flag, equals, text = word.partition("=")
+            path = (flag.partition(".")[0][2:].replace("-", "_"), *flag.split(".")[1:])
+            follows = bool(left) and not left[0].startswith("--")
+            value = text if equals else left.pop(0) if follows else _Missing()
+            if path == ("config",):
+                self.files.append("" if isinstance(value, _Missing) else value)
+            else:
+                self.flags[path] = value
 
 
 class Arguments(Generic[S]):
-    """A command line whose flags are the fields of a dataclass of options, plus ``--config FILE``.
+    """A command line whose flags are settings, plus ``--config FILE``.
 
     Args:
         program: name shown in the help.
         description: first lines of the help.
-        settings: the dataclass, its fields made with `pixelis.agents.settings.options.option`.
+        settings: their class, or what returns it for the settings as they were written.
         examples: last lines of the help.
+        resumes: whether there is ``--resume FOLDER``.
     """
 
-    def __init__(self, program: str, description: str, settings: type[S], examples: str = "") -> None:
-        self._parser = ArgumentParser(
-            prog=program,
-            usage=f"{program} [--config FILE] [--flag value ...]",
-            description=description,
-            epilog=examples,
-            exit_on_error=False,
-            print_config=None,
-            formatter_class=_Format,
-        )
-        self._parser.add_argument(
-            "--config", action="config", metavar="FILE", help="YAML file of settings; flags override it"
-        )
-        self._program, self._settings = program, settings
-        self._items = {item.name: item for item in rows(settings)}
-        self._hints = get_type_hints(settings)
-        self._switches = [name for name, hint in self._hints.items() if hint is bool]
-        self._groups: dict[str, Any] = {}
-        self._extra: list[str] = []
-        self._add_settings()
-
-    def add(self, group: str, flag: str, metavar: str, help: str) -> None:
-        """Add a flag that takes text and is not a field of the settings; None unless given."""
-        self._group(group).add_argument(flag, type=str, default=None, metavar=metavar, help=help)
-        self._extra.append(_key(flag))
+    def __init__(
+        self,
+        program: str,
+        description: str,
+        settings: type[S] | Callable[[Mapping[str, Any]], type[S]],
+        examples: str = "",
+        *,
+        resumes: bool = False,
+    ) -> None:
+        self._program, self._description, self._examples = program, description, examples
+        self._settings, self._resumes = settings, resumes
 
     def read(self, words: Sequence[str]) -> S:
-        """Return the settings that the words of a command line and the dataclass's defaults make.
+        """Return the settings that the words of a command line ask for.
 
         Raises:
-            ConfigError: see `parse`; or the settings refuse a value.
-            SystemExit: ``--help`` was asked for.
+            ConfigError, CheckpointError, SystemExit: see `read_run`.
         """
-        return self._settings(**self.parse(words)[0])
+        return self.read_run(words)[0]
 
-    def parse(
-        self, arguments: Sequence[str], base: Mapping[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the settings' values and those of the extra flags.
+    def read_run(self, words: Sequence[str]) -> tuple[S, str | None]:
+        """Return the settings that words ask for, and the run to resume if there is one.
 
-        What a flag says wins over what ``--config`` says, whatever their order, and that over ``base``.
-
-        Args:
-            arguments: the words of the command line.
-            base: values that replace the dataclass's defaults.
+        What a flag says wins over what ``--config`` says, whatever their order, and that over what the run to
+        resume was started with.
 
         Raises:
-            ConfigError: an unknown flag or key, or a value of the wrong type; one line, with a suggestion.
-            SystemExit: ``--help`` was asked for.
+            ConfigError: unknown or wrong settings, in the words, a file or a run.
+            CheckpointError: there is no such run.
+            SystemExit: help was asked for.
         """
-        if base:
-            self._parser.set_defaults(dict(base))
-        files, words = _apart(arguments)
-        for path in files:
-            self._check_file(path)
-        words, entries = self._checked(words)
+        asked = Words(words)
+        resume = asked.flags.pop(("resume",), None) if self._resumes else None
+        if isinstance(resume, _Missing):
+            raise ConfigError("--resume must be followed by a value")
+        given: dict[str, Any] = {}
+        for file in asked.files:
+            given = merged(given, read_settings_file(file, "--config"))
+        if resume is not None and asked.help is None:
+            from pixelis.agents.run_files.saved_run import settings_of
+
+            saved = settings_of(resume)
+            self._check_saved(saved, resume)
+            given = merged(saved, given)
+        kind = self._kind(self._said(asked, given))
+        if asked.help is not None:
+            print("\n".join(self._help(kind, asked.help)))
+            raise SystemExit(0)
+        for path in sorted(asked.flags, key=_depth):
+            given = put(given, *_setting_of(kind, path, asked.flags[path]))
         try:
-            found = self._parser.parse_args([*(f"--config={path}" for path in files), *words]).as_dict()
-        except (argparse.ArgumentError, OSError, ValueError) as error:
-            raise ConfigError(" ".join(str(error).split())) from error
-        for name, key, value in entries:
-            found[name] = {**found[name], key: value}
-        return {name: found[name] for name in self._items}, {name: found[name] for name in self._extra}
+            return kind.from_mapping(given), resume
+        except SettingsError as error:
+            files = " or ".join(map(repr, asked.files))
+
+            def unknown(path: Path) -> str:
+                flag = any(path[0] in (each[0], each[0].removeprefix("no_")) for each in asked.flags)
+                named = f"argument {shown(_flag(path))}" if flag else f"setting {shown(path[0])}"
+                where = f" in {files}" if files and not flag else ""
+                return f"unknown {named}{where}.{about_unknown(path[0], kind, self._program, flags=flag)}"
+
+            raise SettingsError(kind, error.error, unknown) from None
 
     # ------------------------------------------------------------------ private
 
-    def _group(self, name: str) -> Any:
-        if name not in self._groups:
-            self._groups[name] = self._parser.add_argument_group(name)
-        return self._groups[name]
+    def _kind(self, given: Mapping[str, Any]) -> type[S]:
+        settings: Any = self._settings
+        kind: type[S] = settings if isinstance(settings, type) else settings(given)
+        return kind
 
-    def _add_settings(self) -> None:
-        for item in self._items.values():
-            hint, default = self._hints[item.name], default_of(item)
-            options: dict[str, Any] = {"default": default, "help": option_of(item).help + _shown(default)}
-            if hint is bool:
-                options["action"] = ActionYesNo(no_prefix="no-")
-            else:
-                options |= {"type": hint, "metavar": _metavar(hint)}
-            self._group(option_of(item).group).add_argument(_flag(item.name), **options)
+    def _said(self, asked: Words, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return top-level settings as they were written, for who chooses the class by them."""
+        chosen = {
+            path[0]: text
+            for path, text in asked.flags.items()
+            if isinstance(text, str) and path[1:] in ((), ("type",))
+        }
+        return {**given, **chosen}
 
-    def _check_file(self, path: str) -> None:
-        """Check the keys and values of a YAML file, so that what is wrong can be told in our words."""
-        for name, value in read_settings_file(path, "--config").items():
-            if name not in self._items:
-                hint = about_unknown(str(name), self._items, self._program, flags=False)
-                raise ConfigError(f"unknown setting {shown(name)} in {path!r}.{hint}")
-            self._check_value(name, name, value)
+    def _check_saved(self, saved: Mapping[str, Any], folder: str) -> None:
+        try:
+            self._kind(saved).from_mapping(saved)
+        except SettingsError as error:
+            raise ConfigError(
+                f"the run {folder!r} was saved with settings that this version does not have; start a new "
+                f"run: {error}"
+            ) from None
 
-    def _checked(self, words: Sequence[str]) -> tuple[list[str], list[tuple[str, str, Any]]]:
-        """Check the flags and values of the command line likewise.
-
-        Returns:
-            The words without those such as ``--env-kwargs.max_turns 4``, and these as (setting, key, value).
-        """
-        known = (*self._items, *self._extra, "config")
-        plain: list[str] = []
-        entries: list[tuple[str, str, Any]] = []
-        left = iter(words)
-        for word in left:
-            flag, equals, text = word.partition("=")
-            name, key = _key(flag.partition(".")[0]), flag.partition(".")[2]
-            if flag in ("-h", "--help") or _key(flag).removeprefix("no_") in self._switches:
-                plain.append(word)
-                continue
-            if not flag.startswith("--"):
-                raise ConfigError(f"unknown argument {word!r}. Flags begin with --; see --help")
-            if name not in (*self._items, *self._extra):
-                hint = about_unknown(name, known, self._program, flags=True)
-                raise ConfigError(f"unknown argument {shown(flag)}.{hint}")
-            text = text if equals else next(left, None)
-            if text is None:
-                raise ConfigError(f"{flag} must be followed by a value")
-            if key and name in self._items and get_origin(self._hints[name]) is dict:
-                entries.append((name, key, _loaded(text)))
-                continue
-            if name in self._items:
-                self._check_value(flag, name, text if _takes(self._hints[name], str) else _loaded(text))
-            plain += [flag, text]
-        return plain, entries
-
-    def _check_value(self, shown: str, name: str, value: Any) -> None:
-        hint = self._hints[name]
-        if isinstance(value, str) and _takes(hint, float):
-            value = _float(value)  # YAML 1.1 takes 1e-4 for text
-        check_value(shown, value, hint, option_of(self._items[name]).bounds)
+    def _help(self, kind: type[Section], section: str) -> Iterator[str]:
+        fields = kind.model_fields
+        if section == "more":
+            for name, field in fields.items():
+                if note_of(field, "more"):
+                    yield from _setting_line((name,), field)
+            return
+        if section:
+            yield from _help_of(kind, tuple(section.split(".")), self._program)
+            return
+        yield f"usage: {self._program} [--config FILE] [--flag value ...]\n"
+        yield f"{self._description}\n\nSettings:"
+        what = "YAML file of settings, or the name of a shipped one; flags override it"
+        yield from _line("--config FILE", what)
+        if self._resumes:
+            yield from _line("--resume FOLDER", "go on with the run in this folder, with its settings")
+        sections = {name: field for name, field in fields.items() if kinds_of(field.annotation)}
+        for name, field in fields.items():
+            if name not in sections and not note_of(field, "more"):
+                yield from _setting_line((name,), field)
+        if sections:
+            yield f"\nSections ({self._program} --help.SECTION tells the settings of one):"
+        for name, field in sections.items():
+            yield from _setting_line((name,), field)
+        if any(note_of(field, "more") for field in fields.values()):
+            yield from _line("--help.more", "settings that are rarely changed")
+        if self._examples:
+            yield f"\n{self._examples}"
 
 
-def _key(flag: str) -> str:
-    return flag.lstrip("-").replace("-", "_")
+def put(values: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """Return plain settings with one of them set, at any depth."""
+    name, *rest = path
+    if not rest:
+        return {**values, name: value}
+    inner = values.get(name)
+    if isinstance(inner, str):
+        inner = {"type": inner}
+    if not isinstance(inner, Mapping) or (rest == ["type"] and inner.get("type", value) != value):
+        inner = {}
+    return {**values, name: put(inner, tuple(rest), value)}
 
 
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def _depth(path: Path) -> tuple[int, bool]:
+    return len(path), path[-1] != "type"
 
 
-def _shown(default: Any) -> str:
-    """Return how a default is told in the help."""
-    if default == {}:
-        return ""
-    word = str(default).lower() if default is None or isinstance(default, bool) else default
-    return f" (default: {word})"
+def _fields_at(kind: type[Section], path: Path) -> list[FieldInfo]:
+    """Return the settings at a path, one for each alternative that has it."""
+    kinds: list[type[Section]] = [kind]
+    fields: list[FieldInfo] = []
+    for name in path:
+        fields = [each.model_fields[name] for each in kinds if name in each.model_fields]
+        kinds = [inner for field in fields for inner in kinds_of(field.annotation)]
+    return fields
+
+
+def _setting_of(kind: type[Section], path: Path, text: str | _Missing) -> tuple[Path, Any]:
+    """Return the setting that a flag means, and what its text means."""
+    fields = _fields_at(kind, path)
+    if isinstance(text, _Missing):
+        positive = (*path[:-1], path[-1].removeprefix("no_"))
+        if positive != path and any(field.annotation is bool for field in _fields_at(kind, positive)):
+            return positive, False
+        if any(field.annotation is not bool for field in fields):
+            raise ConfigError(f"{_flag(path)} must be followed by a value")
+        return path, True
+    try:
+        value = loaded(text)
+    except yaml.YAMLError:
+        return path, text
+    hints = [field.annotation for field in fields]
+    if any(hint is str or set(get_args(hint)) == {str, NoneType} for hint in hints):
+        return path, value if value is None and str not in hints else text
+    keeps = any(choices_of(hint) or str in get_args(hint) for hint in hints if get_origin(hint) is not dict)
+    return path, text if keeps and not isinstance(value, str | NoneType | Mapping) else value
+
+
+def _flag(path: Path) -> str:
+    return f"--{'.'.join((path[0].replace('_', '-'), *path[1:]))}"
+
+
+def _help_of(kind: type[Section], path: Path, program: str) -> Iterator[str]:
+    """Yield the lines of a section: of each alternative those that it has."""
+    fields = _fields_at(kind, path)
+    kinds = [inner for field in fields for inner in kinds_of(field.annotation)]
+    if not kinds:
+        sections = [name for name, field in kind.model_fields.items() if kinds_of(field.annotation)]
+        raise ConfigError(f"--help.{'.'.join(path)}: sections are {', '.join([*sections, 'more'])}")
+    yield f"{program}: {fields[0].description}"
+    for each in kinds:
+        tags = " or ".join(tags_of(each))
+        head = f"{'.'.join(path)}{f' with type {tags}' if tags else ''}: {_first_line(each)}"
+        yield "\n" + textwrap.fill(head, _WIDTH)
+        for name, field in each.model_fields.items():
+            if kinds_of(field.annotation):
+                yield from _line(f"--help.{'.'.join((*path, name))}", field.description or "")
+            elif name != "type":
+                yield from _setting_line((*path, name), field)
+
+
+def _first_line(kind: type[Section]) -> str:
+    return (kind.__doc__ or "").splitlines()[0]
+
+
+def _setting_line(path: Path, field: FieldInfo) -> Iterator[str]:
+    default, hint = field.default, field.annotation
+    word = "" if default is PydanticUndefined or default == {} or isinstance(default, Section) else default
+    if default is None or isinstance(default, bool):
+        word = str(default).lower()
+    if isinstance(default, Section):
+        word = getattr(default, "type", "")
+    told = f"{field.description}{f' (default: {word})' if word != '' else ''}"
+    yield from _line(f"{_flag(path)} {_metavar(hint)}".rstrip(), told)
+
+
+def _line(left: str, right: str) -> Iterator[str]:
+    lines = textwrap.wrap(right, _WIDTH - _INDENT) or [""]
+    head = f"  {left:{_INDENT - 4}}  "
+    if len(left) > _INDENT - 4:
+        yield from textwrap.wrap(
+            left, _WIDTH - 2, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+        )
+        head = " " * _INDENT
+    yield f"{head}{lines[0]}"
+    yield from (f"{' ' * _INDENT}{line}" for line in lines[1:])
 
 
 def _metavar(hint: Any) -> str:
     """Return what stands for the value in the help; the choices where there are some."""
-    if choices_of(hint):
-        return "{" + ",".join((*choices_of(hint), *(["module:name"] if is_open(hint) else []))) + "}"
+    if choices := choices_of(hint):
+        return f"{{{','.join(choices)}}}"
+    if hint is bool:
+        return ""
     kinds = get_args(hint) if NoneType in get_args(hint) else (hint,)
-    return {int: "N", float: "X", str: "TEXT"}.get(kinds[0], "JSON")
-
-
-def _loaded(text: str) -> Any:
-    """Return what a word of the command line means as YAML, or the word."""
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
-
-
-def _takes(hint: Any, kind: type) -> bool:
-    return hint is kind or (NoneType in get_args(hint) and kind in get_args(hint))
-
-
-def _float(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _apart(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the files given with ``--config`` and the other words, ``--group_size`` as ``--group-size``."""
-    files: list[str] = []
-    rest: list[str] = []
-    words = iter(arguments)
-    for word in words:
-        if word == "--config" or word.startswith("--config="):
-            files.append(word.partition("=")[2] or next(words, ""))
-        else:
-            rest.append(_hyphens(word))
-    return files, rest
-
-
-def _hyphens(word: str) -> str:
-    match = re.match(r"--[A-Za-z_-]+", word)
-    return match[0].replace("_", "-") + word[match.end() :] if match else word
+    return {int: "N", float: "X", str: "TEXT"}.get(kinds[0], "JSON" if not kinds_of(hint) else "")

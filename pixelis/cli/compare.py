@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pixelis.agents.evaluation.plan import Plan, check_runs_fit, plan_for
 from pixelis.agents.evaluation.players import Loading, find_player
-from pixelis.agents.settings.options import check_options, option
-from pixelis.agents.settings.run_settings import MODEL, TASK
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -36,43 +34,36 @@ examples:
 MODELS = "Models"
 
 
-@dataclass(frozen=True)
-class CompareSettings:
+class CompareSettings(Settings):
     """The flags of ``compare_models.py``."""
 
-    a: str | None = option(MODELS, None, "the first; none: the model that the second was made from")
-    b: str | None = option(MODELS, None, "the second, usually a run folder")
-    mode: Literal["both", "greedy", "sampled"] = option(MODELS, "both", "how a model chooses tokens")
-    temperature: float | None = option(
-        MODELS, None, "sampling temperature; none: as the run had it, else 1", "(0, 10]"
+    a: str | None = setting(None, "the first; none: the model that the second was made from")
+    b: str | None = setting(None, "the second, usually a run folder")
+    mode: Literal["both", "greedy", "sampled"] = setting("both", "how a model chooses tokens")
+    temperature: float | None = setting(
+        None, "sampling temperature; none: as the run had it, else 1", gt=0, le=10
     )
-    top_p: float | None = option(MODELS, None, "nucleus sampling; none: as the run had it, else 1", "(0, 1]")
-    max_new_tokens: int | None = option(
-        MODELS, None, "longest turn, in tokens; none: as the run had it, else 64", "[1, inf)"
+    top_p: float | None = setting(None, "nucleus sampling; none: as the run had it, else 1", gt=0, le=1)
+    max_new_tokens: int | None = setting(
+        None, "longest turn, in tokens; none: as the run had it, else 64", ge=1
     )
 
-    env: str | None = option(TASK, None, "Gymnasium id of the environment; none: that of the run")
-    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        TASK, dict, "keyword arguments for gym.make, in place of those of the run"
+    env: str | None = setting(None, "Gymnasium id of the environment; none: that of the run")
+    env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, in place of those of the run")
+    difficulty: int | str | None = setting(
+        None, "difficulties, separated by commas, that tasks are of in turn; none: as the run had it"
     )
-    difficulty: int | str | None = option(
-        TASK, None, "difficulties, separated by commas, that tasks are of in turn; none: as the run had it"
+    split: Literal["train", "test"] = setting("test", "which tasks")
+    episodes: int = setting(200, "how many tasks, one episode each", ge=1)
+    seed: int = setting(0, "decides what a sampling model says", ge=0)
+
+    device: str = setting("auto", "auto, cpu, cuda or cuda:N")
+    dtype: Literal["float32", "bfloat16", "float16"] | None = setting(
+        None, "type of the weights; none: as the run had it, else float32"
     )
-    split: Literal["train", "test"] = option(TASK, "test", "which tasks")
-    episodes: int = option(TASK, 200, "how many tasks, one episode each", "[1, inf)")
-    seed: int = option(TASK, 0, "decides what a sampling model says", "[0, inf)")
+    batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)
 
-    device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N")
-    dtype: Literal["float32", "bfloat16", "float16"] | None = option(
-        MODEL, None, "type of the weights; none: as the run had it, else float32"
-    )
-    batch_size: int = option(MODEL, 32, "episodes a model plays at the same time", "[1, inf)")
-
-    output: str | None = option("Output", None, "JSON file for the tables and for how every task ended")
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    output: str | None = setting(None, "JSON file for the tables and for how every task ended")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -114,7 +105,7 @@ def _compare(words: Sequence[str]) -> int:
         console.print(plan.told(), soft_wrap=True)
         if plan.env.split_note:
             console.print(plan.env.split_note, soft_wrap=True)
-        chosen = {**asdict(settings), "a": name, "env": plan.env.id, "env_kwargs": dict(plan.env.kwargs)}
+        chosen = {**settings.to_mapping(), "a": name, "env": plan.env.id, "env_kwargs": dict(plan.env.kwargs)}
         results = None if path is None else Results(path, {"settings": chosen, "tasks": [], "pairs": {}})
         pair = Pair((name, first), (settings.b, second), plan, settings)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,8 +12,7 @@ from pixelis.agents.evaluation.plan import Plan, plan_for
 from pixelis.agents.evaluation.players import Loading, find_player
 from pixelis.agents.evaluation.playing import modes_of, play_plan
 from pixelis.agents.models.named_models import NAMED_MODELS
-from pixelis.agents.settings.options import check_options, option
-from pixelis.agents.settings.run_settings import MODEL, TASK
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -40,49 +39,38 @@ examples:
   evaluate_agent.py --agent pixelis-tiny --mode sampled --difficulty 2"""
 
 
-@dataclass(frozen=True)
-class EvaluateSettings:
+class EvaluateSettings(Settings):
     """The flags of ``evaluate_agent.py``."""
 
-    agent: str = option("Agent", "oracle", "who plays; several are separated by commas")
-    mode: Literal["both", "greedy", "sampled"] = option("Agent", "both", "how a model chooses tokens")
-    temperature: float | None = option(
-        "Agent", None, "sampling temperature; none: as the run had it, else 1", "(0, 10]"
+    agent: str = setting("oracle", "who plays; several are separated by commas")
+    mode: Literal["both", "greedy", "sampled"] = setting("both", "how a model chooses tokens")
+    temperature: float | None = setting(
+        None, "sampling temperature; none: as the run had it, else 1", gt=0, le=10
     )
-    top_p: float | None = option("Agent", None, "nucleus sampling; none: as the run had it, else 1", "(0, 1]")
-    max_new_tokens: int | None = option(
-        "Agent", None, "longest turn, in tokens; none: as the run had it, else 64", "[1, inf)"
-    )
-
-    env: str | None = option(
-        TASK, None, f"Gymnasium id of the environment; none: the run's, else {DEFAULT_ENV}"
-    )
-    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        TASK, dict, "keyword arguments for gym.make, in place of those of the run"
-    )
-    difficulty: int | None = option(
-        TASK, None, "the env's difficulty dial; none: as the run had it, else the env's default"
-    )
-    split: Literal["train", "test"] = option(TASK, "test", "which tasks")
-    episodes: int = option(TASK, 200, "how many tasks, one episode each", "[1, inf)")
-    seed: int = option(TASK, 0, "decides what a sampling model says", "[0, inf)")
-
-    device: str = option(MODEL, "auto", "auto, cpu, cuda or cuda:N")
-    dtype: Literal["float32", "bfloat16", "float16"] | None = option(
-        MODEL, None, "type of the weights; none: as the run had it, else float32"
-    )
-    quantization: Literal["none", "8bit", "4bit"] | None = option(
-        MODEL, None, "load the weights in fewer bits: bitsandbytes, CUDA only; none: as the run had it"
-    )
-    batch_size: int = option(MODEL, 32, "episodes a model plays at the same time", "[1, inf)")
-
-    output: str | None = option(
-        "Output", None, "JSON file for the table; none makes one under runs/evaluations/"
+    top_p: float | None = setting(None, "nucleus sampling; none: as the run had it, else 1", gt=0, le=1)
+    max_new_tokens: int | None = setting(
+        None, "longest turn, in tokens; none: as the run had it, else 64", ge=1
     )
 
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    env: str | None = setting(None, f"Gymnasium id of the environment; none: the run's, else {DEFAULT_ENV}")
+    env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, in place of those of the run")
+    difficulty: int | None = setting(
+        None, "the env's difficulty dial; none: as the run had it, else the env's default"
+    )
+    split: Literal["train", "test"] = setting("test", "which tasks")
+    episodes: int = setting(200, "how many tasks, one episode each", ge=1)
+    seed: int = setting(0, "decides what a sampling model says", ge=0)
+
+    device: str = setting("auto", "auto, cpu, cuda or cuda:N")
+    dtype: Literal["float32", "bfloat16", "float16"] | None = setting(
+        None, "type of the weights; none: as the run had it, else float32"
+    )
+    quantization: Literal["none", "8bit", "4bit"] | None = setting(
+        None, "load the weights in fewer bits: bitsandbytes, CUDA only; none: as the run had it"
+    )
+    batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)
+
+    output: str | None = setting(None, "JSON file for the table; none makes one under runs/evaluations/")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -189,7 +177,7 @@ def _settings(plan: Plan, settings: EvaluateSettings) -> dict[str, Any]:
     chosen = {name: getattr(plan, name) for name in ("max_new_tokens", "temperature", "top_p", "dtype")}
     played = {"env": plan.env.id, "env_kwargs": dict(plan.env.kwargs), "difficulty": plan.difficulties[0]}
     return {
-        **asdict(settings),
+        **settings.to_mapping(),
         **chosen,
         "quantization": plan.quantization,
         **played,

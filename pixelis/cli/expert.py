@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.cli import run_command
-from pixelis.cli.supervised import Command, number
+from pixelis.cli.training import Command, adapter_line, number
 
 if TYPE_CHECKING:
     from pixelis.agents.runs.metrics import Row
     from pixelis.agents.sft.expert.run import ExpertRun
 
 
-def _run() -> type[ExpertRun]:
+def _run(config: Any) -> type[ExpertRun]:
     from pixelis.agents.sft.expert.run import ExpertRun
 
     return ExpertRun
@@ -46,7 +46,8 @@ examples:
   expert_iteration.py --resume runs/expert-zoomread-pixelis-tiny-seed0""",
     settings=ExpertConfig,
     run=_run,
-    describe=describe,
+    describe=lambda _: describe,
+    closing=adapter_line,
 )
 
 

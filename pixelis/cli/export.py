@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
-from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError
@@ -23,20 +22,15 @@ examples:
   export_model.py --run runs/zoomread-pixelis-tiny-seed0 --output adapter --adapter-only"""
 
 
-@dataclass(frozen=True)
-class ExportSettings:
+class ExportSettings(Settings):
     """The flags of ``export_model.py``."""
 
-    run: str | None = option("Export", None, "run folder (its newest checkpoint) or one of its checkpoints")
-    output: str | None = option("Export", None, "folder to write, which must not exist")
-    adapter_only: bool = option("Export", False, "the PEFT adapter instead of a merged model")
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = option(
-        "Export", "auto", "type of the merged weights; auto: that of the run"
+    run: str | None = setting(None, "run folder (its newest checkpoint) or one of its checkpoints")
+    output: str | None = setting(None, "folder to write, which must not exist")
+    adapter_only: bool = setting(False, "the PEFT adapter instead of a merged model")
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = setting(
+        "auto", "type of the merged weights; auto: that of the run"
     )
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
 
 
 def main(words: Sequence[str] | None = None) -> int:

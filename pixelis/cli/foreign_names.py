@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import fields
+from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import import_module
 
+from pixelis.agents.settings.base import Section, leaves_of
 from pixelis.errors import suggest
 
 _OURS = {
     "lr": "learning_rate learning_rates step_size lr_actor actor_lr",
-    "value_lr": "critic_lr lr_critic vf_lr",
-    "surrogate": "loss loss_type loss_fn loss_function policy_loss policy_loss_type objective",
-    "aggregation": "loss_agg_mode loss_reduction loss_aggregation",
+    "algorithm.value_lr": "critic_lr lr_critic vf_lr",
+    "loss.surrogate": "surrogate loss_type loss_fn loss_function policy_loss policy_loss_type objective",
+    "loss.aggregation": "loss_agg_mode loss_reduction loss_aggregation",
     "algorithm": "algo algorithm_name rl_algorithm adv_estimator advantage_estimator",
     "agent": "algo policy algorithm",
-    "advantage_scale": "scale_rewards norm_adv normalize_advantage normalise_advantage whiten_advantages",
-    "ratio": "importance_sampling_level importance_sampling ratio_level",
+    "algorithm.scale": "scale_rewards norm_adv normalize_advantage normalise_advantage whiten_advantages",
+    "loss.ratio": "importance_sampling_level importance_sampling ratio_level",
     "groups": (
         "batch_size train_batch_size prompts prompts_per_step num_prompts rollout_batch_size "
         "global_batch_size"
@@ -37,16 +37,16 @@ _OURS = {
         "completion_length response_length max_output_tokens"
     ),
     "beta": "kl_coef kl_coeff kl_beta kl_loss_coef kl_weight kl_penalty init_kl_coef kl_ctl",
-    "kl": "kl_estimator kl_type kl_loss_type kl_penalty_type",
-    "epsilon_low": (
+    "loss.kl": "kl_estimator kl_type kl_loss_type kl_penalty_type",
+    "loss.surrogate.epsilon_low": (
         "epsilon eps clip clip_range cliprange clip_eps clip_epsilon clip_ratio clip_ratio_low clip_coef"
     ),
-    "epsilon_high": "clip_ratio_high clip_higher",
-    "clip": "epsilon eps clip_range cliprange clip_eps clip_epsilon clip_ratio clip_coef",
-    "dual_clip": "delta clip_ratio_c",
-    "entropy": "ent_coef entropy_coef entropy_coeff entropy_bonus",
-    "gamma": "discount discount_factor",
-    "gae_lambda": "lam lambda gae",
+    "loss.surrogate.epsilon_high": "clip_ratio_high clip_higher",
+    "agent.clip": "epsilon eps clip_range cliprange clip_eps clip_epsilon clip_ratio clip_coef",
+    "loss.surrogate.cap": "delta clip_ratio_c",
+    "agent.entropy": "ent_coef entropy_coef entropy_coeff entropy_bonus",
+    "algorithm.gamma": "discount discount_factor",
+    "algorithm.gae_lambda": "lam lambda gae",
     "max_grad_norm": (
         "grad_clip clip_grad gradient_clip gradient_clipping gradient_clip_val grad_norm max_norm"
     ),
@@ -92,9 +92,9 @@ _OURS = {
     "trajectories_every": "logging_steps log_every log_interval log_freq log_completions",
     "sample_every": "logging_steps log_every log_interval log_freq",
     "seed": "random_seed random_state data_seed rng_seed seeds",
-    "lora_rank": "r rank lora_r lora_dim peft_rank",
-    "lora_alpha": "alpha peft_alpha",
-    "lora_dropout": "dropout peft_dropout",
+    "lora.rank": "r rank lora_r lora_dim peft_rank",
+    "lora.alpha": "alpha peft_alpha",
+    "lora.dropout": "dropout peft_dropout",
     "quantization": "quantize quantisation load_in_4bit load_in_8bit bits quant",
     "dtype": "torch_dtype precision mixed_precision fp16 bf16 half",
     "device": "gpu gpus cuda device_map accelerator",
@@ -109,14 +109,14 @@ _OURS = {
     "n_envs": "num_envs envs n_env num_env parallel_envs",
     "env_threads": "num_envs n_envs num_workers workers threads rollout_workers",
     "workers": "num_workers n_workers n_jobs jobs threads processes",
-    "n_steps": "rollout_steps rollout_length num_steps horizon",
-    "buffer_size": "replay_size replay_buffer_size memory_size",
-    "replay_capacity": "buffer_size replay_size replay_buffer_size memory_size",
-    "learning_starts": "warmup_steps start_steps initial_steps",
-    "target_every": "target_update_interval target_update_freq tau",
-    "train_every": "train_freq train_frequency update_every",
-    "exploration_end": "exploration_final_eps epsilon_end eps_end final_epsilon",
-    "exploration_steps": "exploration_fraction epsilon_decay eps_decay",
+    "agent.n_steps": "rollout_steps rollout_length num_steps horizon",
+    "agent.buffer_size": "replay_size replay_buffer_size memory_size",
+    "algorithm.replay.capacity": "buffer_size replay_size replay_buffer_size memory_size",
+    "agent.learning_starts": "warmup_steps start_steps initial_steps",
+    "agent.target_every": "target_update_interval target_update_freq tau",
+    "agent.train_every": "train_freq train_frequency update_every",
+    "agent.exploration_end": "exploration_final_eps epsilon_end eps_end final_epsilon",
+    "agent.exploration_steps": "exploration_fraction epsilon_decay eps_decay",
     "packing": "pack pack_sequences",
     "pack_length": "max_seq_length max_length max_seq_len seq_length",
     "env_timeout_seconds": "timeout env_timeout step_timeout",
@@ -141,25 +141,27 @@ _COMMANDS = {
     "train_tweet_reward.py": "pixelis.cli.tweet_reward:RewardModelSettings",
     "verify_solutions.py": "pixelis.cli.verify_solutions:VerifySettings",
 }
-"""Command → the dataclass of its settings."""
+"""Command → the class of its settings."""
 
 
-def about_unknown(name: str, known: Collection[str], program: str, flags: bool) -> str:
+def about_unknown(name: str, kind: type[Section], program: str, flags: bool) -> str:
     """Return what may be said of a name that a command does not know, as sentences after a blank.
 
     Args:
         name: the setting that was given, with underscores.
-        known: the command's own settings.
+        kind: the command's own settings.
         program: the command.
         flags: whether settings are told as flags (``--group-size``) or as keys of a file (``group_size``).
     """
 
     def told(setting: str) -> str:
-        return f"--{setting.replace('_', '-')}" if flags else repr(setting)
+        first, dot, rest = setting.partition(".")
+        return f"--{first.replace('_', '-')}{dot}{rest}" if flags else repr(setting)
 
+    known = names_of(kind)
     here = list(dict.fromkeys(_called_here(name, known)))
     others = [command for command in _having(name) if command != program]
-    near = get_close_matches(name, known, n=1, cutoff=0.8)
+    near = get_close_matches(name, kind.model_fields, n=1, cutoff=0.8)
     said = []
     if here:
         said.append(f"Here it is {' or '.join(told(one) for one in here[:3])}.")
@@ -169,13 +171,30 @@ def about_unknown(name: str, known: Collection[str], program: str, flags: bool) 
         said.append(f"{told(name)} belongs to {', '.join(others[:3])}.")
     if said:
         return f" {' '.join(said)}"
-    return suggest(told(name), [told(one) for one in known]) if flags else suggest(name, known)
+    return (
+        suggest(told(name), [told(one) for one in kind.model_fields])
+        if flags
+        else suggest(name, kind.model_fields)
+    )
 
 
-def _called_here(name: str, known: Collection[str]) -> Iterator[str]:
+def names_of(kind: type[Section]) -> list[str]:
+    """Return every setting by its full name, such as ``loss.kl.place``."""
+    return list(dict.fromkeys(".".join(path) for path, _ in leaves_of(kind)))
+
+
+def _called_here(name: str, known: list[str]) -> Iterator[str]:
+    """Yield the settings of this name elsewhere, and those in sections: ``lora_rank`` is ``lora.rank``."""
     for ours, others in _OURS.items():
         setting = ours.strip()
-        if name in others.split() and setting.partition(".")[0] in known:
+        inside = setting in known or (
+            setting.partition(".")[0] in known and setting.startswith("env_kwargs.")
+        )
+        if name in others.split() and inside:
+            yield setting
+    for setting in known:
+        inner = "." in setting and not setting.endswith(".type")
+        if inner and name in (setting.replace(".", "_"), setting.rpartition(".")[2]):
             yield setting
 
 
@@ -183,5 +202,6 @@ def _having(name: str) -> Iterator[str]:
     """Yield the commands that have a setting of this name."""
     for command, path in _COMMANDS.items():
         module, _, kind = path.partition(":")
-        if name in {item.name for item in fields(getattr(import_module(module), kind))}:
+        settings = getattr(import_module(module), kind)
+        if name != "type" and any(path[-1] == name for path, _ in leaves_of(settings)):
             yield command

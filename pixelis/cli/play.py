@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pixelis.agents.settings.options import check_options, option
-from pixelis.agents.settings.run_settings import TASK
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.errors import ConfigError
@@ -26,24 +24,15 @@ examples:
   play.py --env Pixelis/WebBrowse-v0       # click e2@v1, type e3@v1 hello submit=true"""
 
 
-@dataclass(frozen=True)
-class PlaySettings:
+class PlaySettings(Settings):
     """The flags of ``play.py``."""
 
-    env: str = option(TASK, "Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
-    env_kwargs: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        TASK, dict, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4"
-    )
-    difficulty: int | None = option(TASK, None, "the env's difficulty dial; none keeps the env's default")
-    split: Literal["train", "test"] = option(TASK, "train", "which tasks")
-    seed: int = option(TASK, 0, "which task", "[0, inf)")
-    frames: str = option(
-        "Output", "frames", "folder for the pictures, one before the first turn and one after each"
-    )
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    env: str = setting("Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
+    env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4")
+    difficulty: int | None = setting(None, "the env's difficulty dial; none keeps the env's default")
+    split: Literal["train", "test"] = setting("train", "which tasks")
+    seed: int = setting(0, "which task", ge=0)
+    frames: str = setting("frames", "folder for the pictures, one before the first turn and one after each")
 
 
 def main(words: Sequence[str] | None = None) -> int:

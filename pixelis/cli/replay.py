@@ -9,14 +9,13 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.settings.options import check_options, option
-from pixelis.agents.settings.rl import TASK
-from pixelis.agents.settings.yaml_files import read_yaml
+from pixelis.agents.settings.base import Settings, setting
+from pixelis.agents.settings.files import read_yaml
 from pixelis.cli import FAILED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -46,22 +45,13 @@ rewards.yaml holds what pixelis.wrappers.wrap takes, for example:
   my_package.rewards:Brevity: {weight: 0.1}"""
 
 
-@dataclass(frozen=True)
-class ReplaySettings:
+class ReplaySettings(Settings):
     """The flags of ``replay.py``."""
 
-    env: str | None = option(
-        TASK, None, "Gymnasium id to make instead of the recorded one, module:Id-v0 included"
-    )
-    rescore: str | None = option("Rewards", None, "YAML file of the rewards to score the episodes under")
-    rows: int = option("Output", 20, "most episodes in the printed table; the file has all", "[0, inf)")
-    output: str | None = option(
-        "Output", None, "JSON file for the new returns; none makes one under runs/rescored/"
-    )
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    env: str | None = setting(None, "Gymnasium id to make instead of the recorded one, module:Id-v0 included")
+    rescore: str | None = setting(None, "YAML file of the rewards to score the episodes under")
+    rows: int = setting(20, "most episodes in the printed table; the file has all", ge=0)
+    output: str | None = setting(None, "JSON file for the new returns; none makes one under runs/rescored/")
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.settings.sft import SftConfig
 from pixelis.cli import run_command
-from pixelis.cli.supervised import Command, number
+from pixelis.cli.training import Command, adapter_line, number
 
 if TYPE_CHECKING:
     from pixelis.agents.runs.metrics import Row
     from pixelis.agents.sft.run import SftRun
 
 
-def _run() -> type[SftRun]:
+def _run(config: Any) -> type[SftRun]:
     from pixelis.agents.sft.run import SftRun
 
     return SftRun
@@ -46,7 +46,8 @@ examples:
   train_sft.py --resume runs/sft""",
     settings=SftConfig,
     run=_run,
-    describe=describe,
+    describe=lambda _: describe,
+    closing=adapter_line,
 )
 
 

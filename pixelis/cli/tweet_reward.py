@@ -6,11 +6,14 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.settings.options import check_options, option
+from pydantic import model_validator
+from typing_extensions import Self
+
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.envs.tweet.data.preference_parts import PreferenceParts, derive_parts, split_preferences
@@ -39,27 +42,24 @@ examples:
 DATA, FIT = "Data", "Fit"
 
 
-@dataclass(frozen=True)
-class RewardModelSettings:
+class RewardModelSettings(Settings):
     """The flags of ``train_tweet_reward.py``."""
 
-    output: str | None = option(DATA, None, "folder for the models training and evaluation")
-    preferences: str | None = option(
-        DATA, None, "JSONL of tweet, chosen, rejected; author, topic, kind if known"
+    output: str | None = setting(None, "folder for the models training and evaluation")
+    preferences: str | None = setting(None, "JSONL of tweet, chosen, rejected; author, topic, kind if known")
+    tweets: str | None = setting(
+        None, "JSONL or CSV of tweets with good replies to derive them from; none: the package's"
     )
-    tweets: str | None = option(
-        DATA, None, "JSONL or CSV of tweets with good replies to derive them from; none: the package's"
+    held_out: str | None = setting(
+        None, "JSONL of tweet, reply, label (good, bad) to measure on; never fitted"
     )
-    held_out: str | None = option(
-        DATA, None, "JSONL of tweet, reply, label (good, bad) to measure on; never fitted"
-    )
-    seed: int = option(FIT, 0, "decides parts, derived pairs, weights and order", "[0, 4294967295]")
+    seed: int = setting(0, "decides parts, derived pairs, weights and order", ge=0, le=4294967295)
 
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         if self.preferences and self.tweets:
             raise ConfigError("--preferences and --tweets exclude each other; give the preferences alone")
+        return self
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pixelis.agents.settings.options import check_options, option
+from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
@@ -36,26 +35,21 @@ examples:
 _LINES_EVERY = 5.0  # seconds between two lines of progress where there is no terminal
 
 
-@dataclass(frozen=True)
-class VerifySettings:
+class VerifySettings(Settings):
     """The flags of ``verify_solutions.py``."""
 
-    output: str | None = option("Output", None, "results file; SAMPLES_results.jsonl if not given")
-    k: str = option("Output", "1,10,100", "numbers of draws for Pass@k, by commas")
-    extract: bool = option("Samples", False, "samples are prose with code; take it out")
-    scripts: bool = option("Samples", True, "replay tests that are a script")
-    seed: int = option("Samples", 0, "decides which inputs are asked twice", "[0, inf)")
-    wall_seconds: float = option("Limits", 10.0, "time for one sample", "(0, inf)")
-    cpu_seconds: float = option("Limits", 5.0, "processor time for one sample", "(0, inf)")
-    memory_mb: int = option("Limits", 512, "memory of one sample", "[64, inf)")
-    isolation: Literal["best_effort", "strict", "hardened"] = option(
-        "Limits", "best_effort", "strict: refuse where a layer is missing"
+    output: str | None = setting(None, "results file; SAMPLES_results.jsonl if not given")
+    k: str = setting("1,10,100", "numbers of draws for Pass@k, by commas")
+    extract: bool = setting(False, "samples are prose with code; take it out")
+    scripts: bool = setting(True, "replay tests that are a script")
+    seed: int = setting(0, "decides which inputs are asked twice", ge=0)
+    wall_seconds: float = setting(10.0, "time for one sample", gt=0)
+    cpu_seconds: float = setting(5.0, "processor time for one sample", gt=0)
+    memory_mb: int = setting(512, "memory of one sample", ge=64)
+    isolation: Literal["best_effort", "strict", "hardened"] = setting(
+        "best_effort", "strict: refuse where a layer is missing"
     )
-    workers: int = option("Limits", 1, "samples that run side by side", "[1, 64]")
-
-    def __post_init__(self) -> None:
-        """Check every field."""
-        check_options(self)
+    workers: int = setting(1, "samples that run side by side", ge=1, le=64)
 
     @property
     def draws(self) -> list[int]:

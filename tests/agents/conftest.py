@@ -25,6 +25,7 @@ from transformers import (
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.settings.plain import merged
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.envs.spaces import Utf8Text
 from pixelis.envs.tasks import Task
@@ -307,7 +308,7 @@ def toy_config(letter_model: Path, tmp_path: Path) -> Callable[..., TrainConfig]
             "beta": 0.01,
             "eval_episodes": 0,
         }
-        return TrainConfig.from_mapping(settings | changes)
+        return TrainConfig.from_mapping(merged(settings, changes))
 
     return make
 

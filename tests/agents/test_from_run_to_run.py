@@ -44,7 +44,7 @@ def runs(letter_model, tmp_path_factory) -> dict[str, Path]:
     base = {"env": ENV, "model": str(letter_model), "eval_episodes": 0, "max_new_tokens": 5, "lr": 0.05}
     played = {**base, "groups": 2, "group_size": 8, "steps": 4}
     made = {
-        "grpo": lambda out: train(TrainConfig(**played, lora_rank=4, output=out)),
+        "grpo": lambda out: train(TrainConfig(**played, lora={"rank": 4}, output=out)),
         "ppo": lambda out: train(TrainConfig(**played, algorithm="ppo", output=out)),
         "sft": lambda out: SftRun.whole(
             SftConfig(**{**base, "env": SPELL}, demonstrations=24, steps=3, output=out)
@@ -90,7 +90,7 @@ def test_every_kind_of_training_goes_on_from_every_kind_of_run(kind, runs, tmp_p
         torch.testing.assert_close(logits(run.policy), start, atol=1e-3, rtol=0)
         settings = settings_of(run.folder.path)
         if kind == "grpo" and settings["train"] == "lora":
-            assert settings["lora_rank"] == 4  # that of the adapter which goes on
+            assert settings["lora"]["rank"] == 4  # that of the adapter which goes on
         shutil.rmtree(run.folder.path)
 
 
@@ -105,10 +105,10 @@ def test_a_chain_of_runs_is_one_adapter_on_the_first_base(runs, letter_model, tm
 
 
 def test_another_adapter_than_the_runs_is_refused(runs, toy_config):
-    with pytest.raises(ConfigError, match=r"adapter with lora_rank 4, .*and lora_rank 8 was asked for"):
-        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora_rank=8))
+    with pytest.raises(ConfigError, match=r"adapter with lora\.rank 4, .*and lora\.rank 8 was asked for"):
+        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"rank": 8}))
     with pytest.raises(ConfigError, match="lora_targets 'q_proj' was asked for"):
-        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora_targets="q_proj"))
+        TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"targets": "q_proj"}))
 
 
 # ------------------------------------------------------------------ commands
@@ -149,7 +149,7 @@ def test_the_train_command_takes_a_run(runs, tmp_path, capsys):
     words += ["--groups", "1", "--group-size", "2", "--max-new-tokens", "5", "--eval-episodes", "0"]
     assert train_command.main(words) == 0
     assert "learning rate: 0.001, by the model's size" in capsys.readouterr().out
-    assert yaml.safe_load((tmp_path / "on" / "config.yaml").read_text())["lora_rank"] == 16
+    assert yaml.safe_load((tmp_path / "on" / "config.yaml").read_text())["lora"]["rank"] == 16
 
 
 def test_runs_that_are_no_model_are_told_apart(tmp_path, runs):
@@ -246,10 +246,11 @@ def test_an_exported_model_is_a_model_to_train_on(runs, tmp_path):
     run = train(
         TrainConfig(
             env=ENV, model=str(tmp_path / "merged"), groups=1, group_size=2, steps=1, max_new_tokens=5,
-            eval_episodes=0, lora_rank=8, output=str(tmp_path / "on"),
+            eval_episodes=0, lora={"rank": 8},
+            output=str(tmp_path / "on"),
         )
     )  # fmt: skip
-    assert settings_of(run.folder.path)["lora_rank"] == 8
+    assert settings_of(run.folder.path)["lora"]["rank"] == 8
 
 
 def test_what_a_run_chose_by_itself_is_chosen_when_it_goes_on(tmp_path):

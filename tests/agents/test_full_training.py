@@ -139,10 +139,15 @@ def test_it_is_exported_as_it_is(toy_config, tmp_path):
 
 @pytest.mark.parametrize(
     "given",
-    [{"dtype": "bfloat16"}, {"lora_dropout": 0.1}, {"lora_targets": "q_proj"}, {"quantization": "4bit"}],
+    [
+        {"dtype": "bfloat16"},
+        {"lora": {"dropout": 0.1}},
+        {"lora": {"targets": "q_proj"}},
+        {"quantization": "4bit"},
+    ],
 )
 def test_what_means_an_adapter_is_refused(given, toy_config):
-    with pytest.raises(ConfigError, match=f"{next(iter(given))} must be .* with train full"):
+    with pytest.raises(ConfigError, match=f"{next(iter(given))} must be .*with train full"):
         toy_config(train="full", **given)
 
 

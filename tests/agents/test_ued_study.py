@@ -121,9 +121,11 @@ def test_the_goal_is_reached_with_two_good_evaluations_in_a_row_of_both_kinds(st
 
 
 def test_the_name_of_a_sampler_says_its_settings(study):
-    assert study.choice("learnability-without-oracle") == {"levels": "learnability", "level_oracle": False}
-    assert study.choice("plr-not-robust") == {"levels": "plr", "level_robust": False}
-    assert study.choice("domain_random") == {"levels": "domain_random"}
+    assert study.choice("learnability-without-oracle") == {
+        "levels": {"type": "learnability", "oracle": False}
+    }
+    assert study.choice("plr-not-robust") == {"levels": {"type": "plr", "robust": False}}
+    assert study.choice("domain_random") == {"levels": {"type": "domain_random"}}
 
 
 def test_the_ratio_is_of_the_seeds_that_both_have(study):

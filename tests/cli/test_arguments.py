@@ -5,17 +5,24 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from pixelis.agents.settings.algorithm import Replay
+from pixelis.agents.settings.levels import AccelLevels, PlrLevels, RandomLevels
+from pixelis.agents.settings.loss import Sapo
 from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.run_settings import Lora
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.compare import CompareSettings
 from pixelis.cli.tweet_reward import RewardModelSettings
 from pixelis.errors import ConfigError
 
 
-def parse(*words, base=None):
-    arguments = Arguments("train_agent.py", "Train.", TrainConfig)
-    arguments.add("Run folder", "--resume", "FOLDER", "go on")
-    return arguments.parse([str(word) for word in words], base)
+def read(*words):
+    arguments = Arguments("train_agent.py", "Train.", TrainConfig, resumes=True)
+    return arguments.read_run([str(word) for word in words])
+
+
+def parse(*words):
+    return read(*words)[0]
 
 
 @pytest.fixture
@@ -29,28 +36,22 @@ def file(tmp_path):
 
 
 def test_no_words_give_the_defaults():
-    values, extra = parse()
-    assert TrainConfig.from_mapping(values) == TrainConfig()
-    assert extra == {"resume": None}
+    assert read() == (TrainConfig(), None)
 
 
 def test_flags_of_every_type():
-    values, extra = parse(
-        *("--lr", "1e-4", "--steps", 7, "--difficulty", 2, "--minutes", 1.5, "--kl", "k1", "--baselines"),
-        *(
-            "--env-kwargs.reader",
-            "truth",
-            "--env-kwargs.max_turns",
-            4,
-            "--resume",
-            "a/b",
-            "--model=some/model",
-        ),
+    config = parse(
+        *("--lr", "1e-4", "--steps", 7, "--difficulty", 2, "--minutes", 1.5, "--loss.kl.estimator", "k2"),
+        *("--baselines", "--env-kwargs.reader", "truth", "--env-kwargs.max_turns", 4, "--model=some/model"),
+        *("--levels", "plr", "--levels.buffer=9", "--loss.surrogate.type", "sapo", "--levels.robust=false"),
+        *("--algorithm.replay.ratio", "0.5", "--output", "2024", "--system-prompt", "yes: no"),
     )
-    assert (values["lr"], values["steps"], values["difficulty"], values["minutes"]) == (1e-4, 7, 2, 1.5)
-    assert (values["kl"], values["baselines"], values["model"]) == ("k1", True, "some/model")
-    assert values["env_kwargs"] == {"reader": "truth", "max_turns": 4}
-    assert extra == {"resume": "a/b"}
+    assert (config.lr, config.steps, config.difficulty, config.minutes) == (1e-4, 7, 2, 1.5)
+    assert (config.loss.kl.estimator, config.baselines, config.model) == ("k2", True, "some/model")
+    assert config.env_kwargs == {"reader": "truth", "max_turns": 4}
+    assert config.levels == PlrLevels(buffer=9, robust=False) and config.loss.surrogate == Sapo()
+    assert config.algorithm.replay == Replay(ratio=0.5)
+    assert (config.output, config.system_prompt) == ("2024", "yes: no")
 
 
 def test_the_words_make_the_settings_and_these_check_themselves(file):
@@ -63,46 +64,67 @@ def test_the_words_make_the_settings_and_these_check_themselves(file):
 
 
 def test_a_function_of_the_loss_may_be_that_of_another_module():
-    values, _ = parse("--surrogate", "my_losses:spo", "--ratio=sequence", "--correction", "none")
-    assert (values["surrogate"], values["ratio"], values["correction"]) == (
-        "my_losses:spo",
-        "sequence",
-        "none",
-    )
+    loss = parse(
+        "--loss.surrogate", "my_losses:spo", "--loss.ratio=sequence", "--loss.correction", "none"
+    ).loss
+    assert (loss.surrogate.type, loss.ratio, loss.correction.type) == ("my_losses:spo", "sequence", "none")
 
 
 def test_underscores_are_as_good_as_hyphens():
-    values, _ = parse("--group_size", 4, "--env_kwargs.max_turns=3", "--no_baselines")
-    assert (
-        values["group_size"] == 4
-        and values["env_kwargs"] == {"max_turns": 3}
-        and values["baselines"] is False
-    )
+    config = parse("--group_size", 4, "--env_kwargs.max_turns=3", "--no_baselines")
+    assert config.group_size == 4 and config.env_kwargs == {"max_turns": 3} and config.baselines is False
 
 
 @pytest.mark.parametrize("order", [0, 1])
 def test_flags_win_over_the_file_whatever_their_order(file, order):
-    path = file("lr: 0.5\nsteps: 9\ndifficulty: null\n")
-    words = [["--config", path], ["--lr", 0.25]]
-    values, _ = parse(*words[order], *words[1 - order])
-    assert (values["lr"], values["steps"], values["difficulty"]) == (0.25, 9, None)
+    path = file("lr: 0.5\nsteps: 9\ndifficulty: null\nlevels: {type: plr, buffer: 9}\n")
+    words = [["--config", path], ["--lr", 0.25, "--levels.fill", 0.75]]
+    config = parse(*words[order], *words[1 - order])
+    assert (config.lr, config.steps, config.difficulty) == (0.25, 9, None)
+    assert config.levels == PlrLevels(buffer=9, fill=0.75)
+    assert parse("--config", path, "--levels.type", "accel").levels == AccelLevels()
 
 
-def test_the_file_wins_over_the_base(file):
-    values, _ = parse(f"--config={file('steps: 9')}", base={"steps": 5, "lr": 0.5})
-    assert (values["steps"], values["lr"]) == (9, 0.5)
+def test_the_file_wins_over_the_run_that_is_resumed(file, tmp_path):
+    (tmp_path / "config.yaml").write_text("steps: 5\nlr: 0.5\nlora: {rank: 4}\n")
+    config, resume = read(f"--config={file('steps: 9')}", "--resume", tmp_path, "--lora.alpha", 8)
+    assert (config.steps, config.lr, config.lora, resume) == (9, 0.5, Lora(rank=4, alpha=8), str(tmp_path))
+
+
+def test_a_run_of_other_settings_is_told_to_begin_anew(tmp_path):
+    (tmp_path / "config.yaml").write_text("lora_rank: 5\nkl_in: loss\n")
+    with pytest.raises(
+        ConfigError, match="settings that this version does not have; start a new run: 2 sett"
+    ):
+        parse("--resume", tmp_path)
 
 
 def test_one_keyword_can_be_added_to_those_of_the_file(file):
     path = file("env_kwargs: {reader: ocr, max_turns: 4}")
-    values, _ = parse("--env-kwargs.reader", "truth", "--config", path, "--env-kwargs.view_size=96")
-    assert values["env_kwargs"] == {"reader": "truth", "max_turns": 4, "view_size": 96}
+    config = parse("--env-kwargs.reader", "truth", "--config", path, "--env-kwargs.view_size=96")
+    assert config.env_kwargs == {"reader": "truth", "max_turns": 4, "view_size": 96}
 
 
 def test_written_settings_are_read_back_unchanged(file):
-    config = TrainConfig(lr=1e-5, env_kwargs={"a": [1, "x"]}, minutes=2.0, baselines=True)
-    values, _ = parse("--config", file(yaml.safe_dump(config.to_mapping())))
-    assert TrainConfig.from_mapping(values) == config
+    config = TrainConfig(lr=1e-5, env_kwargs={"a": [1, "x"]}, minutes=2.0, baselines=True, levels="sfl")
+    assert parse("--config", file(yaml.safe_dump(config.to_mapping()))) == config
+
+
+def test_a_file_extends_another(file, tmp_path):
+    (tmp_path / "base.yaml").write_text(
+        "lr: 1e-3\nsteps: 9\nlevels: {type: plr, buffer: 9}\nenv_kwargs: {a: 1}"
+    )
+    config = parse("--config", file("extends: base.yaml\nsteps: 3\nlevels: {fill: 1}\nenv_kwargs: {b: 2}"))
+    assert (config.lr, config.steps, config.env_kwargs) == (0.001, 3, {"a": 1, "b": 2})
+    assert config.levels == PlrLevels(buffer=9, fill=1.0)
+    assert parse("--config", file("extends: base.yaml\nlevels: uniform")).levels == RandomLevels()
+    assert parse("--config", file("extends: zoom_read")).decay_steps == 160
+
+
+def test_a_configuration_is_found_by_its_name_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert parse("--config", "zoom_read").max_new_tokens == 24
+    assert parse("--config", "tweet/gdpo_from_sft").algorithm.advantage.type == "per_part"
 
 
 @pytest.mark.parametrize(
@@ -115,20 +137,29 @@ def test_written_settings_are_read_back_unchanged(file):
         (["--per_device_train_batch_size", "4"], r"Here it is --micro-batch-size\."),
         (["--max-completion-length", "4"], r"Here it is --max-new-tokens\."),
         (["--kl-coef", "4"], r"Here it is --beta\."),
-        (["--loss", "dapo"], r"Here it is --surrogate\."),
+        (["--policy-loss", "dapo"], r"Here it is --loss\.surrogate\."),
+        (["--lora-rank", "4"], r"Here it is --lora\.rank\."),
+        (["--clip-range", "4"], r"Here it is --loss\.surrogate\.epsilon_low\."),
+        (["--loss", "dapo"], "loss must be a mapping of settings, got 'dapo'"),
         (["--batch-size", "4"], r"Here it is --groups or --micro-batch-size\. --batch-size belongs to"),
         (["--data", "x"], r"Here it is --env-kwargs\.data\. --data belongs to train_sft\.py\."),
         (["--packing"], r"unknown argument '--packing'\. --packing belongs to train_sft\.py, expert_iter"),
         (["--n-steps", "4"], r"--n-steps belongs to train_agent\.py --agent sb3-ppo\."),
-        (["--zzz", "4"], r"Known: --advantage, .* in all\)\."),
+        (["--zzz", "4"], r"Known: --algorithm, .* in all\)"),
         (["stray"], r"unknown argument 'stray'\. Flags begin with --"),
-        (["--lr", "fast"], r"--lr must be a number in \(0, inf\) or none, got 'fast'"),
-        (["--steps", "1.5"], r"--steps must be an integer in \[0, inf\), got 1\.5"),
-        (["--lr=-1"], r"--lr must be a number in \(0, inf\) or none, got -1"),
-        (["--env-kwargs", "3"], "--env-kwargs must be a mapping, got 3"),
-        (["--difficulty", "hard"], r"--difficulty must be an integer in \[0, inf\) or none, got 'hard'"),
-        (["--kl", "k4"], r"--kl must be one of k1, k2, k3 or module:name, got 'k4'\. Did you mean 'k[123]'"),
-        (["--kl-in", "los"], r"--kl-in must be one of loss, reward, got 'los'\. Did you mean 'loss'"),
+        (["--lr", "fast"], "lr must be a finite number above 0 or none, got 'fast'"),
+        (["--steps", "1.5"], r"steps must be an integer of at least 0, got 1\.5"),
+        (["--lr=-1"], "lr must be a finite number above 0 or none, got -1"),
+        (["--env-kwargs", "3"], "env_kwargs must be a mapping, got 3"),
+        (["--difficulty", "hard"], "difficulty must be an integer of at least 0 or none, got 'hard'"),
+        (
+            ["--loss.kl.estimator", "k4"],
+            r"kl.estimator must be one of k1, k2, k3 or module:name, got 'k4'\. Did you mean 'k[123]'",
+        ),
+        (
+            ["--loss.kl.place", "los"],
+            r"kl.place must be one of loss, reward, got 'los'\. Did you mean 'loss'",
+        ),
         (["--steps"], "--steps must be followed by a value"),
         (["--config"], "--config must name a YAML file of settings, there is none at ''"),
         (["--config", "nowhere.yaml"], r"there is none at 'nowhere\.yaml'"),
@@ -146,8 +177,12 @@ def test_mistakes_are_told_in_one_line(words, message):
         ("learning_rate: 1", r"unknown setting 'learning_rate' in '.*'\. Here it is 'lr'\."),
         ("packing: true", r"'packing' belongs to train_sft\.py"),
         ("lrr: 1", r"unknown setting 'lrr' in '.*'\. Did you mean 'lr'"),
-        ("lr: fast", r"lr must be a number in \(0, inf\) or none, got 'fast'"),
-        ("kl: k4", "kl must be one of k1, k2, k3"),
+        ("lr: fast", "lr must be a finite number above 0 or none, got 'fast'"),
+        ("loss: {kl: {estimator: k4}}", "loss.kl.estimator must be one of k1, k2, k3"),
+        ("steps: x\nlr: -1\nlrr: 3", "3 settings are wrong: .*lr must .*steps must .*unknown setting 'lrr'"),
+        ("extends: nowhere.yaml", r"extends in .* there is none at 'nowhere\.yaml'"),
+        ("extends: settings.yaml", "in a circle: settings.yaml -> settings.yaml"),
+        ("extends: [a]", "must name one YAML file"),
         ("lr: [1", "is not YAML"),
         ("- 1", "must hold settings as 'name: value' lines"),
         ("", "must hold settings"),
@@ -160,12 +195,22 @@ def test_mistakes_in_the_file(file, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_the_help_is_grouped_and_says_what_each_flag_does(capsys):
-    with pytest.raises(SystemExit) as stop:
-        parse("--help")
-    assert stop.value.code == 0
-    text = capsys.readouterr().out
-    for heading in ("Task:", "Model:", "Rollout:", "Update:", "Loss:", "Evaluation:", "Run folder:"):
-        assert f"\n{heading}\n" in text
-    assert "--lr X" in text and "AdamW learning rate" in text and "type:" not in text
-    assert max(map(len, text.splitlines())) <= 110
+def test_the_help_tells_what_is_used_first_and_the_rest_by_section(capsys):
+    def told(word):
+        with pytest.raises(SystemExit) as stop:
+            parse(word)
+        assert stop.value.code == 0
+        text = capsys.readouterr().out
+        assert max(map(len, text.splitlines())) <= 110
+        return text
+
+    text = told("--help")
+    assert "--lr X" in text and "AdamW learning rate" in text and "--loss" in text and "--help.more" in text
+    assert "--weight-decay" not in text and "--loss.ratio" not in text and len(text.splitlines()) < 75
+    assert "--weight-decay X" in told("--help.more")
+    assert "--loss.ratio {token,sequence,module:name}" in told("--help.loss")
+    assert "--loss.kl.place {loss,reward}" in told("--help.loss.kl")
+    text = told("--help.levels")
+    assert "levels with type plr: " in text and "--levels.buffer N" in text
+    with pytest.raises(ConfigError, match=r"sections are lora, levels, .* more"):
+        parse("--help.los")

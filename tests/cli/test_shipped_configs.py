@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.settings.files import SHIPPED, shipped_names
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
 from pixelis.rewards.terms.registry import TERMS
 from pixelis.rewards.terms.weights import ALONE_GAP
 
-CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
+CONFIGS = sorted(SHIPPED.glob("*.yaml"))
 
 
 def _is_own(name):
@@ -26,7 +25,7 @@ def test_there_is_one_for_the_main_job():
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
 def test_it_is_accepted(path):
-    read = sft.COMMAND.read if path.stem.endswith("_sft") else train.read_settings
+    read = sft.COMMAND.read if path.stem.endswith("_sft") else train.COMMAND.read
     config, resume = read(["--config", str(path)])
     assert resume is None
     assert check_env_id(config.env) == config.env
@@ -42,7 +41,7 @@ def test_its_rewards_fit_its_environment(path):
 
     That part does not tell good play from bad (docs/results/index.md).
     """
-    config, _ = train.read_settings(["--config", str(path)])
+    config, _ = train.COMMAND.read(["--config", str(path)])
     env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
     stack = build_rewards(config.rewards, env.traits)
     assert stack is not None and "task_gap" not in config.rewards
@@ -52,3 +51,9 @@ def test_its_rewards_fit_its_environment(path):
         assert env.traits.task_gap >= ALONE_GAP  # shipped weights keep the order
     assert len(stack.terms) == len(set(config.rewards) & {*TERMS, *filter(_is_own, config.rewards)})
     assert "encoder" not in (config.rewards.get("coherence") or {})
+
+
+def test_all_are_found_by_name_and_those_beside_the_package_are_the_same():
+    assert {"zoom_read", "tweet/sft", "web_browse_sft"} <= set(shipped_names())
+    link = SHIPPED.parents[1] / "configs"
+    assert not link.exists() or link.resolve() == SHIPPED.resolve()

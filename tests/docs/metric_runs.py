@@ -31,16 +31,16 @@ _ZOOM = {
     "max_new_tokens": 24,
 }
 GRPO: dict[str, dict[str, Any]] = {
-    "plain": {"diversity": "ngrams", "replay_ratio": 0.5},
+    "plain": {"diversity": "ngrams", "algorithm": {"replay": {"ratio": 0.5}}},
     "evaluated": {"eval_every": 1, "eval_episodes": 2},
     "no penalty": {"beta": 0.0},
-    "penalty in the reward": {"kl_in": "reward", "kl": "k1"},
+    "penalty in the reward": {"loss": {"kl": {"place": "reward", "estimator": "k1"}}},
     "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},
     "ppo": {"algorithm": "ppo"},
     "learnability": {**_DIALS, "levels": "learnability"},
-    "accel": {**_DIALS, "levels": "accel", "level_buffer": 2},
-    "sfl": {**_DIALS, "levels": "sfl", "level_candidates": 2, "level_keep": 1},
-    "watch": {"watch": {"watch_scorers:Variety": {}}},
+    "accel": {**_DIALS, "levels": {"type": "accel", "buffer": 2}},
+    "sfl": {**_DIALS, "levels": {"type": "sfl", "candidates": 2, "keep": 1}},
+    "watch": {"watch": {"scores": {"watch_scorers:Variety": {}}}},
     "pictures": {**_ZOOM, "groups": 2},
 }
 _SMALL = {
@@ -54,9 +54,13 @@ _SMALL = {
         "hidden": 16,
         "n_envs": 2,
     },
-    **{"n_steps": 6, "batch_size": 6, "epochs": 1, "groups": 1, "group_size": 4, "learning_starts": 6},
-    **{"buffer_size": 40, "target_every": 10, "exploration_steps": 30, "steps": 2, "eval_episodes": 0},
+    **{"batch_size": 6, "steps": 2, "eval_episodes": 0},
 }
+_AGENTS = (
+    {"type": "sb3-ppo", "n_steps": 6, "epochs": 1},
+    {"type": "sb3-dqn", "n_steps": 6, "learning_starts": 6, "buffer_size": 40, "exploration_steps": 30},
+    {"type": "sb3-grpo", "epochs": 1, "groups": 1, "group_size": 4},
+)
 
 
 def every_run(model: Path, folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -75,14 +79,11 @@ def every_run(model: Path, folder: Path) -> Iterator[tuple[str, list[dict[str, A
     yield "expert iteration", read_metrics(ExpertRun.whole(expert).folder.metrics)
     sft = SftConfig(
         **{**base, **_ZOOM, "demonstrations": 4, "held_out": 0.5, "eval_every": 1, "batch_size": 2},
-        curriculum={"all": {"mix": {0: 1, 1: 1}}},
-        diversity="ngrams",
-        diversity_weight=0.1,
-        diversity_samples=2,
-        diversity_prompts=1,
+        curriculum={"stages": {"all": {"mix": {0: 1, 1: 1}}}},
+        diversity={"measure": "ngrams", "weight": 0.1, "samples": 2, "prompts": 1},
         output=str(folder / "sft"),
     )
     yield "sft", read_metrics(SftRun.whole(sft).folder.metrics)
-    for agent in ("sb3-ppo", "sb3-dqn", "sb3-grpo"):
-        small = Sb3Config(**_SMALL, agent=agent, output=str(folder / agent))
-        yield agent, read_metrics(Sb3Run.whole(small).folder.metrics)
+    for agent in _AGENTS:
+        small = Sb3Config(**_SMALL, agent=agent, output=str(folder / str(agent["type"])))
+        yield str(agent["type"]), read_metrics(Sb3Run.whole(small).folder.metrics)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import fields
 
 import gymnasium as gym
 import numpy as np
 from doc_pages import Page
 
+from pixelis.agents.settings.base import leaves_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.sampler import Ask
 from pixelis.agents.ued.selection import SAMPLERS
 from pixelis.agents.ued.space import Level, LevelSpace, level_space
-from pixelis.cli.train import read_settings
+from pixelis.cli.train import COMMAND as TRAIN
 
 PAGE = Page("guide/levels.md")
 
@@ -26,24 +26,20 @@ def test_the_table_names_every_sampler():
 
 
 def test_every_setting_that_is_named_exists():
-    known = {item.name for item in fields(TrainConfig)}
-    named = set(re.findall(r"`(level_\w+?)(?:: \w+)?`", PAGE.text)) - {
-        "level_exists",
-        "level_options",
-        "level_default_dials",
-    }
+    known = {".".join(path) for path, _ in leaves_of(TrainConfig)}
+    named = set(re.findall(r"`(levels\.\w+?)(?:: \w+)?`", PAGE.text)) - {"levels.json"}
     assert named and named <= known
 
 
 def test_the_commands_are_understood():
-    first, *web = (read_settings(words[2:])[0] for words in PAGE.commands() if "train_agent" in words[1])
-    assert first.levels == "learnability"
+    first, *web = (TRAIN.read(words[2:])[0] for words in PAGE.commands() if "train_agent" in words[1])
+    assert first.levels.type == "learnability"
     for config, cells in zip(web, (8 * 3, 8 * 6 * 4 * 2), strict=True):
         env = gym.make(config.env)
-        assert len(level_space(env, config.level_dials).cells) == cells
-    narrowed = re.search(r"`(--level-dials\S+) '(.+)'`", PAGE.text)
-    config, _ = read_settings(["--levels", "plr", *narrowed.groups()])
-    assert config.level_dials == {"difficulty": [0, 1, 2]}
+        assert len(level_space(env, config.levels.dials).cells) == cells
+    narrowed = re.search(r"`(--levels\.dials\S+) '(.+)'`", PAGE.text)
+    config, _ = TRAIN.read(["--levels", "plr", *narrowed.groups()])
+    assert config.levels.dials == {"difficulty": [0, 1, 2]}
 
 
 def test_the_environment_says_what_the_page_says():

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from doc_pages import Page
 from metric_runs import every_run
-
 from pixelis.agents.settings.options import within
 
 PAGE = Page("reference/metrics.md")

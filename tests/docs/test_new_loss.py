@@ -17,24 +17,25 @@ from pixelis.agents.losses.kl import KL_ESTIMATORS
 from pixelis.agents.losses.ratio import RATIOS
 from pixelis.agents.losses.surrogate import SURROGATES
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.cli.train import read_settings
+from pixelis.cli.arguments import put
+from pixelis.cli.train import COMMAND as TRAIN
 
 PAGE = Page("guide/new_loss.md")
 OWN = {
-    "advantage_scale": "best_of_group",
-    "ratio": "none",
-    "aggregation": "square_root",
-    "kl": "absolute",
-    "correction": "soft",
-    "surrogate": "spo",
+    "algorithm.scale": "best_of_group",
+    "loss.ratio": "none",
+    "loss.aggregation": "square_root",
+    "loss.kl.estimator": "absolute",
+    "loss.correction": "soft",
+    "loss.surrogate": "spo",
 }
 REGISTRIES = {
-    "advantage_scale": ADVANTAGES,
-    "ratio": RATIOS,
-    "aggregation": AGGREGATIONS,
-    "kl": KL_ESTIMATORS,
-    "correction": CORRECTIONS,
-    "surrogate": SURROGATES,
+    "algorithm.scale": ADVANTAGES,
+    "loss.ratio": RATIOS,
+    "loss.aggregation": AGGREGATIONS,
+    "loss.kl.estimator": KL_ESTIMATORS,
+    "loss.correction": CORRECTIONS,
+    "loss.surrogate": SURROGATES,
 }
 
 
@@ -49,19 +50,19 @@ def test_the_loss_has_ten_lines():
 
 
 def test_the_table_names_every_choice():
-    rows = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", PAGE.text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| [^|]+ \| ([^|]+) \|", PAGE.text, re.MULTILINE))
     assert set(rows) == set(REGISTRIES)
     for setting, registry in REGISTRIES.items():
         ours = {name for name, function in registry.items() if function.__module__.startswith("pixelis.")}
-        extra = {"auto", "none"} if setting == "correction" else set()
+        extra = {"auto", "none"} if setting == "loss.correction" else set()
         assert set(re.findall(r"`(\w+)`", rows[setting])) == ours | extra
 
 
 def test_the_command_is_understood():
     words = shlex.split(PAGE.blocks("bash")[0])
     assert words[:3] == ["PYTHONPATH=.", "python", "scripts/train_agent.py"]
-    config, _ = read_settings(words[3:])
-    assert (config.surrogate, config.epochs) == ("my_losses:spo", 2)
+    config, _ = TRAIN.read(words[3:])
+    assert (config.loss.surrogate.type, config.epochs) == ("my_losses:spo", 2)
 
 
 @pytest.mark.slow
@@ -80,9 +81,12 @@ sys.path.insert(0, {str(ROOT / "tests" / "agents" / "rl")!r})
 from letter_model import build_letter_model
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.rl.run import TrainingRun
+from pixelis.cli.arguments import put
 
 model = build_letter_model(pathlib.Path("model"))
-changes = {{setting: "my_losses:" + name for setting, name in {OWN!r}.items()}}
+changes = {{}}
+for setting, name in {OWN!r}.items():
+    changes = put(changes, tuple(setting.split(".")), "my_losses:" + name)
 config = TrainConfig(
     env="toy_env:Toy/Echo-v0", model=str(model), output="run", steps=40, lr=0.01, groups=8, group_size=8,
     max_new_tokens=1, epochs=2, beta=0.001, eval_episodes=0, **changes,
@@ -97,5 +101,8 @@ print(json.dumps(rewards))
 
 
 def test_the_names_of_the_page_are_valid_settings():
-    config = TrainConfig(**{setting: f"my_losses:{name}" for setting, name in OWN.items()})
-    assert config.surrogate == "my_losses:spo"
+    changes = {}
+    for setting, name in OWN.items():
+        changes = put(changes, tuple(setting.split(".")), f"my_losses:{name}")
+    config = TrainConfig(**changes)
+    assert config.loss.surrogate.type == "my_losses:spo"

@@ -7,7 +7,7 @@ import sys
 from doc_pages import ROOT, Page, run
 
 from pixelis.agents.sb3.config import Sb3Config
-from pixelis.cli.train import read_settings
+from pixelis.cli.train import COMMAND as TRAIN
 
 PAGE = Page("guide/sb3.md")
 
@@ -22,4 +22,4 @@ def test_the_commands_are_accepted(monkeypatch):
     monkeypatch.chdir(ROOT)
     for _, script, *words in PAGE.commands():
         assert script == "scripts/train_agent.py"
-        assert isinstance(read_settings(words)[0], Sb3Config)
+        assert isinstance(TRAIN.read(words)[0], Sb3Config)

@@ -25,7 +25,6 @@ from typing import Any
 LIBRARIES = (
     "cv2",
     "gymnasium",
-    "jsonargparse",
     "peft",
     "rich",
     "scipy.optimize",

@@ -11,7 +11,7 @@ from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.episodes.episode import Episode
 from pixelis.envs.actions import parse_action
 from pixelis.envs.verdict import FinalAnswer
-from pixelis.errors import ConfigError, RewardError
+from pixelis.errors import RewardError
 from pixelis.registry import Registry
 from pixelis.rewards.text.diversity import distinct_n, mean_distance, ngram_distances
 from pixelis.rewards.text.diversity.sets import checked_distances, cosine_distances
@@ -168,16 +168,6 @@ def duplicate_answer_shares(episodes: Sequence[Episode]) -> np.ndarray:
         found = duplicate_shares(vectors, [prompt for _, prompt, _ in answered])
         shares[[place for place, *_ in answered]] = found
     return shares
-
-
-def require_measure(name: str, wanted_by: str) -> None:
-    """Check that there is a measure of diversity.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    if name == NONE:
-        raise ConfigError(f"{wanted_by} needs a measure of diversity; set diversity: ngrams, or encoder")
 
 
 def said_of(episode: Episode) -> FinalAnswer | None:

@@ -14,47 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from pixelis.registry import Registry
 
-if TYPE_CHECKING:
-    from pixelis.agents.settings.rl import TrainConfig
-
 LEVELS = ("token", "sequence")
 SAFE_LOG_WEIGHT = 20.0  # exp(2 x 20) is still far from overflowing in float32
 
 CorrectionFunction = Callable[[Tensor, float], Tensor]
 CORRECTIONS: Registry[CorrectionFunction] = Registry("correction")
-
-
-def sampler_gaps(config: TrainConfig) -> list[str]:
-    """Return why the distribution that samples is not the one that is trained; empty where it is.
-
-    In float32 both compute the same function, up to 1e-5 in a log-probability. In half precision the folded
-    weights are rounded, quantised products round by their own ways, a nucleus has no tail, and an episode
-    that is replayed was sampled by an earlier policy.
-    """
-    reasons = {
-        f"dtype {config.dtype}": config.dtype != "float32",
-        f"quantization {config.quantization}": config.quantization != "none",
-        f"top_p {config.top_p:g}": config.top_p < 1,
-        f"replay_ratio {config.replay_ratio:g}": config.replay_ratio > 0,
-    }
-    return [reason for reason, holds in reasons.items() if holds]
-
-
-def chosen_correction(config: TrainConfig) -> str:
-    """Return the correction of a run, a name in ``CORRECTIONS`` or ``none``.
-
-    ``auto`` is ``truncate`` where there are `sampler_gaps`, and ``none`` elsewhere.
-    """
-    if config.correction != "auto":
-        return config.correction
-    return "truncate" if sampler_gaps(config) else "none"
 
 
 @CORRECTIONS.register("truncate")

@@ -20,7 +20,7 @@ from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.runs.evaluate import Evaluation, success_text
 from pixelis.agents.runs.evaluation_file import read_evaluations
 from pixelis.agents.runs.metrics import read_metrics
-from pixelis.agents.settings.options import default_of, rows
+from pixelis.agents.settings.base import changed
 from pixelis.agents.settings.run_settings import RunSettings
 from pixelis.errors import ModelLoadError
 
@@ -126,18 +126,14 @@ def licence_of(source: str) -> str | None:
 def training_command(config: RunSettings, script: str = "train_agent.py") -> str:
     """Return the command that starts the same training: the env, the model and what is not a default."""
     words: list[str] = []
-    for item in rows(type(config)):
-        value = getattr(config, item.name)
-        if item.name in _LEFT_OUT or (value == default_of(item) and item.name not in ("env", "model")):
-            continue
-        flag = f"--{item.name.replace('_', '-')}"
-        if isinstance(value, dict):
-            for key, entry in value.items():
-                words += [f"{flag}.{key}", entry if isinstance(entry, str) else json.dumps(entry)]
-        elif isinstance(value, bool):
-            words.append(flag if value else f"--no-{item.name.replace('_', '-')}")
-        else:
-            words += [flag, shown_model(value) if item.name == "model" else str(value)]
+    told = {("env",): config.env, ("model",): shown_model(config.model), **dict(changed(config))}
+    told[("model",)] = shown_model(config.model)
+    for (first, *rest), value in told.items():
+        name = ".".join((first.replace("_", "-"), *rest))
+        if isinstance(value, bool) and not rest:
+            words.append(f"--{name}" if value else f"--no-{name}")
+        elif first not in _LEFT_OUT:
+            words += [f"--{name}", value if isinstance(value, str) else json.dumps(value)]
     return shlex.join(["python", f"scripts/{script}", *words])
 
 
@@ -230,7 +226,7 @@ def _training(facts: CardFacts) -> str:
 def _trained(config: RunSettings) -> str:
     if config.train == "full":
         return "all weights of the language part"
-    return f"LoRA adapter, rank {config.lora_rank}, alpha {config.lora_alpha}"
+    return f"LoRA adapter, rank {config.adapter.rank}, alpha {config.adapter.alpha}"
 
 
 def _evaluation(facts: CardFacts) -> str:

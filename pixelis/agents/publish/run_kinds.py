@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from pixelis.agents.settings.expert import ExpertConfig
@@ -52,8 +52,9 @@ def kind_of(settings: Mapping[str, Any]) -> RunKind:
         ConfigError: none has them all.
     """
     for kind in (GRPO, SFT, EXPERT):
-        if set(settings) <= {item.name for item in fields(kind.settings)}:
-            return PPO if settings.get("algorithm") == "ppo" else kind
+        if set(settings) <= {*kind.settings.model_fields}:
+            algorithm = settings.get("algorithm") or {}
+            return PPO if algorithm == "ppo" or algorithm.get("type") == "ppo" else kind
     raise ConfigError(
         "these settings are of no run of a language model: "
         f"{', '.join(sorted(map(str, settings)))[:200]}; give the folder of a run of train_agent.py, "

@@ -29,6 +29,7 @@ from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError
 
@@ -87,14 +88,17 @@ class GrpoLearner:
     Attributes:
         optimiser: of the policy's trainable parameters.
         micro_batch: see `Learner`.
-        replay: episodes of earlier steps; stays empty with ``replay_ratio`` 0.
+        replay: episodes of earlier steps; stays empty without ``algorithm.replay``.
     """
 
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
-        self._config, self._settings = config, batch_settings(config, env)
+        assert isinstance(config.algorithm, Grpo)
+        self._config, self._algorithm = config, config.algorithm
+        self._settings = batch_settings(config, env)
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
-        self.replay = ReplayBuffer(config.replay_capacity, config.replay_staleness)
+        stored = self._algorithm.replay
+        self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else ReplayBuffer(0, 0)
         self._updater = Updater(policy, self.optimiser, update)
         self.micro_batch = self._updater.micro_batch
         self._drawn: list[Stored] = []
@@ -102,8 +106,8 @@ class GrpoLearner:
 
     def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return which groups have no differences in their returns, bool [groups]."""
-        config = self._config
-        return score(episodes, groups, config.group_size, config.advantage_scale, self._settings).flat
+        size, scale = self._config.group_size, self._algorithm.scale
+        return score(episodes, groups, size, scale, self._settings).flat
 
     def batch(self, played: Played, step: int) -> StepBatch:
         """Score the episodes, and draw stored ones to go with them."""
@@ -114,7 +118,7 @@ class GrpoLearner:
             played.episodes,
             groups=played.groups,
             group_size=config.group_size,
-            scale=config.advantage_scale,
+            scale=self._algorithm.scale,
             max_completion_length=self._longest,
             settings=self._settings,
             left_out=played.left_out | played.scored_only,
@@ -127,10 +131,10 @@ class GrpoLearner:
                 dropped=fresh.dropped - scored,
                 left_out=fresh.left_out - scored,
             )
-        if not config.replay_ratio:
+        if self._algorithm.replay is None:
             return fresh
         self.replay.forget(step)
-        count = int(config.replay_ratio * config.groups * config.group_size)
+        count = int(self._algorithm.replay.ratio * config.groups * config.group_size)
         self._drawn = self.replay.draw(count, replay_generator(config.seed, step))
         self.replay.add(fresh, step)
         return with_replay(fresh, self._drawn, self._longest)
@@ -138,7 +142,7 @@ class GrpoLearner:
     def update(self, batch: StepBatch, played: Played, step: int) -> Row:
         """Train on the batch; see `Updater.update`."""
         row = self._updater.update(batch, played.episodes) | self._penalty_row
-        if self._config.replay_ratio:
+        if self._algorithm.replay is not None:
             ages = [step - each.step for each in self._drawn]
             row |= {
                 "replay/size": len(self.replay),
@@ -149,12 +153,12 @@ class GrpoLearner:
 
     def write(self, folder: Path) -> None:
         """Write the stored episodes, if episodes are stored."""
-        if self._config.replay_ratio:
+        if self._algorithm.replay is not None:
             write_tensors(folder / _REPLAY, self.replay.state())
 
     def restore(self, folder: Path) -> None:
         """Read the stored episodes, if episodes are stored."""
-        if self._config.replay_ratio:
+        if self._algorithm.replay is not None:
             self.replay.restore(read_tensors(folder / _REPLAY))
 
 
@@ -171,34 +175,39 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
             episode.
     """
     longest = longest_completion(config, env)
-    if config.overlong_buffer > longest:
+    shaped, overlong, bonus = config.shaping, config.shaping.overlong, config.shaping.bonus
+    if overlong is not None and overlong.buffer > longest:
         raise ConfigError(
-            f"overlong_buffer must be at most the {longest} tokens that an episode can have "
-            f"(max_new_tokens x turns), got {config.overlong_buffer}"
+            f"shaping.overlong.buffer must be at most the {longest} tokens that an episode can have "
+            f"(max_new_tokens x turns), got {overlong.buffer}"
         )
     shaping = ShapingSettings(
-        config.overlong_buffer,
-        config.overlong_penalty,
-        longest,
-        config.bonus,
-        config.bonus_weight,
-        config.diversity,
-        config.duplicate_penalty,
+        overlong_buffer=overlong.buffer if overlong else 0,
+        overlong_penalty=overlong.penalty if overlong else 0.0,
+        length_limit=longest,
+        bonus=bonus.name if bonus else None,
+        bonus_weight=bonus.weight if bonus else 0.0,
+        diversity=config.diversity,
+        duplicate_penalty=shaped.duplicate_penalty,
     )
     if shaping.bonus is not None:
         bonus_of(shaping)
     measure_named(config.diversity)
-    COMPARISONS.find(config.advantage)
-    return BatchSettings(
-        config.credit,
-        config.gamma,
-        shaping,
-        config.mask_truncated,
-        config.advantage_clip,
-        config.advantage_threshold,
-        Comparison(
-            config.advantage, config.part_weights, config.diversity, config.set_size, config.set_floor
-        ),
+    batch = BatchSettings(
+        shaping=shaping, mask_truncated=shaped.mask_truncated, advantage_clip=shaped.advantage_clip
+    )
+    if not isinstance(config.algorithm, Grpo):
+        return batch
+    algorithm, compared = config.algorithm, config.algorithm.advantage
+    COMPARISONS.find(compared.type)
+    constants = {"part_weights" if name == "weights" else name: value for name, value in compared}
+    kind = constants.pop("type")
+    return replace(
+        batch,
+        credit=algorithm.credit.type,
+        gamma=algorithm.gamma,
+        advantage_threshold=algorithm.threshold,
+        comparison=Comparison(kind, diversity=config.diversity, **constants),
     )
 
 

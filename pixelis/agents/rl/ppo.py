@@ -25,6 +25,7 @@ from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.rl.value import ValueHead, clipped_value_loss, token_states
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.algorithm import Ppo
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import CheckpointError
 
@@ -50,14 +51,16 @@ class PpoLearner:
     """
 
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
-        self._config, self._policy, self._settings = config, policy, batch_settings(config, env)
+        assert isinstance(config.algorithm, Ppo)
+        self._config, self._algorithm, self._policy = config, config.algorithm, policy
+        self._settings = batch_settings(config, env)
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         self._updater = Updater(policy, self.optimiser, update)
         self.micro_batch = self._updater.micro_batch
         width = policy.base.config.get_text_config(decoder=True).hidden_size
         self.head = ValueHead(width).to(policy.device)
-        self._value_optimiser = Optimiser(list(self.head.parameters()), lr=config.value_lr)
+        self._value_optimiser = Optimiser(list(self.head.parameters()), lr=self._algorithm.value_lr)
         self._targets: tuple[Tensor, Tensor, Tensor] | None = None  # states, values, returns
         self._penalty, self._penalty_row = reward_kl(config, policy), Row()
 
@@ -129,8 +132,8 @@ class PpoLearner:
             advantages, targets = gae(
                 token_rewards(episode, more),
                 value.cpu().numpy(),
-                self._config.gamma,
-                self._config.gae_lambda,
+                self._algorithm.gamma,
+                self._algorithm.gae_lambda,
             )
             rows.append(advantages)
             returns.append(torch.from_numpy(targets).float())
@@ -150,9 +153,9 @@ class PpoLearner:
             return {"value/loss": None, "value/explained_variance": None, "value/mean": None}
         states, old, returns = self._targets
         loss = torch.zeros(())
-        for _ in range(self._config.value_epochs):
+        for _ in range(self._algorithm.value_epochs):
             self._value_optimiser.zero_grad()
-            loss = clipped_value_loss(self.head(states), old, returns, self._config.value_clip).mean()
+            loss = clipped_value_loss(self.head(states), old, returns, self._algorithm.value_clip).mean()
             loss.backward()
             self._value_optimiser.step(loss.item())
         spread = float(returns.var(correction=0))

@@ -66,6 +66,8 @@ class RewardKL:
 
 def reward_kl(config: TrainConfig, policy: Policy) -> RewardKL | None:
     """Return what scores the KL penalty in the reward, None without one."""
-    if config.kl_in == "loss" or config.beta == 0:
+    if config.loss.kl.place == "loss" or config.beta == 0:
         return None
-    return RewardKL(policy, config.beta, config.kl, config.temperature, config.micro_batch_size)
+    return RewardKL(
+        policy, config.beta, config.loss.kl.estimator, config.temperature, config.micro_batch_size
+    )

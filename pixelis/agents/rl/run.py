@@ -10,7 +10,6 @@ from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
-from pixelis.agents.losses.correction import chosen_correction, sampler_gaps
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.grpo import batch_settings
 from pixelis.agents.rl.term_rewards import build_rewards
@@ -20,7 +19,7 @@ from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.run import Run
 from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.runs.watch.watch import Watch
-from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
 from pixelis.agents.ued.selection import LevelSelection
 
 

@@ -15,7 +15,6 @@ from pixelis.agents.episodes.failures import FailureWatch
 from pixelis.agents.episodes.seeds import sampling_seed
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.advantages import ADVANTAGES
-from pixelis.agents.losses.correction import chosen_correction
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.fingerprint import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
@@ -36,7 +35,10 @@ from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.runs.watch.watch import Watch, WatchSettings
-from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.algorithm import Grpo
+from pixelis.agents.settings.loss import Correction
+from pixelis.agents.settings.rl import TrainConfig, chosen_correction
+from pixelis.agents.settings.rl import Watch as WatchDials
 from pixelis.agents.ued.sampler import Draw
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
@@ -81,7 +83,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             record_kept=chosen_correction(config) != "none",
         )
         self._stats = RolloutStats()
-        self._learner = LEARNERS[config.algorithm](config, policy, env, update_settings(config))
+        self._learner = LEARNERS[config.algorithm.type](config, policy, env, update_settings(config))
         self._base = frozen_fingerprint(policy.model)
         self._last: tuple[list[Episode], StepBatch]
 
@@ -213,7 +215,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             return found
 
         sizes = {"groups": len(draws), "group_size": self.config.group_size}
-        played = play_step(play, flat, **sizes, extra=self.config.refill_episodes)
+        played = play_step(play, flat, **sizes, extra=getattr(self.config.algorithm, "refill_episodes", 0))
         return replace(played, scored_only=self.levels.scored_only)
 
     def _play_draws(self, draws: Sequence[Draw], first: int, rng_seed: int) -> list[Episode]:
@@ -253,7 +255,8 @@ class Trainer(LanguageStepper[TrainConfig]):
 
 def watch_settings(config: TrainConfig) -> WatchSettings:
     """Return the part of the settings that says what is watched."""
-    return WatchSettings(config.watch, config.watch_episodes, config.watch_window, config.watch_z)
+    watch = config.watch or WatchDials()
+    return WatchSettings(watch.scores, watch.episodes, watch.window, watch.z)
 
 
 def update_settings(config: TrainConfig) -> UpdateSettings:
@@ -262,23 +265,20 @@ def update_settings(config: TrainConfig) -> UpdateSettings:
     Raises:
         ConfigError: a function of the loss is not registered, or the module that has it cannot be imported.
     """
-    ADVANTAGES.find(config.advantage_scale)
+    if isinstance(config.algorithm, Grpo):
+        ADVANTAGES.find(config.algorithm.scale)
+    parts, cut = config.loss, config.loss.correction
     loss = LossSettings(
-        epsilon_low=config.epsilon_low,
-        epsilon_high=config.epsilon_high,
-        dual_clip=config.dual_clip,
-        sapo_positive=config.sapo_positive,
-        sapo_negative=config.sapo_negative,
-        ratio=config.ratio,
-        surrogate=config.surrogate,
-        aggregation=config.aggregation,
-        kl=config.kl,
-        beta=config.beta if config.kl_in == "loss" else 0.0,
-        kl_ratio=config.kl_ratio,
+        **parts.constants,
+        ratio=parts.ratio,
+        surrogate=parts.surrogate.type,
+        aggregation=parts.aggregation,
+        kl=parts.kl.estimator,
+        beta=config.beta if parts.kl.place == "loss" else 0.0,
+        kl_ratio=parts.kl.ratio,
         correction=chosen_correction(config),
-        correction_level=config.correction_level,
-        correction_cap=config.correction_cap,
+        **({"correction_level": cut.level, "correction_cap": cut.cap} if isinstance(cut, Correction) else {}),
     )
     return UpdateSettings(
-        loss, config.temperature, config.epochs, config.micro_batch_size, config.lora_dropout > 0
+        loss, config.temperature, config.epochs, config.micro_batch_size, config.adapter.dropout > 0
     )

@@ -11,9 +11,9 @@ from pathlib import Path
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.settings.files import read_settings_file
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.sft import SftConfig
-from pixelis.agents.settings.yaml_files import read_settings_file
 from pixelis.agents.sft.run import SftRun
 from pixelis.errors import ConfigError
 

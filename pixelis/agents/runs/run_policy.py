@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,8 +10,7 @@ from pixelis.agents.models.lora import set_dropout, settings_of_adapter
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.runs.learning_rate import rate_of
-from pixelis.agents.settings.options import default_of
-from pixelis.agents.settings.run_settings import AnyRunSettings, RunSettings
+from pixelis.agents.settings.run_settings import AnyRunSettings, Lora, RunSettings
 from pixelis.errors import ConfigError
 
 C = TypeVar("C", bound=AnyRunSettings)
@@ -30,9 +28,8 @@ def load_policy(config: RunSettings, trained: Path | None = None, *, quantizatio
         ModelLoadError: it cannot be loaded.
         ConfigError: the settings ask for another adapter than the model comes with.
     """
-    lora = LoraSettings(
-        config.lora_rank, config.lora_alpha, config.lora_dropout, target_modules=config.lora_targets
-    )
+    asked = config.adapter
+    lora = LoraSettings(asked.rank, asked.alpha, asked.dropout, target_modules=asked.targets)
     full = config.train == "full"
     policy = Policy.load(
         trained or config.model,
@@ -45,7 +42,7 @@ def load_policy(config: RunSettings, trained: Path | None = None, *, quantizatio
     if config.system_prompt is not None:
         policy.chat.system_prompt = config.system_prompt
     if policy.has_adapter and policy.came_with_adapter:
-        set_dropout(policy.model, config.lora_dropout)
+        set_dropout(policy.model, asked.dropout)
     if config.gradient_checkpointing:
         checkpoint_layers(policy.base)
     return policy
@@ -65,14 +62,14 @@ def settled(config: RunSettings, policy: Policy) -> Any:
     }
     if policy.has_adapter and policy.came_with_adapter:
         found = settings_of_adapter(policy.model)
-        has = {"lora_rank": found.rank, "lora_alpha": found.alpha}
+        has, asked, usual = {"rank": found.rank, "alpha": found.alpha}, config.adapter, Lora()
         for name, value in has.items():
-            given, default = getattr(config, name), default_of(_FIELDS[name])
-            if given not in (default, value):
-                raise _other_adapter(config, f"{name} {value}", f"{name} {given}")
-        if config.lora_targets is not None:
-            raise _other_adapter(config, "layers of its own", f"lora_targets {config.lora_targets!r}")
-        values |= has
+            given = getattr(asked, name)
+            if given not in (getattr(usual, name), value):
+                raise _other_adapter(config, f"lora.{name} {value}", f"lora.{name} {given}")
+        if asked.targets is not None:
+            raise _other_adapter(config, "layers of its own", f"lora.targets {asked.targets!r}")
+        values["lora"] = has
     return config.with_values(**values)
 
 
@@ -95,9 +92,6 @@ def as_chosen(config: C, saved: Any) -> C:
         if name in known and getattr(config, name, ...) == unset
     }
     return config.with_values(**taken) if taken else config
-
-
-_FIELDS = {item.name: item for item in fields(RunSettings)}
 
 
 def _other_adapter(config: RunSettings, has: str, asked: str) -> ConfigError:

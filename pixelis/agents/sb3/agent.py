@@ -50,8 +50,8 @@ class Sb3Agent:
     """
 
     def __init__(self, config: Sb3Config, env: TaskEnv) -> None:
-        self.config, self.env, self.base_name = config, env, config.agent
-        actions = {**config.action_kwargs, "flat": config.agent == "sb3-dqn"}
+        self.config, self.env, self.base_name = config, env, config.agent.type
+        actions = {**config.action_kwargs, "flat": config.agent.type == "sb3-dqn"}
         self.vector: VecEnv = make_vec(
             EnvMaker(env, actions, config.rewards), config.n_envs, config.processes
         )
@@ -102,7 +102,7 @@ class Sb3Agent:
         folder.mkdir(parents=True, exist_ok=True)
         save_model(self.model.policy, str(folder / WEIGHTS))
         count = sum(parameter.numel() for parameter in self.model.policy.parameters())
-        about = {"agent": self.config.agent, "parameters": count, "identity": self.config.identity}
+        about = {"agent": self.config.agent.type, "parameters": count, "identity": self.config.identity}
         (folder / DESCRIPTION).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
     def save_trained(self, folder: Path) -> Path:
@@ -121,7 +121,7 @@ class Sb3Agent:
         except (OSError, SafetensorError, RuntimeError) as error:
             raise CheckpointError(
                 f"{str(folder / WEIGHTS)!r} cannot be read ({one_line(error)}); give a checkpoint of "
-                f"{self.config.agent} with the same network"
+                f"{self.config.agent.type} with the same network"
             ) from error
 
     def save_replay(self, folder: Path) -> None:
@@ -169,7 +169,7 @@ class Sb3Agent:
 
 
 def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepDQN:
-    dqn = config.agent == "sb3-dqn"
+    dqn = config.agent.type == "sb3-dqn"
     features = {"channels": config.channels, "features": config.features}
     network: dict[str, Any] = {
         "features_extractor_class": PictureFeatures,
@@ -178,10 +178,8 @@ def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepD
     }
     if not dqn:
         network["counted"] = vector.env_method("get_wrapper_attr", "counted", indices=0)[0]
-    settings = dqn_settings(config) if dqn else ppo_settings(config)
-    if config.agent == "sb3-grpo":
-        settings |= {"n_steps": 2, "batch_size": 2 * config.n_envs}  # of a rollout buffer that is not used
-    model = _LEARNERS[config.agent](
+    settings = dqn_settings(config, config.agent) if config.agent.type == "sb3-dqn" else ppo_settings(config)
+    model = _LEARNERS[config.agent.type](
         "MultiInputPolicy" if dqn else ToolPolicy,
         vector,
         learning_rate=config.lr,
@@ -191,11 +189,11 @@ def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepD
         **settings,
     )
     model.run_seed = config.seed
-    if isinstance(model, StepDQN):
-        model.vector_steps = config.n_steps
-        model.explore_over(config.exploration_steps)
-    if isinstance(model, GroupLearner):
-        model.settings, model.options = config, env.options("train")
+    if isinstance(model, StepDQN) and config.agent.type == "sb3-dqn":
+        model.vector_steps = config.agent.n_steps
+        model.explore_over(config.agent.exploration_steps)
+    if isinstance(model, GroupLearner) and config.agent.type == "sb3-grpo":
+        model.settings, model.agent, model.options = config, config.agent, env.options("train")
     return model
 
 

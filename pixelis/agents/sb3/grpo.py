@@ -20,7 +20,7 @@ from pixelis.agents.episodes.seeds import task_seeds
 from pixelis.agents.losses.advantages import group_advantages, zero_variance_groups
 from pixelis.agents.losses.surrogate import SURROGATES, SurrogateConstants, SurrogateInputs
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.sb3.config import GroupAgent, Sb3Config
 from pixelis.agents.sb3.episodes import Observations, PlayedStep, play
 from pixelis.agents.sb3.learners import StepPPO
 from pixelis.agents.sb3.library import obs_as_tensor
@@ -61,13 +61,14 @@ class GroupLearner(StepPPO):
 
     options: dict[str, Any]
     settings: Sb3Config
+    agent: GroupAgent
 
     def take_step(self, number: int) -> tuple[list[Episode], Row]:
         """Play a round of groups and train on it."""
         episodes, steps = self._play(number)
         batch, row = self._batch(episodes, steps)
         updates = [self._update(batch.rows(index)) for index in self._minibatches(batch, number)]
-        self._n_updates += self.settings.epochs if len(batch) else 0
+        self._n_updates += self.agent.epochs if len(batch) else 0
         names = updates[0] if updates else ("train/loss", "train/entropy", "train/clip_fraction")
         row |= {name: float(np.mean([each[name] for each in updates])) if updates else None for name in names}
         return episodes, row
@@ -80,8 +81,8 @@ class GroupLearner(StepPPO):
         assert vector is not None  # it was made with one
         requests = [
             EpisodeRequest(seed, group, member, self.options)
-            for group, seed in enumerate(task_seeds(settings.seed, number, settings.groups))
-            for member in range(settings.group_size)
+            for group, seed in enumerate(task_seeds(settings.seed, number, self.agent.groups))
+            for member in range(self.agent.group_size)
         ]
         self.policy.set_training_mode(False)
         open_steps: defaultdict[int, list[PlayedStep]] = defaultdict(list)
@@ -101,12 +102,11 @@ class GroupLearner(StepPPO):
             return actions.cpu().numpy(), distribution.log_prob(actions).cpu().numpy()
 
     def _batch(self, episodes: list[Episode], steps: list[list[PlayedStep]]) -> tuple[Batch, Row]:
-        settings = self.settings
-        rewards = np.full((settings.groups, settings.group_size), np.nan)
+        rewards = np.full((self.agent.groups, self.agent.group_size), np.nan)
         for episode in episodes:
             if episode.valid_for_training:
                 rewards[episode.group, episode.member] = episode.reward
-        advantages = group_advantages(rewards, settings.advantage)
+        advantages = group_advantages(rewards, self.agent.advantage)
         flat = zero_variance_groups(rewards)
         kept = [
             (step, advantages[episode.group, episode.member])
@@ -114,7 +114,7 @@ class GroupLearner(StepPPO):
             if episode.valid_for_training and not flat[episode.group]
             for step in played
         ]
-        row: Row = {"groups/count": settings.groups, "groups/dropped": int(flat.sum())}
+        row: Row = {"groups/count": self.agent.groups, "groups/dropped": int(flat.sum())}
         return self._tensors(kept), row
 
     def _tensors(self, kept: list[tuple[PlayedStep, float]]) -> Batch:
@@ -135,7 +135,7 @@ class GroupLearner(StepPPO):
         size = self.settings.batch_size
         return [
             torch.as_tensor(shuffled[start : start + size])
-            for shuffled in (order.permutation(len(batch)) for _ in range(self.settings.epochs))
+            for shuffled in (order.permutation(len(batch)) for _ in range(self.agent.epochs))
             for start in range(0, len(batch), size)
         ]
 
@@ -153,9 +153,9 @@ class GroupLearner(StepPPO):
                 logprobs[:, None],
                 torch.ones(len(batch), 1, dtype=torch.bool, device=logprobs.device),
             ),
-            SurrogateConstants(settings.clip, settings.clip),
+            SurrogateConstants(self.agent.clip, self.agent.clip),
         )
-        loss = surrogate.loss.mean() - settings.entropy * entropy.mean()
+        loss = surrogate.loss.mean() - self.agent.entropy * entropy.mean()
         policy.optimizer.zero_grad()
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(policy.parameters(), settings.max_grad_norm)

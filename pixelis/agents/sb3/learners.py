@@ -14,7 +14,7 @@ import numpy as np
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.seeds import sampling_seed
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.sb3.config import DqnAgent, PpoAgent, Sb3Config
 from pixelis.agents.sb3.episodes import RECORD
 from pixelis.agents.sb3.library import DQN, PPO, BaseCallback, VecEnv
 
@@ -126,30 +126,33 @@ def logged(logger: Any) -> Row:
 
 
 def ppo_settings(config: Sb3Config) -> dict[str, Any]:
-    """Return PPO's keywords."""
-    return {
-        "n_steps": config.n_steps,
+    """Return the keywords of PPO's class, which GRPO's is too; a rollout buffer is for PPO alone."""
+    agent = config.agent
+    shared = {"max_grad_norm": config.max_grad_norm}
+    if not isinstance(agent, PpoAgent):
+        return shared | {"n_steps": 2, "batch_size": 2 * config.n_envs}
+    return shared | {
+        "n_steps": agent.n_steps,
         "batch_size": config.batch_size,
-        "n_epochs": config.epochs,
-        "gamma": config.gamma,
-        "gae_lambda": config.gae_lambda,
-        "clip_range": config.clip,
-        "ent_coef": config.entropy,
-        "max_grad_norm": config.max_grad_norm,
+        "n_epochs": agent.epochs,
+        "gamma": agent.gamma,
+        "gae_lambda": agent.gae_lambda,
+        "clip_range": agent.clip,
+        "ent_coef": agent.entropy,
     }
 
 
-def dqn_settings(config: Sb3Config) -> dict[str, Any]:
+def dqn_settings(config: Sb3Config, agent: DqnAgent) -> dict[str, Any]:
     """Return DQN's keywords; epsilon is counted in env steps, see `StepDQN.explore_over`."""
     return {
-        "buffer_size": config.buffer_size,
-        "learning_starts": config.learning_starts,
+        "buffer_size": agent.buffer_size,
+        "learning_starts": agent.learning_starts,
         "batch_size": config.batch_size,
-        "gamma": config.gamma,
-        "train_freq": config.train_every,
-        "gradient_steps": config.gradient_steps,
-        "target_update_interval": config.target_every,
+        "gamma": agent.gamma,
+        "train_freq": agent.train_every,
+        "gradient_steps": agent.gradient_steps,
+        "target_update_interval": agent.target_every,
         "exploration_fraction": 1.0,
-        "exploration_final_eps": config.exploration_end,
+        "exploration_final_eps": agent.exploration_end,
         "max_grad_norm": config.max_grad_norm,
     }

@@ -44,8 +44,8 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
         network = self.policy.model.policy
         count = sum(parameter.numel() for parameter in network.parameters())
         actions = action_count(self.policy.model.action_space)
-        notes = [f"{self.config.agent}: {count} parameters, {actions} actions"]
-        if self.config.agent == "sb3-dqn":
+        notes = [f"{self.config.agent.type}: {count} parameters, {actions} actions"]
+        if self.config.agent.type == "sb3-dqn":
             size = self.policy.replay_bytes / 2**20
             notes.append(f"its replay buffer is in every checkpoint: up to {size:.0f} MiB each")
         return notes
@@ -53,7 +53,7 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
     @property
     def evaluation_modes(self) -> tuple[str, ...]:
         """Greedy and sampled; DQN is greedy only."""
-        return ("greedy",) if self.config.agent == "sb3-dqn" else ("greedy", "sampled")
+        return ("greedy",) if self.config.agent.type == "sb3-dqn" else ("greedy", "sampled")
 
     def play_tasks(self, name: str, mode: str, listener: Listener | None = None) -> list[Episode]:
         """Play the tasks for evaluation, see `Run.play_tasks`."""

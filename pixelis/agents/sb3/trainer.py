@@ -57,7 +57,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
             raise TrainingError(f"the weights are not finite after step {number}; resume with a lower --lr")
         self._episodes += len(episodes)
         measured = episode_metrics(episodes)
-        left_out = _OF_TOKENS if self.config.agent == "sb3-grpo" else (*_OF_TOKENS, "groups/")
+        left_out = _OF_TOKENS if self.config.agent.type == "sb3-grpo" else (*_OF_TOKENS, "groups/")
         row: Row = {name: value for name, value in measured.items() if not name.startswith(left_out)}
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}

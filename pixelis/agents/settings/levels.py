@@ -1,80 +1,100 @@
-"""The rows of a training run that say how its levels are chosen."""
+"""How the levels of a run are chosen, see ``docs/guide/levels.md``: each way with the dials that it reads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pixelis.agents.settings.options import option
-from pixelis.agents.settings.run_settings import RolloutRunSettings
+from pydantic import model_validator
+from typing_extensions import Self
+
+from pixelis.agents.settings.base import Alternatives, Own, Section, setting
 from pixelis.errors import ConfigError
 
-LEVELS = "Levels"
 
+class FixedLevels(Section):
+    """The env's dials stay where they are."""
 
-@dataclass(frozen=True)
-class LevelRunSettings(RolloutRunSettings):
-    """How a run that plays groups chooses its levels; see ``docs/guide/levels.md``."""
-
-    levels: Literal["none", "uniform", "domain_random", "learnability", "plr", "accel", "sfl"] | str = option(
-        LEVELS, "none", "what sets the env's dials; none: they stay where they are"
-    )
-    level_dials: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        LEVELS, dict, "dial → the values to choose from (all: every one), e.g. {difficulty: [0, 1]}"
-    )
-    level_oracle: bool = option(
-        LEVELS, True, "the oracle plays each level: no regret, no score; learnability asks first"
-    )
-    level_band_low: float = option(
-        LEVELS, 0.3, "learnability: lower end of the success rates that are aimed at", "[0, 1)"
-    )
-    level_band_high: float = option(LEVELS, 0.5, "learnability: upper end of that band", "(0, 1)")
-    level_decay: float = option(
-        LEVELS, 0.95, "learnability: what is left of a cell's counts after a step", "[0, 1]"
-    )
-    level_memory: int = option(
-        LEVELS, 16, "learnability: groups that a cell's estimate is made of, at most", "[1, inf)"
-    )
-    level_rotation: float = option(
-        LEVELS, 0.1, "learnability: share of groups for the cells not seen longest", "(0, 1]"
-    )
-    level_buffer: int = option(LEVELS, 64, "plr, accel: most levels that are kept", "[1, inf)")
-    level_fill: float = option(
-        LEVELS, 0.5, "plr, accel: share of them that must be there before replay", "(0, 1]"
-    )
-    level_replay: float = option(LEVELS, 0.8, "plr, accel: probability of replay, a group", "(0, 1]")
-    level_beta: float = option(
-        LEVELS, 0.3, "learnability, plr, accel: temperature; near 0 the best alone", "(0, inf)"
-    )
-    level_staleness: float = option(
-        LEVELS, 0.3, "plr, accel: share of replay that goes by how long ago", "[0, 1]"
-    )
-    level_robust: bool = option(LEVELS, True, "plr: train on replayed levels only, new ones are scored")
-    level_edits: int = option(LEVELS, 2, "accel: edited levels a step", "[1, inf)")
-    level_candidates: int = option(
-        LEVELS, 32, "sfl: random levels that are scored to choose from", "[1, inf)"
-    )
-    level_keep: int = option(LEVELS, 16, "sfl: how many of them are kept", "[1, inf)")
-    level_every: int = option(LEVELS, 20, "sfl: steps between such choices", "[1, inf)")
-    level_fresh: float = option(LEVELS, 0.25, "sfl: share of groups on fresh random levels", "[0, 1]")
-    level_window: int = option(
-        LEVELS, 10, "alert: steps in a row in which every reward was the best", "[1, inf)", identity=False
+    type: Literal["none"] = setting("none", "the env's dials stay where they are")
+    window: int = setting(
+        10, "alert: steps in a row in which every reward was the best", ge=1, identity=False
     )
 
 
-def check_levels(config: LevelRunSettings) -> None:
-    """Check that the settings of the levels fit together.
+class RandomLevels(FixedLevels):
+    """Dials are drawn, all values alike or with random weights; what samplers have in common.
 
-    Raises:
-        ConfigError: naming the first that does not.
+    A sampler of another module has ``options`` besides.
     """
-    if config.level_band_low > config.level_band_high:
-        raise ConfigError(
-            f"level_band_low must be at most level_band_high {config.level_band_high}, got "
-            f"{config.level_band_low}"
-        )
-    if config.levels == "none" and config.level_dials:
-        raise ConfigError(
-            "level_dials are turned by a sampler of levels only, and levels is none; set levels, e.g. to "
-            "learnability, or use difficulty"
-        )
+
+    type: Literal["uniform", "domain_random"] = setting("uniform", "what sets the env's dials")  # type: ignore
+    dials: dict[str, Any] = setting(
+        {}, "dial → the values to choose from (all: every one), e.g. {difficulty: [0, 1]}"
+    )
+    oracle: bool = setting(True, "the oracle plays each level: no regret, no score; learnability asks first")
+
+
+class LearnabilityLevels(RandomLevels):
+    """Cells in which success is neither sure nor hopeless."""
+
+    type: Literal["learnability"] = setting("learnability", "what sets the env's dials")  # type: ignore
+    band_low: float = setting(0.3, "lower end of the success rates that are aimed at", ge=0, lt=1)
+    band_high: float = setting(0.5, "upper end of that band", gt=0, lt=1)
+    decay: float = setting(0.95, "what is left of a cell's counts after a step", ge=0, le=1)
+    memory: int = setting(16, "groups that a cell's estimate is made of, at most", ge=1)
+    rotation: float = setting(0.1, "share of groups for the cells not seen longest", gt=0, le=1)
+    beta: float = setting(0.3, "temperature; near 0 the best alone", gt=0)
+
+    @model_validator(mode="after")
+    def _check_band(self) -> Self:
+        if self.band_low > self.band_high:
+            raise ConfigError(
+                f"levels.band_low must be at most levels.band_high {self.band_high}, got {self.band_low}"
+            )
+        return self
+
+
+class ReplayedLevels(RandomLevels):
+    """What PLR and ACCEL share: a buffer of levels that are played again."""
+
+    buffer: int = setting(64, "most levels that are kept", ge=1)
+    fill: float = setting(0.5, "share of them that must be there before replay", gt=0, le=1)
+    replay: float = setting(0.8, "probability of replay, a group", gt=0, le=1)
+    beta: float = setting(0.3, "temperature; near 0 the best alone", gt=0)
+    staleness: float = setting(0.3, "share of replay that goes by how long ago", ge=0, le=1)
+
+
+class PlrLevels(ReplayedLevels):
+    """Prioritised level replay."""
+
+    type: Literal["plr"] = setting("plr", "what sets the env's dials")  # type: ignore
+    robust: bool = setting(True, "train on replayed levels only, new ones are scored")
+
+
+class AccelLevels(ReplayedLevels):
+    """Replay, and edits of what was replayed."""
+
+    type: Literal["accel"] = setting("accel", "what sets the env's dials")  # type: ignore
+    edits: int = setting(2, "edited levels a step", ge=1)
+
+
+class SflLevels(RandomLevels):
+    """Sampling for learnability."""
+
+    type: Literal["sfl"] = setting("sfl", "what sets the env's dials")  # type: ignore
+    candidates: int = setting(32, "random levels that are scored to choose from", ge=1)
+    keep: int = setting(16, "how many of them are kept", ge=1)
+    every: int = setting(20, "steps between such choices", ge=1)
+    fresh: float = setting(0.25, "share of groups on fresh random levels", ge=0, le=1)
+
+
+class OwnLevels(RandomLevels):
+    """A sampler that another module registers."""
+
+    type: Own = setting("", "what sets the env's dials")  # type: ignore
+    options: dict[str, Any] = setting({}, "what that sampler reads besides")
+
+
+AnyLevels = Annotated[
+    FixedLevels | RandomLevels | LearnabilityLevels | PlrLevels | AccelLevels | SflLevels | OwnLevels,
+    Alternatives(),
+]

@@ -1,199 +1,232 @@
-"""The settings of a training run: one flat dataclass that is also the flags and the YAML file."""
+"""The settings of a run of reinforcement learning, which are also the flags and the YAML file."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from pixelis.agents.settings.algorithm_checks import check_algorithm, check_comparison
-from pixelis.agents.settings.levels import LEVELS, LevelRunSettings, check_levels
-from pixelis.agents.settings.loss_checks import check_dropout, check_loss_options
-from pixelis.agents.settings.options import option
-from pixelis.agents.settings.recipes import check_recipe, takes_recipes
-from pixelis.agents.settings.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
-from pixelis.agents.settings.settings import digest_of
+from pydantic import model_validator
+from typing_extensions import Self
+
+from pixelis.agents.settings.algorithm import Algorithm, Grpo
+from pixelis.agents.settings.base import Own, Section, setting
+from pixelis.agents.settings.levels import AnyLevels, FixedLevels
+from pixelis.agents.settings.loss import Kl, Loss
+from pixelis.agents.settings.recipes import check_recipe, expanded
+from pixelis.agents.settings.run_settings import RolloutRunSettings
 from pixelis.errors import ConfigError
 
-REWARDS, BATCH, LOSS, PPO = "Rewards", "Batch", "Loss", "PPO"
+
+class Overlong(Section):
+    """DAPO's penalty of long episodes."""
+
+    buffer: int = setting(..., "tokens before the longest episode that are penalised", ge=1)
+    penalty: float = setting(1.0, "penalty of the longest episode", ge=0)
 
 
-@takes_recipes
-@dataclass(frozen=True)
-class TrainConfig(LevelRunSettings):
-    """Everything that decides a GRPO training run.
+class Bonus(Section):
+    """What a member of a group is paid for how it differs from the others."""
 
-    Each field is explained by its own row, which ``--help`` shows; units are in the text, bounds are checked.
-    The rows that other kinds of run have too are in `run_settings`, those of the levels in `levels`.
+    name: str = setting("distinct_answers", "distinct_answers or diversity")
+    weight: float = setting(0.1, "what it is multiplied by")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        return {"name": given} if isinstance(given, str) else given
+
+
+class Shaping(Section):
+    """What is added to rewards before they are trained on, and what is left out."""
+
+    mask_truncated: bool = setting(False, "leave truncated episodes out of the loss")
+    advantage_clip: float | None = setting(None, "advantages are held in ± this", gt=0)
+    overlong: Overlong | None = setting(None, "penalty of long episodes; none: no penalty")
+    bonus: Bonus | None = setting(None, "bonus in a group; none: no bonus")
+    duplicate_penalty: float = setting(
+        0.0, "what an answer loses that every other prompt got too (extra text); 0: none", ge=0
+    )
+
+
+class Watch(Section):
+    """Scores that nothing is paid by, and the alarm for when they part ways with the reward."""
+
+    scores: dict[str, Any] = setting({}, "which, e.g. --watch.scores.tweet_evaluation '{}'", identity=False)
+    episodes: int = setting(16, "episodes of a step that these score", ge=1, identity=False)
+    window: int = setting(20, "steps in each of two windows that are compared", ge=2, identity=False)
+    z: float = setting(2.0, "standard errors that reward and score must part by", ge=0, identity=False)
+
+
+class TrainConfig(RolloutRunSettings):
+    """Everything that decides a run of GRPO or PPO.
+
+    Each field is explained by its own line, which ``--help`` shows; units are in the text.
 
     Raises:
         ConfigError: a value has the wrong type, lies outside its bounds, or does not go with another.
     """
 
-    headings = (TASK, MODEL, ROLLOUT, LEVELS, REWARDS, BATCH, UPDATE, LOSS, PPO, EVALUATION, RUN)
-
-    quantization: Literal["none", "8bit", "4bit"] = option(
-        MODEL, "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only"
+    quantization: Literal["none", "8bit", "4bit"] = setting(
+        "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only", more=True
     )
-
-    warm_start: str | None = option(
-        MODEL,
+    warm_start: str | None = setting(
         None,
         "YAML file of an SFT run that comes first (docs/guide/sft.md); none: no such run",
         identity=False,
     )
-
-    top_p: float = option(ROLLOUT, 1.0, "nucleus sampling; below 1 biased with correction none", "(0, 1]")
-    env_timeout_seconds: float | None = option(
-        ROLLOUT,
+    env_timeout_seconds: float | None = setting(
         None,
         "longest env call; an episode whose env is later is left out; none: no limit",
-        "(0, inf)",
+        gt=0,
         identity=False,
+        more=True,
     )
+    rewards: dict[str, Any] = setting(
+        {}, "reward terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'"
+    )
+    diversity: Literal["none", "ngrams", "encoder"] | Own = setting(
+        "none", "how far answers are apart; measured every step", more=True
+    )
+    levels: AnyLevels = setting(FixedLevels(), "what sets the env's dials; none: they stay where they are")
 
-    rewards: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        REWARDS, dict, "reward terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'"
+    recipe: Literal["dr_grpo", "dapo", "gspo", "rloo", "cispo"] | None = setting(
+        None, "a published algorithm as settings, see docs/guide/recipes.md; explicit settings win"
     )
+    algorithm: Algorithm = setting(Grpo(), "advantages from the group, or from a value head")
+    shaping: Shaping = setting(Shaping(), "what is added to rewards, and what is left out")
+    loss: Loss = setting(Loss(), "what is minimised")
+    beta: float = setting(0.04, "weight of the KL penalty to the starting policy; 0 saves its pass", ge=0)
+    decay_steps: int = setting(
+        0, "optimiser step at which lr has fallen linearly to a tenth; 0: it does not fall", ge=0, more=True
+    )
+    epochs: int = setting(1, "optimiser steps on each rollout", ge=1)
 
-    recipe: Literal["dr_grpo", "dapo", "gspo", "rloo", "cispo"] | None = option(
-        BATCH, None, "a published algorithm (docs/guide/recipes.md); explicit settings win"
-    )
-    algorithm: Literal["grpo", "ppo"] = option(
-        BATCH, "grpo", "advantages from the group, or from a value head"
-    )
-    credit: Literal["episode", "turn"] = option(
-        BATCH, "episode", "one advantage an episode, or one a turn from step rewards"
-    )
-    advantage: Literal["sum", "per_part", "polychromic"] | str = option(
-        BATCH, "sum", "compare rewards, each of their parts (GDPO), or sets"
-    )
-    part_weights: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        BATCH, dict, "per_part: part of the reward → weight, e.g. {task: 1.0}"
-    )
-    diversity: Literal["none", "ngrams", "encoder"] | str = option(
-        BATCH, "none", "how far answers are apart; measured every step"
-    )
-    set_size: int = option(BATCH, 4, "polychromic: members of a set", "[2, inf)")
-    set_floor: float = option(BATCH, 0.0, "polychromic: the reward that is worth nothing")
-    gamma: float = option(BATCH, 1.0, "discount: a turn with credit turn, a token with ppo", "(0, 1]")
-    refill_episodes: int = option(
-        BATCH, 0, "most extra episodes a step that replace flat groups; 0: none", "[0, inf)"
-    )
-    mask_truncated: bool = option(BATCH, False, "leave truncated episodes out of the loss")
-    overlong_buffer: int = option(
-        BATCH, 0, "tokens before the longest episode that are penalised; 0: none", "[0, inf)"
-    )
-    overlong_penalty: float = option(BATCH, 1.0, "penalty of the longest episode (DAPO)", "[0, inf)")
-    bonus: str | None = option(BATCH, None, "bonus in a group: distinct_answers, diversity")
-    bonus_weight: float = option(BATCH, 0.1, "what that bonus is multiplied by")
-    duplicate_penalty: float = option(
-        BATCH, 0.0, "what an answer loses that every other prompt got too (extra text); 0: none", "[0, inf)"
-    )
-    advantage_clip: float | None = option(BATCH, None, "advantages are held in ± this", "(0, inf)")
-    advantage_threshold: float = option(
-        BATCH, 0.0, "episodes with smaller advantages are not trained on", "[0, inf)"
-    )
-    replay_ratio: float = option(
-        BATCH, 0.0, "stored episodes a step, as a share of those played; 0: none", "[0, inf)"
-    )
-    replay_capacity: int = option(BATCH, 100, "stored episodes, those with the best advantages", "[1, inf)")
-    replay_staleness: int = option(BATCH, 10, "steps for which an episode may be replayed", "[1, inf)")
-
-    decay_steps: int = option(
-        UPDATE,
-        0,
-        "optimiser step at which lr has fallen linearly to a tenth; 0: it does not fall",
-        "[0, inf)",
-    )
-    epochs: int = option(UPDATE, 1, "optimiser steps on each rollout", "[1, inf)")
-
-    advantage_scale: Literal["group", "batch", "none", "leave_one_out"] | str = option(
-        LOSS, "group", "what an episode is measured by: deviation, or the others (RLOO)"
-    )
-    ratio: Literal["token", "sequence"] | str = option(
-        LOSS, "token", "importance ratio of each token, or of the sequence (GSPO)"
-    )
-    surrogate: Literal["clip", "dual_clip", "cispo", "sapo"] | str = option(
-        LOSS, "clip", "objective, and how far one update may go"
-    )
-    aggregation: Literal["token_mean", "sequence_mean", "constant"] | str = option(
-        LOSS, "token_mean", "how token losses are averaged: DAPO, GRPO, Dr. GRPO"
-    )
-    epsilon_low: float = option(LOSS, 0.2, "how far the probability ratio may fall below 1", "(0, 1)")
-    epsilon_high: float = option(
-        LOSS, 0.2, "how far it may rise above 1 (clip-higher when larger)", "(0, inf)"
-    )
-    dual_clip: float = option(LOSS, 3.0, "dual_clip: largest ratio that a bad token is charged", "(1, inf)")
-    sapo_positive: float = option(LOSS, 1.0, "sapo: temperature where the advantage is positive", "(0, inf)")
-    sapo_negative: float = option(LOSS, 1.05, "sapo: temperature elsewhere", "(0, inf)")
-    beta: float = option(
-        LOSS, 0.04, "weight of the KL penalty to the starting policy; 0 saves its pass", "[0, inf)"
-    )
-    kl: Literal["k1", "k2", "k3"] | str = option(LOSS, "k3", "estimator of that KL")
-    kl_in: Literal["loss", "reward"] = option(LOSS, "loss", "penalise tokens in the loss, or the reward")
-    kl_ratio: bool = option(LOSS, False, "multiply the KL in the loss by the importance ratio")
-    correction: Literal["auto", "none", "truncate", "mask"] | str = option(
-        LOSS,
-        "auto",
-        "cut of off-policy weights (TIS, MIS); auto: where the sampler is another",
-    )
-    correction_level: Literal["token", "sequence"] = option(
-        LOSS, "token", "one such weight for each token, or for each episode"
-    )
-    correction_cap: float = option(LOSS, 3.0, "largest such weight", "[1, inf)")
-
-    gae_lambda: float = option(PPO, 0.95, "lambda of generalised advantage estimation", "[0, 1]")
-    value_lr: float = option(PPO, 1e-3, "AdamW learning rate of the value head", "(0, inf)")
-    value_epochs: int = option(PPO, 4, "optimiser steps of the value head a rollout", "[1, inf)")
-    value_clip: float = option(PPO, 0.2, "how far values may move in an update", "(0, inf)")
-
-    eval_every: int = option(
-        EVALUATION,
+    eval_every: int = setting(
         0,
         "steps between evaluations in training; the best stays as best/; 0: none",
-        "[0, inf)",
+        ge=0,
         identity=False,
+        more=True,
     )
-    watch: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        EVALUATION,
-        dict,
-        "scores that nothing is paid by, e.g. --watch.tweet_evaluation '{}'",
-        identity=False,
-    )
-    watch_episodes: int = option(
-        EVALUATION, 16, "episodes of a step that these score", "[1, inf)", identity=False
-    )
-    watch_window: int = option(
-        EVALUATION, 20, "alarm: steps in each of two windows that are compared", "[2, inf)", identity=False
-    )
-    watch_z: float = option(
-        EVALUATION,
-        2.0,
-        "alarm: standard errors that reward and score must part by",
-        "[0, inf)",
-        identity=False,
-    )
-    baselines: bool = option(EVALUATION, False, "also play the env's scripted policies", identity=False)
-
-    trajectories_every: int = option(
-        RUN, 10, "steps between saved sample episodes", "[1, inf)", identity=False
+    watch: Watch | None = setting(None, "scores that nothing is paid by; none: no scores", identity=False)
+    baselines: bool = setting(False, "also play the env's scripted policies", identity=False, more=True)
+    trajectories_every: int = setting(
+        10, "steps between saved sample episodes", ge=1, identity=False, more=True
     )
 
-    def __post_init__(self) -> None:
-        """Check every field, and that they fit together."""
-        super().__post_init__()
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, given: Any) -> Any:
+        return expanded(cls, given) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         if self.eval_every and not self.eval_episodes:
             raise ConfigError("eval_every needs tasks to play; give --eval-episodes of at least 1")
-        check_recipe(self)
-        check_loss_options(self)
+        if self.group_size < 2:
+            raise ConfigError(
+                f"group_size must be at least 2, got {self.group_size}: an episode is compared with "
+                "the others of its group. Set group_size: 2 or more, and fewer groups for as many episodes"
+            )
+        if self.beta == 0 and self.loss.kl != Kl():
+            raise ConfigError("loss.kl is read with beta above 0 only; leave it out, or set beta")
+        if self.recipe is not None:
+            check_recipe(self)
         check_dropout(self)
-        check_algorithm(self)
-        check_comparison(self)
-        check_levels(self)
+        self._check_shaping()
+        return self
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of `identity`; 1 and 1.0 are the same."""
-        return digest_of(
-            {name: float(value) if type(value) is int else value for name, value in self.identity.items()}
+    def _check_shaping(self) -> None:
+        """Check that what is compared goes with what is added to it."""
+        bonus, compared = self.shaping.bonus, getattr(self.algorithm, "advantage", None)
+        if bonus is not None and bonus.name == "diversity":
+            self._require_measure("bonus diversity")
+            if bonus.weight < 0:
+                raise ConfigError(
+                    f"shaping.bonus.weight must be at least 0 with diversity, got {bonus.weight}: below 0 a "
+                    "reply that a gate stopped could come out above others"
+                )
+        if compared is not None and compared.type == "polychromic":
+            self._require_measure("advantage polychromic")
+            if compared.set_size > self.group_size:
+                raise ConfigError(
+                    f"algorithm.advantage.set_size must be at most group_size {self.group_size}, got "
+                    f"{compared.set_size}"
+                )
+        if compared is not None and compared.type == "per_part":
+            added = {
+                "shaping.bonus": bonus is not None,
+                "shaping.overlong": self.shaping.overlong is not None,
+                "loss.kl.place reward": self.loss.kl.place == "reward",
+            }
+            for name in (name for name, given in added.items() if given):
+                raise ConfigError(
+                    f"{name} must be left out with advantage per_part: it is added to the whole reward, "
+                    "which is not looked at"
+                )
+
+    def _require_measure(self, wanted_by: str) -> None:
+        if self.diversity == "none":
+            raise ConfigError(f"{wanted_by} needs a measure of diversity; set diversity: ngrams, or encoder")
+
+
+def replay_ratio(config: TrainConfig) -> float:
+    """Return the stored episodes of a step as a share of those played, 0 where none are stored."""
+    replay = config.algorithm.replay if isinstance(config.algorithm, Grpo) else None
+    return replay.ratio if replay is not None else 0.0
+
+
+def sampler_gaps(config: TrainConfig) -> list[str]:
+    """Return why the distribution that samples is not the one that is trained; empty where it is.
+
+    In float32 both compute the same function, up to 1e-5 in a log-probability. In half precision the folded
+    weights are rounded, quantised products round by their own ways, a nucleus has no tail, and an episode
+    that is replayed was sampled by an earlier policy.
+    """
+    ratio = replay_ratio(config)
+    reasons = {
+        f"dtype {config.dtype}": config.dtype != "float32",
+        f"quantization {config.quantization}": config.quantization != "none",
+        f"top_p {config.top_p:g}": config.top_p < 1,
+        f"algorithm.replay.ratio {ratio:g}": ratio > 0,
+    }
+    return [reason for reason, holds in reasons.items() if holds]
+
+
+def chosen_correction(config: TrainConfig) -> str:
+    """Return the correction of a run, a name in ``CORRECTIONS`` or ``none``.
+
+    ``auto`` is ``truncate`` where there are `sampler_gaps`, and ``none`` elsewhere.
+    """
+    kind = config.loss.correction.type
+    if kind != "auto":
+        return kind
+    return "truncate" if sampler_gaps(config) else "none"
+
+
+def check_dropout(config: TrainConfig) -> None:
+    """Check that an update with dropout is one whose probability ratios can be exact.
+
+    A gradient pass with dropout is of another function than the one that sampled. On the only optimiser step
+    of a rollout the ratio is 1 by definition, and is set so; it cannot be known where there are more, or
+    where the samples are of another policy.
+
+    Raises:
+        ConfigError: dropout is on and the ratio would not be known.
+    """
+    dropout = config.adapter.dropout
+    if not dropout:
+        return
+    if config.epochs > 1:
+        raise ConfigError(
+            f"lora.dropout must be 0 with epochs above 1, got {dropout:g} and {config.epochs}: "
+            "from the second step on the probability ratio would compare passes with different units "
+            "dropped. Set epochs: 1, or dropout: 0"
+        )
+    if chosen_correction(config) != "none" or replay_ratio(config):
+        gaps = ", ".join(sampler_gaps(config)) or f"correction {config.loss.correction.type}"
+        raise ConfigError(
+            f"lora.dropout must be 0 where samples are weighed as those of another policy ({gaps}), got "
+            f"{dropout:g}: the weights would hold the noise of dropout. Set dropout: 0, or "
+            "dtype: float32 and correction: none without replay"
         )

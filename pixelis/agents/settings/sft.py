@@ -1,20 +1,69 @@
-"""The settings of an SFT run."""
+"""The settings of an SFT run, and what expert iteration shares with it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from pixelis.agents.settings.options import option
-from pixelis.agents.settings.run_settings import EVALUATION, MODEL, ROLLOUT, RUN, TASK, UPDATE
-from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, stages_from
-from pixelis.agents.settings.supervised import SupervisedConfig
+from pydantic import model_validator
+from typing_extensions import Self
+
+from pixelis.agents.settings.base import Own, Section, setting
+from pixelis.agents.settings.run_settings import Learning, RunSettings
+from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, Stage
 from pixelis.errors import ConfigError
 
-DATA, CURRICULUM, DIVERSITY = "Demonstrations", "Curriculum", "Diversity"
+
+class SupervisedConfig(RunSettings):
+    """What every supervised run has besides."""
+
+    batch_size: int = setting(16, "demonstrations an optimiser step", ge=1)
+    packing: bool = setting(False, "several demonstrations in one row, without seeing each other")
+    pack_length: int | None = setting(
+        None, "tokens a packed row holds; none: as the longest demonstration of the step", ge=1, more=True
+    )
+
+    @model_validator(mode="after")
+    def _check_packing(self) -> Self:
+        if not self.packing:
+            self.refuse_changed(["pack_length"], "without packing")
+        return self
 
 
-@dataclass(frozen=True)
+class CurriculumSettings(Section):
+    """From easy demonstrations to hard ones."""
+
+    stages: dict[str, Stage] = setting(
+        ..., "stages by name: {mix: {0: 1.0}, metric: accuracy, threshold: 0.9, patience: 2}"
+    )
+    rollback_tolerance: float = setting(
+        0.05, "how much worse the stage before may become before it is taken back", ge=0
+    )
+    rollback_patience: int = setting(2, "measurements in a row in which it must be; 0: never back", ge=0)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self.make()
+        return self
+
+    def make(self) -> Curriculum:
+        """Return the curriculum at its first stage.
+
+        Raises:
+            ConfigError: there is no stage, or one can never be left.
+        """
+        return Curriculum(self.stages, RollbackRule(self.rollback_tolerance, self.rollback_patience))
+
+
+class Diversity(Section):
+    """Samples of the model while it learns, and how far apart they are."""
+
+    measure: Literal["ngrams", "encoder"] | Own = setting(..., "how far answers are apart")
+    weight: float = setting(0.0, "what their diversity is worth in the loss (polychromic SFT)", ge=0)
+    samples: int = setting(4, "samples of a set", ge=2)
+    prompts: int = setting(4, "sets a step that draws any", ge=1)
+    every: int = setting(1, "steps from one such step to the next", ge=1)
+
+
 class SftConfig(SupervisedConfig):
     """Everything that decides an SFT run.
 
@@ -22,71 +71,41 @@ class SftConfig(SupervisedConfig):
         ConfigError: a value has the wrong type or lies outside its bounds, or there is nothing to learn from.
     """
 
-    learning = "demonstrations"
-    headings = (TASK, DATA, CURRICULUM, DIVERSITY, MODEL, ROLLOUT, UPDATE, EVALUATION, RUN)
+    learning: ClassVar[Learning] = "demonstrations"
 
-    data: str | None = option(
-        DATA,
-        None,
-        "JSONL file of chats (docs/guide/sft.md); none: the env's policy demonstrates",
+    data: str | None = setting(
+        None, "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's policy demonstrates"
     )
-    demonstrator: str = option(DATA, "oracle", "which scripted policy of the env demonstrates")
-    demonstrations: int = option(DATA, 512, "episodes it plays, for each difficulty", "[1, inf)")
-    held_out: float = option(DATA, 0.1, "share of the demonstrations that is only for measuring", "[0, 1)")
-    eval_every: int = option(DATA, 20, "steps between two measurements on them", "[1, inf)")
+    demonstrator: str = setting("oracle", "which scripted policy of the env demonstrates")
+    demonstrations: int = setting(512, "episodes it plays, for each difficulty", ge=1)
+    held_out: float = setting(0.1, "share of the demonstrations that is only for measuring", ge=0, lt=1)
+    eval_every: int = setting(20, "steps between two measurements on them", ge=1)
 
-    curriculum: dict[str, Any] = option(  # noqa: RUF009 (a factory makes each dict)
-        CURRICULUM, dict, "stages by name: {mix: {0: 1.0}, metric: accuracy, threshold: 0.9, patience: 2}"
+    curriculum: CurriculumSettings | None = setting(None, "from easy to hard; none: all at once")
+    diversity: Diversity | None = setting(None, "sample sets of answers and measure them; none: do not")
+
+    epochs: int = setting(3, "passes over the demonstrations, where no steps are given", ge=1)
+    steps: int | None = setting(
+        None, "optimiser steps instead of epochs; must be given with a curriculum", ge=0
     )
-    rollback_tolerance: float = option(
-        CURRICULUM, 0.05, "how much worse the stage before may become before it is taken back", "[0, inf)"
-    )
-    rollback_patience: int = option(
-        CURRICULUM, 2, "measurements in a row in which it must be; 0: never back", "[0, inf)"
+    warmup: float = setting(
+        0.05, "share of the steps in which lr rises; it then falls as a half cosine", ge=0, lt=1, more=True
     )
 
-    diversity: Literal["none", "ngrams", "encoder"] | str = option(
-        DIVERSITY, "none", "sample sets of answers and measure how far apart they are"
-    )
-    diversity_weight: float = option(
-        DIVERSITY, 0.0, "what their diversity is worth in the loss (polychromic SFT)", "[0, inf)"
-    )
-    diversity_samples: int = option(DIVERSITY, 4, "samples of a set", "[2, inf)")
-    diversity_prompts: int = option(DIVERSITY, 4, "sets a step that draws any", "[1, inf)")
-    diversity_every: int = option(DIVERSITY, 1, "steps from one such step to the next", "[1, inf)")
-
-    epochs: int = option(UPDATE, 3, "passes over the demonstrations; not used with a curriculum", "[1, inf)")
-    steps: int | None = option(
-        UPDATE, None, "optimiser steps instead of epochs; must be given with a curriculum", "[0, inf)"
-    )
-    warmup: float = option(
-        UPDATE, 0.05, "share of the steps in which lr rises; it then falls as a half cosine", "[0, 1)"
-    )
-
-    def __post_init__(self) -> None:
-        """Check every field, and those that belong together."""
-        super().__post_init__()
+    @model_validator(mode="after")
+    def _check(self) -> Self:
         if self.env is None and self.data is None:
             raise ConfigError(
                 "SFT needs demonstrations: give --env (its scripted policy plays) or --data FILE"
             )
-        if self.diversity_weight and self.diversity == "none":
-            raise ConfigError(
-                f"diversity_weight {self.diversity_weight} needs a measure of diversity; set diversity: "
-                "ngrams, or encoder"
-            )
+        if self.data is not None:
+            self.refuse_changed(["demonstrator", "demonstrations"], "with data, whose chats are learnt")
         if self.curriculum and self.steps is None:
             raise ConfigError("a curriculum has no epochs; give --steps")
         if self.curriculum and self.held_out == 0:
             raise ConfigError("a curriculum measures held-out demonstrations; give --held-out above 0")
-        if self.curriculum:
-            self.make_curriculum()
+        return self
 
-    def make_curriculum(self) -> Curriculum:
-        """Return the curriculum at its first stage.
-
-        Raises:
-            ConfigError: a stage is not what it should be; the message names it.
-        """
-        rule = RollbackRule(self.rollback_tolerance, self.rollback_patience)
-        return Curriculum(stages_from(self.curriculum), rule)
+    def make_curriculum(self) -> Curriculum | None:
+        """Return the curriculum at its first stage, None without one."""
+        return None if self.curriculum is None else self.curriculum.make()

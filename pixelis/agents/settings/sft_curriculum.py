@@ -7,52 +7,42 @@ no model, no clock, no randomness.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from pixelis.errors import CheckpointError, ConfigError, suggest
+from pydantic import model_validator
+from typing_extensions import Self
+
+from pixelis.agents.settings.base import Section, setting
+from pixelis.errors import CheckpointError, ConfigError
 
 Metric = Literal["loss", "accuracy"]
 Event = Literal["advance", "rollback"]
-METRICS = ("loss", "accuracy")
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One stage.
+class Stage(Section):
+    """One stage: what is learnt, and when it is left."""
 
-    Attributes:
-        name: for the log.
-        mix: difficulty → share of the batch, > 0; shares are scaled to a sum of 1.
-        metric: held-out ``loss`` (nats a token, lower is better) or ``accuracy`` (share of tokens, higher).
-        threshold: the metric passes when it is at least this good; None: only ``steps`` ends the stage.
-        patience: evaluations in a row that must pass, at least 1.
-        steps: leave after so many steps whatever the metric says; None: never.
-    """
+    mix: dict[int, float] = setting(..., "difficulty → share of the batch, above 0")
+    metric: Metric = setting("accuracy", "held-out loss (nats a token) or accuracy (share of tokens)")
+    threshold: float | None = setting(None, "passes when at least this good; none: only steps ends the stage")
+    patience: int = setting(1, "evaluations in a row that must pass", ge=1)
+    steps: int | None = setting(None, "leave after so many steps whatever the metric says", ge=1)
 
-    name: str
-    mix: Mapping[int, float]
-    metric: Metric = "accuracy"
-    threshold: float | None = None
-    patience: int = 1
-    steps: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the ranges and scale the mix."""
-        if not self.mix or not all(share > 0 for share in self.mix.values()):
+    @model_validator(mode="after")
+    def _check_mix(self) -> Self:
+        if not self.mix or min(self.mix.values()) <= 0:
             raise ConfigError(
-                f"stage {self.name!r} needs a mix such as {{0: 0.5, 1: 0.5}}, shares above 0, got {self.mix}"
+                f"a stage needs a mix such as {{0: 0.5, 1: 0.5}}, shares above 0, got {self.mix}"
             )
-        if self.metric not in METRICS:
-            raise ConfigError(
-                f"stage {self.name!r}: unknown metric {self.metric!r}.{suggest(str(self.metric), METRICS)}"
-            )
-        if self.patience < 1 or (self.steps is not None and self.steps < 1):
-            raise ConfigError(f"stage {self.name!r} needs patience >= 1 and steps >= 1")
+        return self
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """The mix in ascending order, scaled to a sum of 1."""
         total = sum(self.mix.values())
-        shares = {level: self.mix[level] / total for level in sorted(self.mix)}
-        object.__setattr__(self, "mix", shares)
+        return {level: self.mix[level] / total for level in sorted(self.mix)}
 
     def passes(self, value: float) -> bool:
         """Return whether a value of the metric is good enough to leave."""
@@ -60,7 +50,7 @@ class Stage:
 
     def measure(self, scores: Mapping[int, Mapping[str, float]]) -> float:
         """Return the metric over the stage's difficulties, weighted by their shares in the mix."""
-        return sum(share * scores[level][self.metric] for level, share in self.mix.items())
+        return sum(share * scores[level][self.metric] for level, share in self.shares.items())
 
 
 def worse(metric: str, value: float, than: float, by: float = 0.0) -> bool:
@@ -107,20 +97,21 @@ class Curriculum:
     take turns for ever.
 
     Args:
-        stages: in order, at least one.
+        stages: by name in order, at least one.
         rollback: when to go back.
     """
 
-    def __init__(self, stages: Sequence[Stage], rollback: RollbackRule | None = None) -> None:
+    def __init__(self, stages: Mapping[str, Stage], rollback: RollbackRule | None = None) -> None:
         if not stages:
             raise ConfigError("a curriculum needs at least one stage")
-        for stage in stages[:-1]:
+        for name, stage in [*stages.items()][:-1]:
             if stage.threshold is None and stage.steps is None:
                 raise ConfigError(
-                    f"stage {stage.name!r} can never be left; give it a threshold or steps (only the last may"
+                    f"stage {name!r} can never be left; give it a threshold or steps (only the last may"
                     " have neither)"
                 )
-        self.stages, self.rollback = tuple(stages), rollback or RollbackRule()
+        self.names, self.stages = tuple(stages), tuple(stages.values())
+        self.rollback = rollback or RollbackRule()
         self._now = _Progress()
 
     @property
@@ -208,33 +199,3 @@ class Curriculum:
         now = self._now
         now.stage, now.entered, now.passed, now.degraded = stage, step, 0, 0
         now.history.append([step, event, stage])
-
-
-_KEYS = ("mix", "metric", "threshold", "patience", "steps")
-
-
-def stages_from(values: Mapping[str, Any]) -> tuple[Stage, ...]:
-    """Return the stages that a mapping such as YAML's describes: name → ``mix``, ``threshold`` and so on.
-
-    Raises:
-        ConfigError: an unknown key, or a value of the wrong kind; the message names the stage.
-    """
-    return tuple(_stage(name, entry) for name, entry in values.items())
-
-
-def _stage(name: str, entry: Any) -> Stage:
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("mix"), Mapping):
-        raise ConfigError(
-            f"stage {name!r} must be a mapping with a mix such as {{0: 0.5, 1: 0.5}}, got {entry!r}"
-        )
-    for key in entry:
-        if key not in _KEYS:
-            raise ConfigError(f"stage {name!r} has no setting {key!r}.{suggest(str(key), _KEYS)}")
-    try:
-        mix = {int(level): float(share) for level, share in entry["mix"].items()}
-        threshold = None if entry.get("threshold") is None else float(entry["threshold"])
-        steps = None if entry.get("steps") is None else int(entry["steps"])
-        patience = int(entry.get("patience", 1))
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"stage {name!r}: expected numbers, {error}") from error
-    return Stage(name, mix, entry.get("metric", "accuracy"), threshold, patience, steps)

@@ -14,8 +14,7 @@ from pixelis.agents.models.chat import ChatFormat
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.run_files.saved_run import trained_in
 from pixelis.agents.runs.run import Run
-from pixelis.agents.settings.sft import SftConfig
-from pixelis.agents.settings.supervised import SupervisedConfig
+from pixelis.agents.settings.sft import SftConfig, SupervisedConfig
 from pixelis.agents.sft.chats import load_chats
 from pixelis.agents.sft.demonstrate import demonstrations
 from pixelis.agents.sft.pool import Pool
@@ -51,7 +50,8 @@ class SftRun(SupervisedRun[SftConfig, SftTrainer]):
     @classmethod
     def open_env(cls, config: SftConfig) -> TaskEnv | None:
         """Return the environment, if there is one; a wrong measure of diversity is told with it."""
-        measure_named(config.diversity)
+        if config.diversity is not None:
+            measure_named(config.diversity.measure)
         return super().open_env(config)
 
     @classmethod
@@ -59,7 +59,8 @@ class SftRun(SupervisedRun[SftConfig, SftTrainer]):
         """Play or read the demonstrations and keep some apart."""
         episodes = fitting(collect_demonstrations(config, env, policy.chat), policy.max_context)
         pool = Pool.split(episodes, config.held_out, config.seed)
-        pool.require(config.make_curriculum().levels if config.curriculum else ())
+        curriculum = config.make_curriculum()
+        pool.require(curriculum.levels if curriculum else ())
         return pool
 
     @classmethod
@@ -79,7 +80,8 @@ def collect_demonstrations(config: SftConfig, env: TaskEnv | None, chat: ChatFor
         return load_chats(config.data, chat)
     if env is None:
         raise ConfigError("SFT needs demonstrations: give --env (its scripted policy plays) or --data FILE")
-    levels = config.make_curriculum().levels if config.curriculum else (config.difficulty,)
+    curriculum = config.make_curriculum()
+    levels = curriculum.levels if curriculum else (config.difficulty,)
     episodes: list[Episode] = []
     for number, level in enumerate(levels):
         first = DEMONSTRATION_SEED + number * config.demonstrations

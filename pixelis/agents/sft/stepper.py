@@ -9,7 +9,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.learning_rate import rate_of
-from pixelis.agents.settings.supervised import SupervisedConfig
+from pixelis.agents.settings.sft import SupervisedConfig
 from pixelis.agents.sft.learner import Learner, SftSettings
 
 C = TypeVar("C", bound=SupervisedConfig)

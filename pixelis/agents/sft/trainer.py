@@ -40,9 +40,10 @@ class SftTrainer(SupervisedStepper[SftConfig]):
     def __init__(self, config: SftConfig, policy: Policy, run: RunFolder, pool: Pool) -> None:
         super().__init__(config, policy, run)
         self.pool = pool
-        self.curriculum = config.make_curriculum() if config.curriculum else None
+        self.curriculum = config.make_curriculum()
         self._draws = Draws(self.pool.train, config.seed)
         self._diversity = diversity_term(config, policy)
+        self._every = config.diversity.every if config.diversity else 1
 
     @property
     def total_steps(self) -> int:
@@ -57,7 +58,7 @@ class SftTrainer(SupervisedStepper[SftConfig]):
         if self.curriculum is None:
             batch = self._draws.batch(self.config.batch_size)
         else:
-            batch = self._draws.mixed(self.config.batch_size, self.curriculum.stage.mix, number)
+            batch = self._draws.mixed(self.config.batch_size, self.curriculum.stage.shares, number)
         rate = self.rate * rate_factor(number - 1, self.total_steps, self.config.warmup)
         sets, also = self._sets(batch, number), None
         if sets is not None and self._diversity is not None:
@@ -105,7 +106,7 @@ class SftTrainer(SupervisedStepper[SftConfig]):
     # ------------------------------------------------------------------ private
 
     def _sets(self, batch: Sequence[Episode], number: int) -> SampledSets | None:
-        if self._diversity is None or (number - 1) % self.config.diversity_every:
+        if self._diversity is None or (number - 1) % self._every:
             return None
         return self._diversity.draw(batch, number)
 
@@ -131,7 +132,7 @@ class SftTrainer(SupervisedStepper[SftConfig]):
         metrics = {level: {"loss": each.loss, "accuracy": each.accuracy} for level, each in scores.items()}
         event = curriculum.observe(number, metrics)
         if event is not None:
-            _LOG.info("step %d: %s to stage %r", number, event, curriculum.stage.name)
+            _LOG.info("step %d: %s to stage %r", number, event, curriculum.names[curriculum.index])
 
 
 def diversity_term(config: SftConfig, policy: Policy) -> DiversityTerm | None:
@@ -140,14 +141,15 @@ def diversity_term(config: SftConfig, policy: Policy) -> DiversityTerm | None:
     Raises:
         ConfigError: there is no such measure.
     """
-    if config.diversity == "none":
+    asked = config.diversity
+    if asked is None:
         return None
     sampling = SamplingSettings(config.temperature, max_new_tokens=config.max_new_tokens)
     settings = DiversitySettings(
-        config.diversity,
-        config.diversity_weight,
-        config.diversity_samples,
-        config.diversity_prompts,
+        asked.measure,
+        asked.weight,
+        asked.samples,
+        asked.prompts,
         sampling,
         config.seed,
         config.micro_batch_size,

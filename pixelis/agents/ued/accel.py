@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LevelRunSettings
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.plr import PrioritisedLevelReplay
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, Outcome
@@ -40,8 +40,8 @@ class Accel(PrioritisedLevelReplay):
 
     needs_oracle: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
-        super().__init__(space, settings, oracle)
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
         if not any(len(list(space.dials.values())[place]) > 1 for place in space.ordered):
             raise ConfigError(
                 "levels accel turns a dial of numbers by one, and none of the dials "
@@ -81,7 +81,7 @@ class Accel(PrioritisedLevelReplay):
         played = {outcome.draw.level for outcome in outcomes if outcome.draw.origin == "replay"}
         kept = [entry for entry in self.buffer.entries if entry.level in played]
         kept.sort(key=lambda entry: entry.priority, reverse=True)
-        parents = [entry.level for entry in kept[: self.settings.level_edits]]
+        parents = [entry.level for entry in kept[: self.settings.edits]]
         self._edited = self._dropped = 0
         self._children = [child for parent in parents if (child := self.edit(parent, rng)) is not None]
 

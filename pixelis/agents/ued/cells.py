@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LevelRunSettings
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
 from pixelis.agents.ued.scores import (
@@ -62,8 +62,8 @@ class CellLearnability(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
-        super().__init__(space, settings, oracle)
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
         self.cells = space.cells
         self._places = {cell: place for place, cell in enumerate(self.cells)}
         self._sums = {name: np.zeros(len(self.cells)) for name in _COUNTS}
@@ -87,7 +87,7 @@ class CellLearnability(LevelSampler):
         Returns:
             float64 [..., cells].
         """
-        low, high = self.settings.level_band_low, self.settings.level_band_high
+        low, high = self.settings.band_low, self.settings.band_high
         pairs = zip(self._sums["learnable"], self._sums["groups"], strict=True)
         scores = np.array([smoothed_learnability(total, groups) for total, groups in pairs])
         if rates is None:
@@ -96,7 +96,7 @@ class CellLearnability(LevelSampler):
             scores = scores * rates * (1.0 - rates) / beta_spread(*self._posterior())
         beyond, asked = self._oracle
         solvable = (1.0 + asked - beyond) / (1.0 + asked)
-        suited = proportional_weights(scores * band_weight(rates, low, high), self.settings.level_beta)
+        suited = proportional_weights(scores * band_weight(rates, low, high), self.settings.beta)
         return suited * solvable / (suited * solvable).sum(axis=-1, keepdims=True)
 
     def draw(self, ask: Ask) -> list[Draw]:
@@ -113,10 +113,10 @@ class CellLearnability(LevelSampler):
 
     def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
         """Let what is known fade by one step, then add the groups of this one."""
-        self._owed = self._due(self.settings.groups) % 1.0
+        self._owed = self._due(self.groups) % 1.0
         self._waited += 1
         for sums in self._sums.values():
-            sums *= self.settings.level_decay
+            sums *= self.settings.decay
         self._refused = 0
         for outcome in outcomes:
             self._refuse([self._places[cell] for cell in outcome.draw.refused])
@@ -124,14 +124,14 @@ class CellLearnability(LevelSampler):
             self._waited[place] = 0
             if outcome.score is not None:
                 self._add(place, outcome, outcome.score)
-        groups = np.maximum(self._sums["groups"], self.settings.level_memory)
+        groups = np.maximum(self._sums["groups"], self.settings.memory)
         for sums in self._sums.values():
-            sums *= self.settings.level_memory / groups
+            sums *= self.settings.memory / groups
 
     def metrics(self) -> Row:
         """Return the share of draws whose cell is in the band, their expected rate, and levels refused."""
         weights, rates = self.weights(), self.rates()
-        inside = (rates >= self.settings.level_band_low) & (rates <= self.settings.level_band_high)
+        inside = (rates >= self.settings.band_low) & (rates <= self.settings.band_high)
         return {
             "in_band": float(weights[inside].sum()),
             "expected_success": float(weights @ rates),
@@ -168,7 +168,7 @@ class CellLearnability(LevelSampler):
 
     def _due(self, groups: int) -> float:
         """Return how many groups the rotation is owed in this step."""
-        return self._owed + self.settings.level_rotation * groups
+        return self._owed + self.settings.rotation * groups
 
     def _posterior(self) -> tuple[np.ndarray, np.ndarray]:
         """Return both parameters of the Beta distribution of each cell's success rate."""

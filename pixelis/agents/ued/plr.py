@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LevelRunSettings
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.buffer import LevelBuffer
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
@@ -29,14 +29,14 @@ class PrioritisedLevelReplay(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
-        super().__init__(space, settings, oracle)
-        self.buffer = LevelBuffer(settings.level_buffer, settings.level_beta, settings.level_staleness)
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
+        self.buffer = LevelBuffer(self.settings.buffer, self.settings.beta, self.settings.staleness)
 
     @property
     def replays(self) -> bool:
         """Whether the buffer is filled far enough for replay."""
-        return len(self.buffer) >= self.settings.level_fill * self.settings.level_buffer
+        return len(self.buffer) >= self.settings.fill * self.settings.buffer
 
     def draw(self, ask: Ask) -> list[Draw]:
         """Return replayed levels, then new ones."""
@@ -46,7 +46,7 @@ class PrioritisedLevelReplay(LevelSampler):
         """Return ``count`` draws, new levels having the given seeds."""
         replayed = 0
         if self.replays:
-            replayed = count if ask.refill else int(ask.rng.binomial(count, self.settings.level_replay))
+            replayed = count if ask.refill else int(ask.rng.binomial(count, self.settings.replay))
         old = self.buffer.sample(replayed, ask.rng) if replayed else []
         trains = ask.refill or not self.robust
         new = [Draw(Level(self.new_cell(ask.rng), seed), trains) for seed in seeds[: count - replayed]]
@@ -55,7 +55,7 @@ class PrioritisedLevelReplay(LevelSampler):
     @property
     def robust(self) -> bool:
         """Whether new levels are only scored."""
-        return self.settings.level_robust
+        return self.settings.robust
 
     def new_cell(self, rng: np.random.Generator) -> Cell:
         """Return where a new level is drawn."""

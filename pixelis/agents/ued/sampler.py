@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LevelRunSettings
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.scores import learnability, positive_advantage
 from pixelis.agents.ued.space import Cell, Level, LevelSpace
@@ -112,10 +112,12 @@ class LevelSampler(ABC):
 
     Args:
         space: the cells there are.
-        settings: the rows named ``level_...``.
+        config: of the run.
         oracle: plays a level as well as it can be played; None where the environment ships no oracle.
 
     Attributes:
+        settings: the run's ``levels``, of the sampler's own type.
+        groups: that a step plays.
         most_extra: most draws beyond ``Ask.count``.
     """
 
@@ -125,8 +127,9 @@ class LevelSampler(ABC):
     """Whether outcomes should say what the oracle gets, where that is known."""
     most_extra: int = 0
 
-    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
-        self.space, self.settings, self.oracle = space, settings, oracle
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        self.space, self.oracle, self.groups = space, oracle, config.groups
+        self.settings: Any = config.levels
 
     @abstractmethod
     def draw(self, ask: Ask) -> list[Draw]:
@@ -137,7 +140,7 @@ class LevelSampler(ABC):
 
     def solvable(self, level: Level) -> bool:
         """Return whether the oracle solves a level; True if there is none, or it is not to be asked."""
-        if self.oracle is None or not self.settings.level_oracle:
+        if self.oracle is None or not self.settings.oracle:
             return True
         played = self.oracle.play(level)
         return played is None or played.solved

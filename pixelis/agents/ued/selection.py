@@ -13,7 +13,8 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.seeds import level_generator, task_seeds
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.run_files.state_files import read_json, write_json
-from pixelis.agents.settings.levels import LevelRunSettings
+from pixelis.agents.settings.levels import RandomLevels
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued import (
     accel,  # noqa: F401 (they register samplers)
     cells,  # noqa: F401 (they register samplers)
@@ -54,14 +55,14 @@ class LevelSelection:
         ConfigError: there is no such sampler, dial or value, or the sampler cannot do with this environment.
     """
 
-    def __init__(self, settings: LevelRunSettings, env: TaskEnv) -> None:
+    def __init__(self, settings: TrainConfig, env: TaskEnv) -> None:
         self._settings = settings
         self._options = env.options("train")
-        kind = SAMPLERS.find(settings.levels)
+        kind = SAMPLERS.find(settings.levels.type)
         self.space = _space(settings, env) if kind.uses_dials else LevelSpace({})
         self.oracle = Oracle(env.make, self.space, self._options) if ORACLE in env.policies else None
         self.sampler: LevelSampler = kind(self.space, settings, self.oracle)
-        self.report = LevelReport(settings.level_window)
+        self.report = LevelReport(settings.levels.window)
         self._draws: list[Draw] = []
 
     def begin(self, step: int) -> list[Draw]:
@@ -87,7 +88,9 @@ class LevelSelection:
 
     def note(self, step: int, episodes: Sequence[Episode]) -> Row:
         """Let the sampler learn from a step's episodes; return the metrics, under ``levels/``."""
-        asked = self.oracle if self.sampler.wants_regret and self._settings.level_oracle else None
+        levels = self._settings.levels
+        asks = isinstance(levels, RandomLevels) and levels.oracle and self.sampler.wants_regret
+        asked = self.oracle if asks else None
         outcomes = outcomes_of(self._draws, episodes, asked)
         row = self.report.note(outcomes, self._labels(episodes))
         self.sampler.observe(outcomes, level_generator(self._settings.seed, step, _AFTER))
@@ -100,7 +103,7 @@ class LevelSelection:
     def write(self, folder: Path) -> None:
         """Write everything into a checkpoint's folder, as JSON."""
         state = {"sampler": self.sampler.state(), "report": self.report.state()}
-        write_json(folder / _FILE, {"levels": self._settings.levels, **state})
+        write_json(folder / _FILE, {"levels": self._settings.levels.type, **state})
 
     def restore(self, folder: Path) -> None:
         """Take over what `write` wrote; a checkpoint from before there were samplers has nothing of the kind.
@@ -108,7 +111,7 @@ class LevelSelection:
         Raises:
             CheckpointError: it is damaged, or of other levels.
         """
-        if self._settings.levels == "none" and not (folder / _FILE).exists():
+        if self._settings.levels.type == "none" and not (folder / _FILE).exists():
             return
         state = read_json(folder / _FILE)
         try:
@@ -148,9 +151,9 @@ class LevelSelection:
         ]
 
 
-def _space(settings: LevelRunSettings, env: TaskEnv) -> LevelSpace:
+def _space(settings: TrainConfig, env: TaskEnv) -> LevelSpace:
     probe = env.make()
     try:
-        return level_space(probe, settings.level_dials, settings.reset_options)
+        return level_space(probe, getattr(settings.levels, "dials", {}), settings.reset_options)
     finally:
         probe.close()

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.settings.levels import LevelRunSettings
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.oracle import Oracle
 from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
 from pixelis.agents.ued.space import Level, LevelSpace
@@ -27,9 +27,9 @@ class SamplingForLearnability(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, settings: LevelRunSettings, oracle: Oracle | None = None) -> None:
-        super().__init__(space, settings, oracle)
-        self.most_extra = settings.level_candidates
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+        super().__init__(space, config, oracle)
+        self.most_extra = self.settings.candidates
         self.kept: list[Level] = []
         self._steps = 0
 
@@ -37,15 +37,15 @@ class SamplingForLearnability(LevelSampler):
         """Return kept and fresh levels, then the candidates where it is time for them."""
         fresh = ask.count
         if self.kept:
-            fresh = 0 if ask.refill else int(ask.rng.binomial(ask.count, self.settings.level_fresh))
+            fresh = 0 if ask.refill else int(ask.rng.binomial(ask.count, self.settings.fresh))
         count = ask.count - fresh
         several = count > len(self.kept)
         chosen = ask.rng.choice(len(self.kept), size=count, replace=several) if count else []
         draws = [Draw(self.kept[place], True, "replay") for place in chosen]
         draws += [self._new(seed, ask.rng) for seed in ask.seeds[:fresh]]
-        if self._steps % self.settings.level_every or ask.refill:
+        if self._steps % self.settings.every or ask.refill:
             return draws
-        others = ask.seeds[fresh : fresh + self.settings.level_candidates]
+        others = ask.seeds[fresh : fresh + self.settings.candidates]
         return draws + [Draw(self._new(seed, ask.rng).level, False, "candidate") for seed in others]
 
     def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
@@ -54,7 +54,7 @@ class SamplingForLearnability(LevelSampler):
         candidates = [outcome for outcome in outcomes if outcome.draw.origin == "candidate"]
         if candidates:
             best = sorted((each for each in candidates if each.score), key=_priority, reverse=True)
-            self.kept = [outcome.draw.level for outcome in best[: self.settings.level_keep]]
+            self.kept = [outcome.draw.level for outcome in best[: self.settings.keep]]
 
     def metrics(self) -> Row:
         """Return how many levels are kept."""

@@ -90,7 +90,7 @@ def test_nucleus_sampling_is_a_mismatch_once_it_is_corrected(toy_config, tmp_pat
     rows = {}
     for correction in ("none", "truncate"):
         changes = {"top_p": 0.8, "beta": 0.0, "groups": 16, "max_new_tokens": 1}
-        config = toy_config(correction=correction, output=str(tmp_path / correction), **changes)
+        config = toy_config(loss={"correction": correction}, output=str(tmp_path / correction), **changes)
         with TrainingRun.start(config) as run:
             rows[correction], _, _ = run.trainer.step()
     assert rows["none"]["policy/mismatch"] < 1e-5

@@ -65,7 +65,7 @@ def test_what_chooses_nothing_is_refused(text_folder, text, message):
 
 
 def test_a_run_trains_the_chosen_layers_only(toy_config, letter_model):
-    run = train(toy_config(lora_targets="q_proj,down_proj"))
+    run = train(toy_config(lora={"targets": "q_proj,down_proj"}))
     names = {
         name.split(".lora_")[0].rsplit(".", 1)[-1]
         for name, p in run.policy.model.named_parameters()
@@ -81,7 +81,13 @@ def test_a_run_trains_the_chosen_layers_only(toy_config, letter_model):
 
 def test_dropout_acts_in_gradient_passes_only_and_the_ratio_stays_one(toy_config):
     """Nothing is clipped and no KL to the sampler is measured on the first step, however much is dropped."""
-    config = toy_config(lora_dropout=0.5, steps=4, beta=0.0, epsilon_low=1e-6, epsilon_high=1e-6, lr=0.003)
+    config = toy_config(
+        lora={"dropout": 0.5},
+        steps=4,
+        beta=0.0,
+        loss={"surrogate": {"epsilon_low": 1e-6, "epsilon_high": 1e-6}},
+        lr=0.003,
+    )
     with TrainingRun.start(config) as run:
         run.train()
         episodes = run.trainer._last[0]
@@ -91,7 +97,7 @@ def test_dropout_acts_in_gradient_passes_only_and_the_ratio_stays_one(toy_config
     trained = [row for row in rows if row["policy/grad_norm"] is not None]
     assert trained and all(row["policy/clip_low"] == row["policy/clip_high"] == 0 for row in trained)
     assert all(row["policy/kl_sampler"] == 0 and row["policy/mismatch"] is None for row in trained)
-    without = train(config.with_values(lora_dropout=0.0, output=config.output + "-2"))
+    without = train(config.with_values(lora={"dropout": 0.0}, output=config.output + "-2"))
     norms = [
         [row["policy/grad_norm"] for row in read_metrics(each.folder.metrics)] for each in (run, without)
     ]
@@ -99,7 +105,7 @@ def test_dropout_acts_in_gradient_passes_only_and_the_ratio_stays_one(toy_config
 
 
 def test_a_run_with_dropout_resumes_to_the_same_numbers(toy_config):
-    config = toy_config(lora_dropout=0.3, steps=4)
+    config = toy_config(lora={"dropout": 0.3}, steps=4)
     whole = train(config)
     part = config.with_values(output=config.output + "-2")
     train(part.with_values(steps=2))
@@ -109,8 +115,14 @@ def test_a_run_with_dropout_resumes_to_the_same_numbers(toy_config):
 
 
 @pytest.mark.parametrize(
-    "given", [{"epochs": 2}, {"replay_ratio": 0.5}, {"dtype": "bfloat16"}, {"correction": "truncate"}]
+    "given",
+    [
+        {"epochs": 2},
+        {"algorithm": {"replay": {"ratio": 0.5}}},
+        {"dtype": "bfloat16"},
+        {"loss": {"correction": "truncate"}},
+    ],
 )
 def test_dropout_is_refused_where_the_ratio_would_not_be_known(given):
-    with pytest.raises(ConfigError, match="lora_dropout must be 0"):
-        TrainConfig(lora_dropout=0.1, **given)
+    with pytest.raises(ConfigError, match=r"lora\.dropout must be 0"):
+        TrainConfig(lora={"dropout": 0.1}, **given)

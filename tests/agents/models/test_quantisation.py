@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 import tomllib
@@ -13,7 +12,7 @@ import torch
 
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.models.quantisation import QUANTIZATIONS, quantisation_config, quantised_loading
-from pixelis.agents.settings.options import choices_of
+from pixelis.agents.settings.base import choices_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import USER_MISTAKE, evaluate, train
 from pixelis.cli.evaluate import EvaluateSettings
@@ -67,7 +66,7 @@ def test_what_transformers_is_asked_for():
 
 @pytest.mark.parametrize("settings", [TrainConfig, EvaluateSettings])
 def test_the_setting_offers_every_kind(settings: type):
-    assert choices_of(get_type_hints(settings)["quantization"]) == QUANTIZATIONS
+    assert tuple(choices_of(settings.model_fields["quantization"].annotation)) == tuple(QUANTIZATIONS)
 
 
 @pytest.mark.parametrize(

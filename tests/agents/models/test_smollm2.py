@@ -74,7 +74,7 @@ def test_a_text_environment_plays_it_unless_told_otherwise(at_hand, tmp_path):
         groups=1,
         group_size=2,
         max_new_tokens=12,
-        lora_rank=4,
+        lora={"rank": 4},
         steps=1,
         eval_episodes=0,
         output=str(tmp_path / "run"),

@@ -17,7 +17,6 @@ from toy_env import EchoEnv
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.losses.aggregation import StepCounts
-from pixelis.agents.losses.correction import chosen_correction, sampler_gaps
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rl.batch import StepBatch, make_batch
@@ -27,7 +26,7 @@ from pixelis.agents.rl.trainer import update_settings
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings
-from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
 
 GROUPS, MEMBERS, TURN = 8, 8, 4
 GAPS = {
@@ -35,7 +34,7 @@ GAPS = {
     "dtype float16": {"dtype": "float16"},
     "quantization 4bit": {"quantization": "4bit", "device": "cuda"},
     "top_p 0.9": {"top_p": 0.9},
-    "replay_ratio 0.5": {"replay_ratio": 0.5},
+    "algorithm.replay.ratio 0.5": {"algorithm": {"replay": {"ratio": 0.5}}},
 }
 # The clip range of GSPO's paper (arXiv 2507.18071, section 5.1) is narrower than what bfloat16 rounds.
 GSPO = {"ratio": "sequence", "epsilon_low": 3e-4, "epsilon_high": 4e-4, "aggregation": "sequence_mean"}
@@ -47,20 +46,20 @@ GSPO = {"ratio": "sequence", "epsilon_low": 3e-4, "epsilon_high": 4e-4, "aggrega
 @pytest.mark.parametrize("reason", GAPS)
 def test_it_is_on_where_they_differ(reason: str):
     config = TrainConfig(**GAPS[reason])
-    assert config.correction == "auto" and sampler_gaps(config) == [reason]
+    assert config.loss.correction.type == "auto" and sampler_gaps(config) == [reason]
     assert chosen_correction(config) == update_settings(config).loss.correction == "truncate"
     for asked in ("none", "mask", "my_module:mine"):
-        assert chosen_correction(config.with_values(correction=asked)) == asked
+        assert chosen_correction(config.with_values(loss={"correction": asked})) == asked
 
 
 def test_it_is_off_where_they_are_the_same(toy_config: Callable[..., TrainConfig], tmp_path: Path):
     config = TrainConfig()
     assert sampler_gaps(config) == [] and chosen_correction(config) == "none"
-    assert update_settings(config) == update_settings(config.with_values(correction="none"))
+    assert update_settings(config) == update_settings(config.with_values(loss={"correction": "none"}))
     rows = []
     for asked in ("auto", "none"):
         output = str(tmp_path / asked)
-        with TrainingRun.start(toy_config(correction=asked, output=output, epochs=2)) as run:
+        with TrainingRun.start(toy_config(loss={"correction": asked}, output=output, epochs=2)) as run:
             row, _, _ = run.trainer.step()
         rows.append({key: value for key, value in row.items() if not key.startswith("time/")})
     assert rows[0] == rows[1]  # to the bit
@@ -77,9 +76,9 @@ def test_the_log_says_what_was_chosen_and_why(toy_config: Callable[..., TrainCon
     "changes",
     [
         pytest.param({}, id="float32"),
-        pytest.param({"dtype": "bfloat16", "correction": "none"}, id="bfloat16 uncorrected"),
+        pytest.param({"dtype": "bfloat16", "loss": {"correction": "none"}}, id="bfloat16 uncorrected"),
         pytest.param({"top_p": 0.8}, id="nucleus"),
-        pytest.param({"replay_ratio": 0.5, "epochs": 2}, id="replay"),
+        pytest.param({"algorithm": {"replay": {"ratio": 0.5}}, "epochs": 2}, id="replay"),
         pytest.param({"algorithm": "ppo"}, id="ppo"),
         pytest.param({"env_kwargs": {"prize": 0.0}}, id="nothing to train on"),
     ],
@@ -94,7 +93,7 @@ def test_the_mismatch_is_always_logged(toy_config: Callable[..., TrainConfig], c
         assert 0 < row["policy/effective_tokens"] <= 1 + 1e-6
         assert 0 < row["policy/effective_sequences"] <= 1 + 1e-6
         assert row["policy/chi_squared"] > -1
-    differs = changes.keys() & {"dtype", "top_p", "replay_ratio"}
+    differs = changes.keys() & {"dtype", "top_p", "algorithm"} and changes.get("algorithm") != "ppo"
     assert (max(row["policy/mismatch"] for row in rows) > 1e-4) == bool(differs)
 
 
@@ -205,8 +204,9 @@ def test_old_episodes_teach_more_when_they_are_corrected(
         for seed in range(3):
             config = toy_config(
                 **{"groups": 8, "group_size": 8, "max_new_tokens": 1, "lr": 0.003, "beta": 0.0, "steps": 35},
-                **{"replay_ratio": 1.0, "replay_staleness": 30, "checkpoint_every": 1000},
-                correction=correction,
+                algorithm={"replay": {"ratio": 1.0, "staleness": 30}},
+                checkpoint_every=1000,
+                loss={"correction": correction},
                 seed=seed,
                 output=str(tmp_path / f"{correction}{seed}"),
             )

@@ -195,30 +195,54 @@ def test_large_groups_are_sampled_evenly():
     assert sets == sets_of(18, 4) and len(sets_of(8, 4)) == 70
 
 
-PARTS = {"advantage": "per_part", "part_weights": {"a": 1}}
+PARTS = {"algorithm": {"advantage": {"type": "per_part", "weights": {"a": 1}}}}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"advantage": "per_part"}, "needs part_weights"),
-        ({"advantage": "per_part", "part_weights": {"a": -1.0}}, "number >= 0"),
-        ({"advantage": "per_part", "part_weights": {"a": True}}, "number >= 0"),
-        ({"advantage": "per_part", "part_weights": {"a": math.nan}}, "number >= 0"),
-        ({"advantage": "per_part", "part_weights": {"a": 1}}, "advantage_scale must be batch"),
+        ({"algorithm": {"advantage": "per_part"}}, "weights must be part of the reward"),
+        ({"algorithm": {"advantage": {"type": "per_part", "weights": {"a": -1.0}}}}, "number >= 0"),
         (
-            {**PARTS, "advantage_scale": "batch", "kl_in": "reward"},
-            "kl_in must be 'loss'",
+            {"algorithm": {"advantage": {"type": "per_part", "weights": {"a": True}}}},
+            "weights.a must be a finite number, got True",
         ),
-        ({"part_weights": {"a": 1}}, "with advantage per_part only"),
-        ({"advantage": "polychromic"}, "needs a measure of diversity"),
-        ({"advantage": "polychromic", "diversity": "ngrams", "set_size": 9}, "at most group_size 8"),
-        ({"advantage": "polychromic", "diversity": "ngrams", "credit": "turn"}, "credit turn compares"),
-        ({"advantage": "polychromic", "diversity": "ngrams", "algorithm": "ppo"}, "must be 'sum'"),
-        ({"bonus": "diversity"}, "bonus diversity needs a measure"),
-        ({"bonus": "diversity", "diversity": "ngrams", "bonus_weight": -1.0}, "bonus_weight must be at"),
+        (
+            {"algorithm": {"advantage": {"type": "per_part", "weights": {"a": math.nan}}}},
+            "weights.a must be a finite number, got nan",
+        ),
+        (
+            {"algorithm": {"advantage": {"type": "per_part", "weights": {"a": 1}}}},
+            "algorithm.scale must be batch",
+        ),
+        (
+            {"algorithm": {**PARTS["algorithm"], "scale": "batch"}, "loss": {"kl": {"place": "reward"}}},
+            "loss.kl.place reward must be left out",
+        ),
+        (
+            {"algorithm": {"advantage": {"weights": {"a": 1}}}},
+            "weights is not read with algorithm.advantage sum, only with per_part",
+        ),
+        ({"algorithm": {"advantage": "polychromic"}}, "needs a measure of diversity"),
+        (
+            {"algorithm": {"advantage": {"type": "polychromic", "set_size": 9}}, "diversity": "ngrams"},
+            "at most group_size 8",
+        ),
+        (
+            {"algorithm": {"advantage": "polychromic", "credit": "turn"}, "diversity": "ngrams"},
+            "credit turn compares",
+        ),
+        (
+            {"algorithm": {"advantage": "polychromic", "type": "ppo"}, "diversity": "ngrams"},
+            "algorithm.advantage is not read with algorithm ppo, only with grpo",
+        ),
+        ({"shaping": {"bonus": {"name": "diversity"}}}, "bonus diversity needs a measure"),
+        (
+            {"shaping": {"bonus": {"name": "diversity", "weight": -1.0}}, "diversity": "ngrams"},
+            "bonus.weight must be at",
+        ),
     ],
-)  # fmt: skip
+)
 def test_settings_that_do_not_go_together(changes, message):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**changes)

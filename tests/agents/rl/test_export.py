@@ -23,7 +23,7 @@ from pixelis.agents.run_files.saved_run import newest_adapter
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import USER_MISTAKE, export
-from pixelis.cli.train import read_settings
+from pixelis.cli.train import COMMAND as TRAIN
 from pixelis.errors import CheckpointError, ConfigError, OutputError
 
 pytestmark = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own
@@ -51,7 +51,7 @@ def strong_run(toy_config, tmp_path):
             steps=1,
             lr=0.01,
             warmup_steps=0,
-            lora_rank=4,
+            lora={"rank": 4},
         )
         run = train(config)
         return run.folder.path, run.policy
@@ -125,7 +125,7 @@ def test_the_adapter_keeps_to_what_vllm_documents(strong_run, tmp_path, family):
     run, _ = strong_run(family)
     export_model(run, tmp_path / "adapter", adapter_only=True)
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())
-    assert config["peft_type"] == "LORA" and config["r"] <= TrainConfig().lora_rank <= 16
+    assert config["peft_type"] == "LORA" and config["r"] <= TrainConfig().lora.rank <= 16
     assert config["bias"] == "none" and not config["modules_to_save"]
     assert not any(config.get(name) for name in ("use_dora", "rank_pattern", "alpha_pattern", "lora_bias"))
     with safe_open(tmp_path / "adapter" / "adapter_model.safetensors", "pt") as tensors:
@@ -245,7 +245,7 @@ def test_the_command_of_a_card_starts_the_same_run():
     )
     command = shlex.split(training_command(config))
     assert command[:2] == ["python", "scripts/train_agent.py"]
-    assert read_settings(command[2:])[0] == config.with_values(output=None)
+    assert TRAIN.read(command[2:])[0] == config.with_values(output=None)
 
 
 # ---------------------------------------------------------------------- what goes wrong

@@ -33,7 +33,7 @@ def test_a_step(toy_config, tmp_path, family):
         group_size=3,
         max_new_tokens=4,
         micro_batch_size=5,
-        lora_rank=4,
+        lora={"rank": 4},
         lr=0.003,
     )
     with TrainingRun.start(config) as run:

@@ -30,30 +30,53 @@ def learn(config):
     "changes",
     [
         pytest.param({"beta": 0.01}, id="kl to the reference"),
-        pytest.param({"beta": 0.0, "epochs": 2, "epsilon_high": 0.3}, id="two epochs, clip-higher"),
         pytest.param(
-            {"beta": 0.0, "aggregation": "constant", "advantage_scale": "none", "steps": 100}, id="dr grpo"
+            {"beta": 0.0, "epochs": 2, "loss": {"surrogate": {"epsilon_high": 0.3}}},
+            id="two epochs, clip-higher",
         ),
         pytest.param(
-            {"beta": 0.0, "aggregation": "sequence_mean", "advantage_scale": "batch"}, id="sequence mean"
-        ),
-        pytest.param({"beta": 0.0, "epochs": 2, "surrogate": "dual_clip"}, id="dual clip"),
-        pytest.param({"beta": 0.0, "epochs": 2, "surrogate": "cispo", "epsilon_high": 4.0}, id="cispo"),
-        pytest.param({"beta": 0.0, "epochs": 2, "surrogate": "sapo"}, id="sapo"),
-        pytest.param(
-            {"beta": 0.0, "epochs": 2, "ratio": "sequence", "aggregation": "sequence_mean"}, id="gspo"
-        ),
-        pytest.param(
-            {"beta": 0.0, "epochs": 2, "advantage_scale": "leave_one_out", "steps": 100}, id="leave one out"
+            {
+                "beta": 0.0,
+                "loss": {"aggregation": "constant"},
+                "algorithm": {"scale": "none"},
+                "steps": 100,
+            },
+            id="dr grpo",
         ),
         pytest.param(
-            {"beta": 0.01, "kl": "k1", "kl_in": "reward", "epochs": 2, "advantage_scale": "leave_one_out"},
+            {"beta": 0.0, "loss": {"aggregation": "sequence_mean"}, "algorithm": {"scale": "batch"}},
+            id="sequence mean",
+        ),
+        pytest.param({"beta": 0.0, "epochs": 2, "loss": {"surrogate": "dual_clip"}}, id="dual clip"),
+        pytest.param(
+            {"beta": 0.0, "epochs": 2, "loss": {"surrogate": {"type": "cispo", "epsilon_high": 4.0}}},
+            id="cispo",
+        ),
+        pytest.param({"beta": 0.0, "epochs": 2, "loss": {"surrogate": "sapo"}}, id="sapo"),
+        pytest.param(
+            {"beta": 0.0, "epochs": 2, "loss": {"ratio": "sequence", "aggregation": "sequence_mean"}},
+            id="gspo",
+        ),
+        pytest.param(
+            {"beta": 0.0, "epochs": 2, "algorithm": {"scale": "leave_one_out"}, "steps": 100},
+            id="leave one out",
+        ),
+        pytest.param(
+            {
+                "beta": 0.01,
+                "loss": {"kl": {"estimator": "k1", "place": "reward"}},
+                "epochs": 2,
+                "algorithm": {"scale": "leave_one_out"},
+            },
             id="rloo with the kl in the reward",
         ),
-        pytest.param({"beta": 0.01, "kl": "k1", "kl_ratio": True, "epochs": 2}, id="k1 times the ratio"),
-        pytest.param({"beta": 0.0, "correction": "truncate", "epochs": 2}, id="truncated weights"),
         pytest.param(
-            {"beta": 0.0, "correction": "mask", "correction_level": "sequence", "epochs": 2},
+            {"beta": 0.01, "loss": {"kl": {"estimator": "k1", "ratio": True}}, "epochs": 2},
+            id="k1 times the ratio",
+        ),
+        pytest.param({"beta": 0.0, "loss": {"correction": "truncate"}, "epochs": 2}, id="truncated weights"),
+        pytest.param(
+            {"beta": 0.0, "loss": {"correction": {"type": "mask", "level": "sequence"}}, "epochs": 2},
             id="masked weights of sequences",
         ),
     ],

@@ -13,19 +13,28 @@ CHANCE, ALWAYS_THE_SAME = 1 / 8, 1 / 4  # rewards a turn, see test_learning.py
 @pytest.mark.parametrize(
     ("turns", "goal", "changes"),
     [
-        pytest.param(2, 2 * ALWAYS_THE_SAME, {"steps": 40, "credit": "turn", "gamma": 0.5}, id="turn credit"),
-        pytest.param(1, 0.85, {"steps": 50, "refill_episodes": 64}, id="refill"),
-        pytest.param(1, 0.85, {"steps": 50, "replay_ratio": 0.5, "replay_staleness": 3}, id="replay"),
+        pytest.param(
+            2,
+            2 * ALWAYS_THE_SAME,
+            {"steps": 40, "algorithm": {"credit": {"type": "turn", "gamma": 0.5}}},
+            id="turn credit",
+        ),
+        pytest.param(1, 0.85, {"steps": 50, "algorithm": {"refill_episodes": 64}}, id="refill"),
+        pytest.param(
+            1, 0.85, {"steps": 50, "algorithm": {"replay": {"ratio": 0.5, "staleness": 3}}}, id="replay"
+        ),
         pytest.param(
             1,
             0.85,
             # divided by the deviation, even the smallest bonus would be all that flat groups are compared by
             {
                 "steps": 60,
-                "bonus": "distinct_answers",
-                "advantage_scale": "none",
-                "advantage_clip": 2.0,
-                "mask_truncated": True,
+                "shaping": {
+                    "bonus": {"name": "distinct_answers"},
+                    "advantage_clip": 2.0,
+                    "mask_truncated": True,
+                },
+                "algorithm": {"scale": "none"},
             },
             id="bonus and clip",
         ),

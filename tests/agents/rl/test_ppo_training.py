@@ -20,8 +20,8 @@ CHANCE, BEST = 1 / 8, 1.0
 
 @pytest.fixture
 def learner(toy_config):
-    def make(**changes):
-        config = toy_config(algorithm="ppo", **changes)
+    def make(algorithm=None, **changes):
+        config = toy_config(algorithm={"type": "ppo", **(algorithm or {})}, **changes)
         torch.manual_seed(0)
         policy = Policy.load(config.model, device="cpu", lora=LoraSettings(rank=2))
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
@@ -38,7 +38,7 @@ def test_the_batch_by_hand(learner, play):
         play(5.0, member=2, valid_for_training=False),
         play(0.0, member=3, sampled=2, turn_rewards=[0.0]),
     ]
-    batch = learner(gae_lambda=0.5, groups=1).batch(Played(episodes, 1), 1)
+    batch = learner({"gae_lambda": 0.5}, groups=1).batch(Played(episodes, 1), 1)
     raw = np.array([0.25, 0.5, 1.0, 0, 0, 0])
     scaled = (raw - raw.mean()) / raw.std()
     assert [each.member for each in batch.episodes] == [1, 3, 0]
@@ -49,7 +49,7 @@ def test_the_batch_by_hand(learner, play):
 
 
 def test_the_head_is_fitted_to_the_returns(learner, play):
-    work = learner(group_size=2, value_epochs=50, value_lr=0.05, value_clip=10.0)
+    work = learner({"value_epochs": 50, "value_lr": 0.05, "value_clip": 10.0}, group_size=2)
     episodes = [play(float(m), member=m, turn_rewards=[float(m)]) for m in range(2)]
     for episode, token in zip(episodes, (3, 6), strict=True):
         episode.segments[0].tokens[:] = token
@@ -67,7 +67,9 @@ def test_no_valid_episode_trains_nothing(learner, play):
     assert row["value/loss"] is None and row["policy/loss"] is None
 
 
-@pytest.mark.parametrize("changes", [{}, {"env_kwargs": {"turns": 2}, "overlong_buffer": 2, "epochs": 2}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"env_kwargs": {"turns": 2}, "shaping": {"overlong": {"buffer": 2}}, "epochs": 2}]
+)
 def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
     runs = []
     for name, until in (("whole", 5), ("halves", 2)):
@@ -85,18 +87,20 @@ def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path, changes):
 
 @pytest.mark.parametrize(
     "change",
-    [{"credit": "turn"}, {"refill_episodes": 8}, {"replay_ratio": 0.5}, {"advantage_threshold": 1.0}],
+    [{"credit": "turn"}, {"refill_episodes": 8}, {"replay": {"ratio": 0.5}}, {"threshold": 1.0}],
 )
 def test_settings_without_a_use_are_refused(toy_config, change):
-    with pytest.raises(ConfigError, match=f"{next(iter(change))} must be .* with algorithm ppo"):
-        toy_config(algorithm="ppo", **change)
+    with pytest.raises(
+        ConfigError, match=f"{next(iter(change))} is not read with algorithm ppo, only with grpo"
+    ):
+        toy_config(algorithm={"type": "ppo", **change})
 
 
 @pytest.mark.slow
 def test_the_toy_is_learnt(toy_config):
     rewards = []
     common = {"steps": 100, "lr": 0.003, "groups": 8, "group_size": 8, "max_new_tokens": 1, "beta": 0.0}
-    config = toy_config(algorithm="ppo", value_lr=0.01, checkpoint_every=1000, **common)
+    config = toy_config(algorithm={"type": "ppo", "value_lr": 0.01}, checkpoint_every=1000, **common)
     with TrainingRun.start(config) as run:
         run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
     assert rewards[0] < 2 * CHANCE

@@ -59,7 +59,12 @@ def test_penalties_are_taken_off_before_episodes_are_compared(play):
 
 
 def test_a_run_with_the_kl_in_the_reward(toy_config):
-    config = toy_config(kl_in="reward", kl="k1", beta=0.05, steps=3, advantage_scale="leave_one_out")
+    config = toy_config(
+        loss={"kl": {"place": "reward", "estimator": "k1"}},
+        beta=0.05,
+        steps=3,
+        algorithm={"scale": "leave_one_out"},
+    )
     with TrainingRun.start(config) as run:
         run.train()
     rows = read_metrics(run.folder.metrics)
@@ -75,7 +80,12 @@ def test_it_holds_the_policy_back(toy_config, tmp_path):
     """With a penalty far above the rewards the policy stays near the reference; with almost none it moves."""
     divergence = {}
     for beta in (1e-6, 5.0):
-        changes = {"kl_in": "reward", "kl": "k1", "advantage_scale": "none", "steps": 8, "max_new_tokens": 1}
+        changes = {
+            "loss": {"kl": {"place": "reward", "estimator": "k1"}},
+            "algorithm": {"scale": "none"},
+            "steps": 8,
+            "max_new_tokens": 1,
+        }
         with TrainingRun.start(toy_config(beta=beta, output=str(tmp_path / str(beta)), **changes)) as run:
             run.train()
         divergence[beta] = read_metrics(run.folder.metrics)[-1]["policy/kl_reference"]

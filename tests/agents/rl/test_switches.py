@@ -23,19 +23,25 @@ def train(config, until=None):
 @pytest.mark.parametrize(
     "changes",
     [
-        pytest.param({"credit": "turn", "gamma": 0.9, **TWO_TURNS, "micro_batch_size": 3}, id="turn credit"),
-        pytest.param({"refill_episodes": 12}, id="refill"),
-        pytest.param({"replay_ratio": 0.5, "replay_staleness": 2}, id="replay"),
         pytest.param(
-            {"replay_ratio": 0.5, "credit": "turn", **TWO_TURNS, "epochs": 2}, id="replay, turn credit"
+            {**TWO_TURNS, "algorithm": {"credit": {"type": "turn", "gamma": 0.9}}, "micro_batch_size": 3},
+            id="turn credit",
+        ),
+        pytest.param({"algorithm": {"refill_episodes": 12}}, id="refill"),
+        pytest.param({"algorithm": {"replay": {"ratio": 0.5, "staleness": 2}}}, id="replay"),
+        pytest.param(
+            {**TWO_TURNS, "algorithm": {"replay": {"ratio": 0.5}, "credit": "turn"}, "epochs": 2},
+            id="replay, turn credit",
         ),
         pytest.param(
             {
-                "overlong_buffer": 2,
-                "bonus": "distinct_answers",
-                "advantage_clip": 1.0,
-                "mask_truncated": True,
-                "duplicate_penalty": 0.5,
+                "shaping": {
+                    "overlong": {"buffer": 2},
+                    "bonus": {"name": "distinct_answers"},
+                    "advantage_clip": 1.0,
+                    "mask_truncated": True,
+                    "duplicate_penalty": 0.5,
+                }
             },
             id="shaping",
         ),
@@ -67,7 +73,7 @@ def test_rewards_are_kept_by_turn(toy_config):
 
 
 def test_refilled_groups_are_counted_and_bring_signal(toy_config):
-    rows = comparable_metrics(train(toy_config(steps=4, refill_episodes=10)).folder.metrics)
+    rows = comparable_metrics(train(toy_config(steps=4, algorithm={"refill_episodes": 10})).folder.metrics)
     short = train(toy_config(steps=1, output=toy_config().output + "-plain"))
     plain = comparable_metrics(short.folder.metrics)
     assert plain[0]["groups/dropped"] > 0 and plain[0]["groups/left_out"] == 0
@@ -80,7 +86,7 @@ def test_refilled_groups_are_counted_and_bring_signal(toy_config):
 
 
 def test_replayed_episodes_are_counted(toy_config):
-    run = train(toy_config(steps=4, replay_ratio=0.25, replay_capacity=6, replay_staleness=2))
+    run = train(toy_config(steps=4, algorithm={"replay": {"ratio": 0.25, "capacity": 6, "staleness": 2}}))
     rows = comparable_metrics(run.folder.metrics)
     assert rows[0]["replay/drawn"] == 0 and rows[0]["replay/age"] is None
     assert all(row["replay/size"] <= 6 for row in rows)
@@ -89,7 +95,7 @@ def test_replayed_episodes_are_counted(toy_config):
 
 
 def test_sample_episodes_show_the_advantage_of_each_turn(toy_config):
-    run = train(toy_config(steps=1, credit="turn", env_kwargs={"turns": 2}))
+    run = train(toy_config(steps=1, algorithm={"credit": "turn"}, env_kwargs={"turns": 2}))
     text = (run.folder.trajectories / "step-00000001.jsonl").read_text()
     advantages = [json.loads(line)["advantage"] for line in text.splitlines()]
     assert all(len(turns) == 2 for turns in advantages)
@@ -99,8 +105,11 @@ def test_sample_episodes_show_the_advantage_of_each_turn(toy_config):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"overlong_buffer": 3}, "overlong_buffer must be at most the 2 tokens"),
-        ({"bonus": "distinct_answer"}, "unknown bonus 'distinct_answer'. Did you mean 'distinct_answers'?"),
+        ({"shaping": {"overlong": {"buffer": 3}}}, "overlong.buffer must be at most the 2 tokens"),
+        (
+            {"shaping": {"bonus": {"name": "distinct_answer"}}},
+            "unknown bonus 'distinct_answer'. Did you mean 'distinct_answers'?",
+        ),
     ],
 )
 def test_settings_that_do_not_fit_are_told_before_anything_is_written(toy_config, tmp_path, changes, message):

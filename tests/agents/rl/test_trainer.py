@@ -147,7 +147,7 @@ def test_episodes_of_an_env_that_raises_are_counted_and_left_out(toy_config):
 
 
 def test_updates_that_are_never_finite_end_the_training_with_a_good_checkpoint(toy_config):
-    config = toy_config(steps=50, env_kwargs={"prize": 1e100}, advantage_scale="none")
+    config = toy_config(steps=50, env_kwargs={"prize": 1e100}, algorithm={"scale": "none"})
     with TrainingRun.start(config) as run, pytest.raises(TrainingError, match="3 times in a row"):
         run.train()
     assert all(torch.isfinite(weight).all() for weight in run.policy.trainable_parameters())

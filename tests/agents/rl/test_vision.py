@@ -35,7 +35,9 @@ def test_steps_with_pictures(config):
     assert any(changed)
 
 
-@pytest.mark.parametrize("changes", [{"credit": "turn", "replay_ratio": 0.5}, {"algorithm": "ppo"}])
+@pytest.mark.parametrize(
+    "changes", [{"algorithm": {"credit": "turn", "replay": {"ratio": 0.5}}}, {"algorithm": "ppo"}]
+)
 def test_stored_pictures_and_values_survive_a_stop(config, tmp_path, changes):
     rows = []
     for name, stops in (("whole", [3]), ("halves", [2, 3])):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,19 +20,22 @@ TINY: dict[str, Any] = {
     "features": 8,
     "hidden": 16,
     "n_envs": 2,
-    "n_steps": 6,
     "batch_size": 6,
-    "epochs": 1,
-    "groups": 1,
-    "group_size": 4,
-    "learning_starts": 6,
-    "buffer_size": 40,
-    "target_every": 10,
-    "exploration_steps": 30,
     "steps": 2,
     "eval_episodes": 2,
     "checkpoint_every": 1,
     "sample_every": 2,
+}
+AGENTS = {
+    "sb3-ppo": {"n_steps": 6, "epochs": 1},
+    "sb3-dqn": {
+        "n_steps": 6,
+        "learning_starts": 6,
+        "buffer_size": 40,
+        "target_every": 10,
+        "exploration_steps": 30,
+    },
+    "sb3-grpo": {"epochs": 1, "groups": 1, "group_size": 4},
 }
 
 
@@ -38,7 +43,10 @@ TINY: dict[str, Any] = {
 def tiny(tmp_path: Path):
     """Return a function that makes the settings of a tiny run."""
 
-    def make(**values: Any) -> Sb3Config:
-        return Sb3Config(**{**TINY, "output": str(tmp_path / "run"), **values})
+    def make(
+        agent: str = "sb3-ppo", how: Mapping[str, Any] = MappingProxyType({}), **values: Any
+    ) -> Sb3Config:
+        chosen = {"type": agent, **AGENTS[agent], **how}
+        return Sb3Config(**{**TINY, "output": str(tmp_path / "run"), "agent": chosen, **values})
 
     return make

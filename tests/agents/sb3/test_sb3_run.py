@@ -110,8 +110,8 @@ def test_other_settings_are_refused(tiny):
     config = tiny()
     with Sb3Run.start(config) as run:
         path = run.folder.path
-    with pytest.raises(CheckpointError, match=r"gamma was 0.95 and is 0.5"):
-        Sb3Run.resume(path, config.with_values(gamma=0.5))
+    with pytest.raises(CheckpointError, match=r"agent\.gamma was 0.95 and is 0.5"):
+        Sb3Run.resume(path, config.with_values(agent={"gamma": 0.5}))
 
 
 def test_weights_of_another_network_are_refused(tiny, tmp_path):
@@ -148,7 +148,7 @@ def test_terms_that_learn_are_refused(tiny):
 
 def test_failed_episodes_are_left_out_of_groups(tiny):
     """A group of which one member failed learns from the others; alone, a failure is no zero reward."""
-    with Sb3Run.start(tiny(agent="sb3-grpo", groups=2, group_size=2)) as run:
+    with Sb3Run.start(tiny("sb3-grpo", {"groups": 2, "group_size": 2})) as run:
         learner = run.trainer.learner
         episodes, steps = learner._play(1)
         for episode, reward in zip(episodes, (1.0, 0.0, 1.0, 0.0), strict=True):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import get_type_hints
+import operator
 
 import pytest
 
@@ -17,9 +16,10 @@ from pixelis.agents.losses.ratio import RATIOS
 from pixelis.agents.losses.surrogate import SURROGATES
 from pixelis.agents.rl.comparison import COMPARISONS
 from pixelis.agents.rl.trainer import update_settings
-from pixelis.agents.settings.options import choices_of, option_of
+from pixelis.agents.settings.base import choices_of, leaves_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.selection import SAMPLERS
+from pixelis.cli.arguments import put
 from pixelis.errors import ConfigError
 
 
@@ -37,23 +37,27 @@ def test_the_digest_tells_runs_apart_by_what_decides_their_numbers():
     assert base.digest != TrainConfig(seed=1).digest
 
 
-def test_every_setting_has_a_group_and_a_help_line():
-    for item in fields(TrainConfig):
-        assert option_of(item).group
-        assert 10 < len(option_of(item).help) < 80, item.name
-
-
 REGISTRIES = {
-    "advantage": COMPARISONS,
+    "algorithm.advantage": COMPARISONS,
     "diversity": DIVERSITIES,
-    "advantage_scale": ADVANTAGES,
-    "ratio": RATIOS,
-    "surrogate": SURROGATES,
-    "aggregation": AGGREGATIONS,
-    "kl": KL_ESTIMATORS,
-    "correction": CORRECTIONS,
+    "algorithm.scale": ADVANTAGES,
+    "loss.ratio": RATIOS,
+    "loss.surrogate": SURROGATES,
+    "loss.aggregation": AGGREGATIONS,
+    "loss.kl.estimator": KL_ESTIMATORS,
+    "loss.correction": CORRECTIONS,
     "levels": SAMPLERS,
 }
+
+
+def field_of(name):
+    """Return a setting by its full name."""
+    return next(field for path, field in leaves_of(TrainConfig) if ".".join(path) == name)
+
+
+def given(name, value):
+    """Return settings in which the one of this full name is given."""
+    return TrainConfig(**put({}, tuple(name.split(".")), value))
 
 
 def ours(registry):
@@ -63,16 +67,18 @@ def ours(registry):
 
 @pytest.mark.parametrize("field", sorted(REGISTRIES))
 def test_the_choices_are_the_registered_functions(field):
-    extra = {"correction": {"auto", "none"}, "diversity": {"none"}}.get(field, set())
-    assert set(choices_of(get_type_hints(TrainConfig)[field])) == ours(REGISTRIES[field]) | extra
+    extra = {"loss.correction": {"auto", "none"}, "diversity": {"none"}}.get(field, set())
+    choices = set(choices_of(field_of(field).annotation))
+    assert choices == ours(REGISTRIES[field]) | extra | {"module:name"}
 
 
 @pytest.mark.parametrize("field", sorted(REGISTRIES))
 def test_a_choice_takes_what_a_module_registers_and_nothing_else(field):
-    assert getattr(TrainConfig(**{field: "my_module:mine"}), field) == "my_module:mine"
+    found = operator.attrgetter(field)(given(field, "my_module:mine"))
+    assert getattr(found, "type", found) == "my_module:mine"
     for bad in ("mine", ":mine", "my_module:", ""):
         with pytest.raises(ConfigError, match=rf"{field} must be one of .* or module:name"):
-            TrainConfig(**{field: bad})
+            given(field, bad)
 
 
 def test_the_constants_of_the_loss_have_the_same_defaults_everywhere():
@@ -85,13 +91,25 @@ def test_the_constants_of_the_loss_have_the_same_defaults_everywhere():
     [
         (
             {"group_size": 1},
-            "group_size must be at least 2 with advantage_scale 'group', got 1: .* Set group",
+            "group_size must be at least 2, got 1: .* Set group",
         ),
-        ({"surrogate": "dual_clip", "dual_clip": 1.2}, "dual_clip must be above 1 \\+ epsilon_high = 1.2"),
-        ({"kl_in": "reward", "kl_ratio": True}, "Set kl_ratio: false, or kl_in: loss"),
-        ({"kl": "k1"}, "kl 'k1' in the loss .* Set kl: k2 or k3, or kl_ratio: true, or kl_in: reward"),
-        ({"correction_cap": 0.9}, r"correction_cap must be a number in \[1, inf\)"),
-        ({"dual_clip": 1.0}, r"dual_clip must be a number in \(1, inf\)"),
+        (
+            {"loss": {"surrogate": {"type": "dual_clip", "cap": 1.2}}},
+            "cap must be above 1 \\+ epsilon_high = 1.2",
+        ),
+        ({"loss": {"kl": {"place": "reward", "ratio": True}}}, "Set ratio: false, or place: loss"),
+        (
+            {"loss": {"kl": {"estimator": "k1"}}},
+            "'k1' in the loss .* Set estimator: k2 or k3, or ratio: true, or place: reward",
+        ),
+        (
+            {"loss": {"correction": {"cap": 0.9}}},
+            r"loss\.correction\.cap must be a finite number of at least 1",
+        ),
+        (
+            {"loss": {"surrogate": {"type": "dual_clip", "cap": 1.0}}},
+            r"loss\.surrogate\.cap must be a finite number above 1",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together(changes, message):
@@ -100,14 +118,7 @@ def test_settings_that_do_not_go_together(changes, message):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"dual_clip": 1.2},
-        {"kl": "k1", "beta": 0.0},
-        {"kl": "k1", "kl_ratio": True},
-        {"kl": "k1", "kl_in": "reward"},
-        {"kl_in": "reward", "kl_ratio": True, "beta": 0.0},
-    ],
+    "kl", [{"estimator": "k1", "ratio": True}, {"estimator": "k1", "place": "reward"}, {"estimator": "k2"}]
 )
-def test_what_is_not_used_is_not_refused(changes):
-    assert TrainConfig(**changes).epochs == 1
+def test_kinds_of_kl_that_mean_something(kl):
+    assert TrainConfig(loss={"kl": kl}).epochs == 1

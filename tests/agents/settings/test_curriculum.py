@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, Stage, stages_from, worse
+from pixelis.agents.settings.sft import CurriculumSettings, SftConfig
+from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, Stage, worse
 from pixelis.errors import CheckpointError, ConfigError
 
-EASY = Stage("easy", {0: 1.0}, threshold=0.9, patience=2)
-MIXED = Stage("mixed", {0: 1.0, 1: 3.0}, threshold=0.8, steps=100)
-HARD = Stage("hard", {2: 1.0})
+EASY = Stage(mix={0: 1.0}, threshold=0.9, patience=2)
+MIXED = Stage(mix={0: 1.0, 1: 3.0}, threshold=0.8, steps=100)
+HARD = Stage(mix={2: 1.0})
+STAGES = {"easy": EASY, "mixed": MIXED, "hard": HARD}
 
 
 def at(**accuracy: float) -> dict[int, dict[str, float]]:
@@ -22,36 +24,36 @@ def at(**accuracy: float) -> dict[int, dict[str, float]]:
 
 
 def test_a_stage_is_left_after_patience_in_a_row():
-    curriculum = Curriculum([EASY, MIXED, HARD])
+    curriculum = Curriculum(STAGES)
     assert curriculum.observe(10, at(l0=0.95)) is None
     assert curriculum.observe(20, at(l0=0.80)) is None  # starts to count again
     assert curriculum.observe(30, at(l0=0.90)) is None  # the threshold itself passes
     assert curriculum.observe(40, at(l0=0.91)) == "advance"
-    assert curriculum.stage.name == "mixed" and curriculum.index == 1
+    assert curriculum.stage is MIXED and curriculum.index == 1
     assert curriculum.history == [(40, "advance", 1)]
 
 
 def test_the_metric_is_weighted_by_the_mix():
-    assert MIXED.mix == {0: 0.25, 1: 0.75}
+    assert MIXED.shares == {0: 0.25, 1: 0.75}
     assert MIXED.measure(at(l0=1.0, l1=0.6)) == pytest.approx(0.7)
-    assert Stage("loss", {0: 1, 1: 1}, "loss").measure(at(l0=0.9, l1=0.5)) == pytest.approx(0.3)
+    assert Stage(mix={0: 1, 1: 1}, metric="loss").measure(at(l0=0.9, l1=0.5)) == pytest.approx(0.3)
 
 
 def test_steps_end_a_stage_that_never_passes():
-    curriculum = Curriculum([MIXED, HARD])
+    curriculum = Curriculum({"mixed": MIXED, "hard": HARD})
     assert curriculum.observe(99, at(l0=0.1, l1=0.1)) is None
     assert curriculum.observe(100, at(l0=0.1, l1=0.1)) == "advance"
     assert curriculum.observe(10_000, at(l0=0.1, l1=0.1, l2=0.1)) is None  # the last stage stays
 
 
 def test_a_loss_passes_from_above():
-    stage = Stage("loss", {0: 1.0}, "loss", 0.5)
+    stage = Stage(mix={0: 1.0}, metric="loss", threshold=0.5)
     assert stage.passes(0.5) and stage.passes(0.1)
     assert not stage.passes(0.51) and not stage.passes(float("nan"))
 
 
 def test_it_goes_back_when_the_stage_before_degrades():
-    curriculum = Curriculum([EASY, MIXED, HARD], RollbackRule(tolerance=0.05, patience=2))
+    curriculum = Curriculum(STAGES, RollbackRule(tolerance=0.05, patience=2))
     for step in (10, 20):
         curriculum.observe(step, at(l0=0.95))
     assert curriculum.index == 1
@@ -60,21 +62,21 @@ def test_it_goes_back_when_the_stage_before_degrades():
     assert curriculum.observe(50, at(l0=0.95, l1=0.2)) is None
     assert curriculum.observe(60, at(l0=0.89, l1=0.2)) is None
     assert curriculum.observe(70, at(l0=0.70, l1=0.9)) == "rollback"  # before advancing, which 0.85 would
-    assert curriculum.stage.name == "easy" and curriculum.patience == 4
+    assert curriculum.stage is EASY and curriculum.patience == 4
     assert [curriculum.observe(step, at(l0=0.99)) for step in (80, 90, 100)] == [None] * 3
     assert curriculum.observe(110, at(l0=0.99)) == "advance"
     assert curriculum.history == [(20, "advance", 1), (70, "rollback", 0), (110, "advance", 1)]
 
 
 def test_it_never_goes_back_with_no_patience_for_it():
-    curriculum = Curriculum([EASY, HARD], RollbackRule(patience=0))
+    curriculum = Curriculum({"easy": EASY, "hard": HARD}, RollbackRule(patience=0))
     for step in (10, 20):
         curriculum.observe(step, at(l0=0.95))
     assert all(curriculum.observe(step, at(l0=0.0, l2=0.0)) is None for step in range(30, 100, 10))
 
 
 def test_what_has_to_be_measured():
-    curriculum = Curriculum([EASY, MIXED, HARD])
+    curriculum = Curriculum(STAGES)
     assert curriculum.levels == (0, 1, 2)
     assert curriculum.watched == (0,)
     for step in (10, 20):
@@ -86,7 +88,7 @@ def test_what_has_to_be_measured():
 
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=40), st.integers(0, 40))
 def test_a_restored_curriculum_goes_on_as_if_never_stopped(values: list[tuple[float, ...]], cut: int):
-    stages, rule = [EASY, MIXED, HARD], RollbackRule(0.02, 1)
+    stages, rule = STAGES, RollbackRule(0.02, 1)
 
     def feed(curriculum: Curriculum, rows: list[tuple[int, tuple[float, ...]]]) -> list[tuple]:
         return [(curriculum.observe(10 * n, at(l0=a, l1=b, l2=c)), curriculum.index) for n, (a, b, c) in rows]
@@ -120,45 +122,48 @@ def test_worse(metric: str, value: float, than: float, by: float, answer: bool):
 
 
 def test_stages_as_yaml_gives_them():
-    first, second = stages_from(
-        {
+    made = CurriculumSettings(
+        stages={
             "easy": {"mix": {0: 2, 1: 2}, "metric": "loss", "threshold": 0.5, "patience": 3},
-            "hard": {"mix": {"2": 1.0}, "steps": 50},
+            "hard": {"mix": {2: 1.0}, "steps": 50},
         }
-    )
-    assert first == Stage("easy", {0: 0.5, 1: 0.5}, "loss", 0.5, 3)
-    assert second == Stage("hard", {2: 1.0}, steps=50)
+    ).make()
+    first, second = made.stages
+    assert made.names == ("easy", "hard") and first.shares == {0: 0.5, 1: 0.5}
+    assert (first.metric, first.threshold, first.patience) == ("loss", 0.5, 3)
+    assert second == Stage(mix={2: 1.0}, steps=50)
 
 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({}, "mapping with a mix"),
+        ({}, "mix must be given"),
+        (3, "must be a mapping of settings"),
         ({"mix": {}}, "shares above 0"),
         ({"mix": {0: -1}}, "shares above 0"),
-        ({"mix": {"zero": 1}}, "expected numbers"),
+        ({"mix": {"zero": 1}}, "mix.zero must be an integer"),
         ({"mix": {0: 1}, "treshold": 1}, "Did you mean 'threshold'"),
         ({"mix": {0: 1}, "metric": "acuracy"}, "Did you mean 'accuracy'"),
-        ({"mix": {0: 1}, "patience": 0}, "patience >= 1"),
-        ({"mix": {0: 1}, "threshold": "high"}, "expected numbers"),
+        ({"mix": {0: 1}, "patience": 0}, "stages.one.patience must be an integer of at least 1"),
+        ({"mix": {0: 1}, "threshold": "high"}, "stages.one.threshold must be a finite number"),
     ],
 )
-def test_a_wrong_stage_is_named(entry: dict, message: str):
-    with pytest.raises(ConfigError, match=f"stage 'one'.*{message}"):
-        stages_from({"one": entry})
+def test_a_wrong_stage_is_told(entry: dict, message: str):
+    with pytest.raises(ConfigError, match=message):
+        SftConfig(env="toy_env:Toy/Echo-v0", steps=3, curriculum={"stages": {"one": entry}})
 
 
 def test_a_stage_without_a_way_out_is_refused():
     with pytest.raises(ConfigError, match="can never be left"):
-        Curriculum([HARD, EASY])
+        Curriculum({"hard": HARD, "easy": EASY})
     with pytest.raises(ConfigError, match="at least one stage"):
-        Curriculum([])
+        Curriculum({})
     with pytest.raises(ConfigError, match="tolerance >= 0"):
         RollbackRule(-0.1)
 
 
 def test_the_state_of_another_curriculum_is_refused():
-    long, short = Curriculum([MIXED, HARD]), Curriculum([HARD])
+    long, short = Curriculum({"mixed": MIXED, "hard": HARD}), Curriculum({"hard": HARD})
     long.observe(100, at(l0=1.0, l1=1.0))
     with pytest.raises(CheckpointError, match="has 1 stages"):
         short.restore(long.state())

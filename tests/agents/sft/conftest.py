@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pixelis.agents.settings.plain import merged
 from pixelis.agents.settings.sft import SftConfig
 
 
@@ -26,6 +27,6 @@ def sft_config(letter_model: Path, tmp_path: Path) -> Callable[..., SftConfig]:
             "lr": 0.01,
             "eval_episodes": 0,
         }
-        return SftConfig.from_mapping(settings | changes)
+        return SftConfig.from_mapping(merged(settings, changes))
 
     return make

@@ -184,10 +184,13 @@ def test_samples_stay_different_while_the_demonstrations_are_learnt(policy, lett
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"diversity_weight": 0.3}, "needs a measure of diversity"),
-        ({"diversity": "ngrams", "diversity_weight": -1.0}, "diversity_weight must be"),
-        ({"diversity": "ngrams", "diversity_samples": 1}, "diversity_samples must be"),
-        ({"diversity": "mine"}, "diversity must be one of none, ngrams, encoder or module:name"),
+        ({"diversity": {"weight": 0.3}}, "diversity.measure must be given"),
+        ({"diversity": {"measure": "ngrams", "weight": -1.0}}, "diversity.weight must be"),
+        ({"diversity": {"measure": "ngrams", "samples": 1}}, "diversity.samples must be"),
+        (
+            {"diversity": {"measure": "mine"}},
+            "diversity.measure must be one of ngrams, encoder or module:name",
+        ),
     ],
 )
 def test_settings_that_are_wrong(changes, message):
@@ -196,6 +199,6 @@ def test_settings_that_are_wrong(changes, message):
 
 
 def test_a_measure_that_nobody_registered(sft_config: Callable[..., SftConfig]):
-    config = sft_config(diversity="json:mine")
+    config = sft_config(diversity={"measure": "json:mine"})
     with pytest.raises(ConfigError, match="no diversity is registered as 'mine'"):
         SftRun.start(config)

@@ -60,9 +60,9 @@ def test_an_oracle_is_learnt_and_the_adapter_plays(sft_config: Callable[..., Sft
     "changes",
     [
         {},
-        {"packing": True, "lora_dropout": 0.2, "micro_batch_size": 3},
-        {"diversity": "ngrams", "diversity_weight": 0.5, "diversity_every": 2},
-        {"curriculum": CURRICULUM, "steps": 12, "eval_every": 2, "rollback_tolerance": 0.0},
+        {"packing": True, "lora": {"dropout": 0.2}, "micro_batch_size": 3},
+        {"diversity": {"measure": "ngrams", "weight": 0.5, "every": 2}},
+        {"curriculum": {"stages": CURRICULUM, "rollback_tolerance": 0.0}, "steps": 12, "eval_every": 2},
     ],
 )
 def test_a_run_that_was_stopped_equals_one_that_was_not(
@@ -79,8 +79,13 @@ def test_a_run_that_was_stopped_equals_one_that_was_not(
 
 def test_the_curriculum_leads_from_easy_to_hard(sft_config: Callable[..., SftConfig]):
     stages = {"one letter": CURRICULUM["one letter"], "both": {"mix": {0: 0.3, 1: 0.7}}}
-    changes = {"steps": 60, "eval_every": 10, "demonstrations": 150, "batch_size": 16, "rollback_patience": 0}
-    run = train(sft_config(curriculum=stages, **changes))
+    changes = {
+        "steps": 60,
+        "eval_every": 10,
+        "demonstrations": 150,
+        "batch_size": 16,
+    }
+    run = train(sft_config(curriculum={"stages": stages, "rollback_patience": 0}, **changes))
     metrics = comparable_metrics(run.folder.metrics)
     curriculum = run.trainer.curriculum
     assert curriculum is not None
@@ -100,7 +105,7 @@ def test_a_chat_file_is_enough(sft_config: Callable[..., SftConfig], tmp_path: P
         {"messages": [{"role": "user", "content": q}, {"role": "assistant", "content": a}]} for q, a in pairs
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    run = train(sft_config(env=None, data=str(file), steps=40, held_out=0.25))
+    run = train(sft_config(env=None, data=str(file), demonstrations=512, steps=40, held_out=0.25))
     assert run.env is None and not run.evaluates
     assert comparable_metrics(run.folder.metrics)[-1]["held_out/accuracy"] == 1.0
     with pytest.raises(ConfigError, match="give --env"):
@@ -114,7 +119,7 @@ def test_a_chat_file_is_enough(sft_config: Callable[..., SftConfig], tmp_path: P
 def test_a_bad_file_leaves_no_folder_behind(sft_config: Callable[..., SftConfig], tmp_path: Path):
     file = tmp_path / "bad.jsonl"
     file.write_text("{}\n")
-    config = sft_config(env=None, data=str(file))
+    config = sft_config(env=None, data=str(file), demonstrations=512)
     with pytest.raises(ConfigError, match="line 1"):
         SftRun.start(config)
     assert not Path(str(config.output)).exists()
@@ -130,11 +135,11 @@ def test_other_settings_are_refused_on_resume(sft_config: Callable[..., SftConfi
     ("changes", "message"),
     [
         ({"env": None}, "give --env .* or --data"),
-        ({"curriculum": CURRICULUM, "steps": None}, "give --steps"),
-        ({"curriculum": CURRICULUM, "held_out": 0.0}, "--held-out above 0"),
-        ({"curriculum": {"a": {"mix": {0: 1}}, "b": {"mix": {1: 1}}}}, "'a' can never be left"),
-        ({"curriculum": {"a": 3}}, "stage 'a'"),
-        ({"held_out": 1.0}, r"held_out must be a number in \[0, 1\)"),
+        ({"curriculum": {"stages": CURRICULUM}, "steps": None}, "give --steps"),
+        ({"curriculum": {"stages": CURRICULUM}, "held_out": 0.0}, "--held-out above 0"),
+        ({"curriculum": {"stages": {"a": {"mix": {0: 1}}, "b": {"mix": {1: 1}}}}}, "'a' can never be left"),
+        ({"curriculum": {"stages": {"a": 3}}}, "stages.a must be a mapping of settings"),
+        ({"held_out": 1.0}, "held_out must be a finite number of at least 0 and below 1"),
         ({"epoch": 1}, "Did you mean 'epochs'"),
     ],
 )

@@ -29,7 +29,7 @@ def families() -> LevelSpace:
 @pytest.fixture
 def settings() -> Callable[..., TrainConfig]:
     """Return a maker of settings, with four groups of four."""
-    return lambda **changes: TrainConfig(**{"groups": 4, "group_size": 4, "levels": "plr", **changes})
+    return lambda kind="plr", groups=4, **dials: TrainConfig(groups=groups, levels={"type": kind, **dials})
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def test_an_oracle_whose_environment_fails_says_nothing():
 
 def test_an_edit_turns_one_dial_by_one_and_has_a_new_seed(dials, settings):
     space, oracle = dials
-    sampler = Accel(space, settings(), oracle)
+    sampler = Accel(space, settings("accel"), oracle)
     children = [sampler.edit(Level((0, 0), 9), RNG) for _ in range(5)]
     assert {child.cell for child in children} == {(0, 1)} and len({child.seed for child in children}) == 5
     assert sampler.edit(Level((1, 1), 9), RNG).cell == (1, 0)  # kind short ends at difficulty 1
@@ -66,7 +66,7 @@ def test_an_edit_turns_one_dial_by_one_and_has_a_new_seed(dials, settings):
 
 def test_an_edit_that_the_oracle_cannot_solve_is_dropped(dials, settings, outcome):
     space, oracle = dials
-    sampler = Accel(space, settings(), oracle)
+    sampler = Accel(space, settings("accel"), oracle)
     assert sampler.edit(Level((0, 3), 9), RNG) is None  # to difficulty 2
     edits = {sampler.edit(Level((0, 1), seed), RNG) for seed in range(20)}
     assert None in edits and {edit.cell for edit in edits - {None}} == {(0, 0)}
@@ -82,7 +82,7 @@ def test_edits_stay_in_range(difficulty, seed):
         def play(self, level):
             return type("Result", (), {"solved": True})
 
-    child = Accel(space, TrainConfig(), Solves()).edit(
+    child = Accel(space, TrainConfig(levels="accel"), Solves()).edit(
         Level((difficulty,), seed), np.random.default_rng(seed)
     )
     assert space.contains(child.cell) and abs(child.cell[0] - difficulty) == 1 and 0 <= child.seed < 2**30
@@ -90,7 +90,7 @@ def test_edits_stay_in_range(difficulty, seed):
 
 def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outcome, ask):
     space, oracle = dials
-    sampler = Accel(space, settings(level_buffer=4, level_edits=1, level_replay=1.0), oracle)
+    sampler = Accel(space, settings("accel", buffer=4, edits=1, replay=1.0), oracle)
     first = sampler.draw(ask(4))
     assert {space.values(d.level.cell)["difficulty"] for d in first} == {0}  # begins at the easy end
     assert not any(draw.trained for draw in first)
@@ -99,7 +99,7 @@ def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outc
     draws = sampler.draw(ask(4))
     assert (draws[0].origin, draws[0].trained, draws[0].level.cell) == ("edit", False, (0, 1))
     assert [draw.origin for draw in draws[1:]] == ["replay"] * 3
-    other = Accel(space, settings(level_buffer=4, level_edits=1, level_replay=1.0), oracle)
+    other = Accel(space, settings("accel", buffer=4, edits=1, replay=1.0), oracle)
     other.restore(json.loads(json.dumps(sampler.state())))
     assert other.draw(ask(4, 3)) == sampler.draw(ask(4, 3)) and other.state() == sampler.state()
     assert all(draw.trained for draw in sampler.draw(ask(4, refill=True)))
@@ -107,7 +107,7 @@ def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outc
 
 def test_what_has_no_score_is_edited_after_what_has(dials, settings, outcome):
     def children(*successes):
-        sampler = Accel(dials[0], settings(level_buffer=4, level_edits=1), dials[1])
+        sampler = Accel(dials[0], settings("accel", buffer=4, edits=1), dials[1])
         played = [outcome((int(n == 2), 0), n, k, origin="replay") for n, k in enumerate(successes)]
         sampler.observe(played, np.random.default_rng(0))
         return [cell for cell, _ in sampler.state()["children"]]
@@ -118,17 +118,17 @@ def test_what_has_no_score_is_edited_after_what_has(dials, settings, outcome):
 
 def test_accel_says_what_it_cannot_do_without(line, settings, dials):
     with pytest.raises(ConfigError, match=r"needs the environment's oracle .* ships none"):
-        Accel(line, settings())
+        Accel(line, settings("accel"))
     for space in (LevelSpace({}), LevelSpace({"family": ("a", "b")}), LevelSpace({"d": (1,)})):
         with pytest.raises(ConfigError, match="turns a dial of numbers by one, and none of the dials"):
-            Accel(space, settings(), dials[1])
+            Accel(space, settings("accel"), dials[1])
 
 
-SFL = {"level_candidates": 6, "level_keep": 2, "level_every": 3, "level_fresh": 0.0}
+SFL = {"candidates": 6, "keep": 2, "every": 3, "fresh": 0.0}
 
 
 def test_candidates_come_every_few_steps_and_are_not_trained_on(line, settings, ask):
-    sampler = SamplingForLearnability(line, settings(**SFL))
+    sampler = SamplingForLearnability(line, settings("sfl", **SFL))
     assert sampler.most_extra == 6
     for step in range(7):
         draws = sampler.draw(ask(4, step, extra=6))
@@ -140,7 +140,7 @@ def test_candidates_come_every_few_steps_and_are_not_trained_on(line, settings, 
 
 
 def test_the_most_learnable_candidates_are_kept(line, settings, outcome, ask):
-    sampler = SamplingForLearnability(line, settings(**SFL))
+    sampler = SamplingForLearnability(line, settings("sfl", **SFL))
     successes = [0, 1, 2, 3, 4, 1]  # learnabilities 0, 3/12, 4/12, 3/12, 0, 3/12
     regrets = [1, 0.25, 0.5, 1.0, 0, 0.5]
     played = [
@@ -151,19 +151,19 @@ def test_the_most_learnable_candidates_are_kept(line, settings, outcome, ask):
     assert [level.seed for level in sampler.kept] == [2, 3]  # of three with 3/12 that of the highest regret
     draws = sampler.draw(ask(4, 1))
     assert {draw.level.seed for draw in draws} == {2, 3} and all(draw.trained for draw in draws)
-    other = SamplingForLearnability(line, settings(**SFL))
+    other = SamplingForLearnability(line, settings("sfl", **SFL))
     other.restore(json.loads(json.dumps(sampler.state())))
     assert other.state() == sampler.state() and other.draw(ask(4, 7)) == sampler.draw(ask(4, 7))
 
 
 def test_nothing_learnable_means_fresh_levels(line, settings, outcome, ask):
-    sampler = SamplingForLearnability(line, settings(**SFL))
+    sampler = SamplingForLearnability(line, settings("sfl", **SFL))
     sampler.observe([outcome((1,), n, 0, origin="candidate") for n in range(6)], RNG)
     assert sampler.kept == [] and [draw.origin for draw in sampler.draw(ask(4))] == ["fresh"] * 4
 
 
 def test_the_share_of_fresh_levels(line, settings, outcome, ask):
-    sampler = SamplingForLearnability(line, settings(**{**SFL, "level_fresh": 0.25}))
+    sampler = SamplingForLearnability(line, settings("sfl", **{**SFL, "fresh": 0.25}))
     sampler.observe([outcome((1,), n, 2, origin="candidate") for n in range(6)], RNG)
     origins = [draw.origin for step in range(300) for draw in sampler.draw(ask(4, step))]
     assert 0.2 < origins.count("fresh") / len(origins) < 0.3

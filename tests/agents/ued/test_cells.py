@@ -26,7 +26,7 @@ def group(cell, successes, members):
 
 
 def test_weights_by_hand(line, settings):
-    sampler = CellLearnability(line, settings(level_decay=0.5, level_beta=0.5))
+    sampler = CellLearnability(line, settings("learnability", decay=0.5, beta=0.5))
     np.testing.assert_allclose(sampler.weights(), 1 / 4)  # nothing is known
     sampler.observe([group((0,), 4, 4), group((1,), 2, 4), group((2,), 0, 4)], RNG)
     np.testing.assert_allclose(sampler.rates(), [5 / 6, 3 / 6, 1 / 6, 1 / 2])
@@ -39,7 +39,7 @@ def test_weights_by_hand(line, settings):
 
 
 def test_a_cell_that_is_played_much_remembers_the_last_groups_alone(line, settings):
-    sampler = CellLearnability(line, settings(level_decay=1.0, level_memory=2))
+    sampler = CellLearnability(line, settings("learnability", decay=1.0, memory=2))
     sampler.observe([group((0,), 4, 4)] * 6, RNG)  # 24 of 24 in six groups, scaled to 8 of 8 in two
     assert sampler.rates()[0] == pytest.approx((1 + 8) / (2 + 8))
     sampler.observe([group((0,), 0, 4)] * 2, RNG)  # 8 of 16 in four, scaled to 4 of 8
@@ -47,7 +47,7 @@ def test_a_cell_that_is_played_much_remembers_the_last_groups_alone(line, settin
 
 
 def test_what_is_solved_or_impossible_is_left_for_what_is_neither(line, settings, ask):
-    sampler = CellLearnability(line, settings())
+    sampler = CellLearnability(line, settings("learnability"))
     for _ in range(20):
         sampler.observe([group((n,), k, 4) for n, k in enumerate((4, 2, 0, 0))], RNG)
     assert sampler.weights()[1] > 0.9
@@ -57,7 +57,7 @@ def test_what_is_solved_or_impossible_is_left_for_what_is_neither(line, settings
 
 @pytest.mark.parametrize("rates", [(0.9, 0.4, 0.05, 0.0), (0.95, 0.8, 0.45, 0.2), (0.6, 0.35, 0.1, 0.0)])
 def test_the_mean_success_of_what_is_played_comes_into_the_band(line, rates, settings, ask):
-    sampler, rng = CellLearnability(line, settings(groups=8, group_size=8)), np.random.default_rng(1)
+    sampler, rng = CellLearnability(line, settings("learnability", groups=8)), np.random.default_rng(1)
     shares = []
     for step in range(150):
         draws = sampler.draw(ask(8, step))
@@ -69,14 +69,14 @@ def test_the_mean_success_of_what_is_played_comes_into_the_band(line, rates, set
 
 
 def test_a_group_without_scores_changes_nothing_but_the_wait(line, settings):
-    sampler = CellLearnability(line, settings())
+    sampler = CellLearnability(line, settings("learnability"))
     sampler.observe([Outcome(Draw(Level((1,), 0)), (), (), None)], RNG)
     np.testing.assert_allclose(sampler.weights(), 1 / 4)
     assert [row[1][-1] for row in sampler.state()["cells"]] == [1, 0, 1, 1]
 
 
 def test_where_no_success_is_told_the_return_stands_for_it(line, settings):
-    sampler = CellLearnability(line, settings(level_decay=1.0, level_beta=1.0))
+    sampler = CellLearnability(line, settings("learnability", decay=1.0, beta=1.0))
     sampler.observe([Outcome(Draw(Level((0,), 0)), (0.0, 1.0), (0.0, 1.0))], RNG)
     assert sampler.rates()[0] == pytest.approx((1 + 1) / (2 + 2))
     assert sampler.weights()[0] == pytest.approx(((1 / 6 + 1 / 4) / 2) / ((1 / 6 + 1 / 4) / 2 + 3 / 6))
@@ -85,7 +85,9 @@ def test_where_no_success_is_told_the_return_stands_for_it(line, settings):
 @given(st.integers(1, 30), st.integers(1, 8), st.floats(0.05, 1.0), st.randoms(use_true_random=False))
 def test_no_cell_starves(cells, groups, rotation, chance):
     space = LevelSpace({"d": range(cells)})
-    sampler = CellLearnability(space, TrainConfig(groups=groups, level_rotation=rotation))
+    sampler = CellLearnability(
+        space, TrainConfig(groups=groups, levels={"type": "learnability", "rotation": rotation})
+    )
     last, bound = dict.fromkeys(space.cells, 0), int(np.ceil(cells / (rotation * groups))) + 2
     for step in range(1, 2 * bound + 2):
         draws = sampler.draw(Ask(groups, range(groups), np.random.default_rng(step)))
@@ -97,7 +99,7 @@ def test_no_cell_starves(cells, groups, rotation, chance):
 
 
 def test_rates_are_drawn_so_an_unlucky_cell_is_tried_again(line, settings):
-    sampler = CellLearnability(line, settings(level_rotation=1e-9, level_decay=1.0))
+    sampler = CellLearnability(line, settings("learnability", rotation=1e-9, decay=1.0))
     sampler.observe([group((0,), 5, 8), group((1,), 0, 8), group((2,), 80, 80), group((3,), 0, 80)], RNG)
     draws = sampler.draw(Ask(4000, range(4000), np.random.default_rng(0)))
     shares = [sum(draw.level.cell == (n,) for draw in draws) / len(draws) for n in range(4)]
@@ -108,7 +110,7 @@ def test_rates_are_drawn_so_an_unlucky_cell_is_tried_again(line, settings):
 
 
 def test_what_the_oracle_cannot_do_is_remembered(line, settings):
-    sampler = CellLearnability(line, settings(level_decay=0.5, level_beta=1.0))
+    sampler = CellLearnability(line, settings("learnability", decay=0.5, beta=1.0))
     played = [group((n,), 0, 4) for n in range(2)]
     outcomes = [replace(each, oracle_return=float(n)) for n, each in enumerate(played)]
     sampler.observe(outcomes * 3, RNG)
@@ -134,7 +136,7 @@ class Solves:
 
 
 def test_what_the_oracle_cannot_solve_is_not_played(line, settings, ask):
-    sampler = CellLearnability(line, settings(level_rotation=0.5), Solves((1,), (3,)))
+    sampler = CellLearnability(line, settings("learnability", rotation=0.5), Solves((1,), (3,)))
     refused = 0
     for step in range(30):
         draws = sampler.draw(ask(4, step))
@@ -154,19 +156,19 @@ def test_what_the_oracle_cannot_solve_is_not_played(line, settings, ask):
 
 def test_the_oracle_is_not_asked_for_ever(line, settings, ask):
     oracle = Solves(*line.cells)
-    draws = CellLearnability(line, settings(level_rotation=1.0), oracle).draw(ask(4))
+    draws = CellLearnability(line, settings("learnability", rotation=1.0), oracle).draw(ask(4))
     assert len(draws) == 4 and oracle.asked <= 4 * 8  # nothing can be solved: something is played
     assert all(draw.trained and len(draw.refused) == 7 for draw in draws)
 
 
 def test_without_leave_the_oracle_is_not_asked(line, settings, ask):
     oracle = Solves(*line.cells)
-    draws = CellLearnability(line, settings(level_oracle=False), oracle).draw(ask(4))
+    draws = CellLearnability(line, settings("learnability", oracle=False), oracle).draw(ask(4))
     assert oracle.asked == 0 and not any(draw.refused for draw in draws)
 
 
 def test_a_cell_that_can_be_solved_half_the_time_is_drawn_half_as_often(line, settings):
-    sampler = CellLearnability(line, settings(level_beta=0.1, level_decay=1.0))
+    sampler = CellLearnability(line, settings("learnability", beta=0.1, decay=1.0))
     solved = replace(group((0,), 2, 4), oracle_return=1.0)
     sampler.observe([replace(solved, draw=Draw(Level((0,), 0), refused=((0,), (0,))))], RNG)
     other = replace(solved, draw=Draw(Level((1,), 0)))
@@ -176,18 +178,21 @@ def test_a_cell_that_can_be_solved_half_the_time_is_drawn_half_as_often(line, se
 
 
 def test_new_levels_have_the_seeds_that_were_given(line, settings, ask):
-    draws = CellLearnability(line, settings()).draw(ask(4, step=3))
+    draws = CellLearnability(line, settings("learnability")).draw(ask(4, step=3))
     assert [draw.level.seed for draw in draws] == [3000, 3001, 3002, 3003]
     assert all(draw.trained and draw.origin == "fresh" for draw in draws)
 
 
 def test_drawing_changes_nothing(line, settings, ask):
-    sampler = CellLearnability(line, settings())
+    sampler = CellLearnability(line, settings("learnability"))
     assert sampler.draw(ask(4, 1)) == sampler.draw(ask(4, 1)) != sampler.draw(ask(4, 2))
 
 
 def test_state_comes_back_bit_for_bit(families, settings, ask):
-    one, two = CellLearnability(families, settings()), CellLearnability(families, settings())
+    one, two = (
+        CellLearnability(families, settings("learnability")),
+        CellLearnability(families, settings("learnability")),
+    )
     for step in range(5):
         draws = one.draw(ask(4, step))
         one.observe([group(d.level.cell, step % 4, 3) for d in draws], RNG)
@@ -198,8 +203,10 @@ def test_state_comes_back_bit_for_bit(families, settings, ask):
 
 def test_cells_of_another_environment_are_refused(line, families, settings):
     with pytest.raises(StateError, match="not those of this environment"):
-        CellLearnability(line, settings()).restore(CellLearnability(families, settings()).state())
-    older = CellLearnability(line, settings()).state()
+        CellLearnability(line, settings("learnability")).restore(
+            CellLearnability(families, settings("learnability")).state()
+        )
+    older = CellLearnability(line, settings("learnability")).state()
     older["cells"] = [[cell, [*row[:4], row[-1]]] for cell, row in older["cells"]]
     with pytest.raises(StateError, match="of an earlier version"):
-        CellLearnability(line, settings()).restore(older)
+        CellLearnability(line, settings("learnability")).restore(older)

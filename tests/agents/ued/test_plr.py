@@ -84,13 +84,13 @@ def test_sampling_gives_none_twice_as_long_as_there_are_enough(outcome):
 
 
 def filled(line, settings, outcome, **changes):
-    sampler = PrioritisedLevelReplay(line, settings(level_buffer=8, **changes))
+    sampler = PrioritisedLevelReplay(line, settings(buffer=8, **changes))
     sampler.observe([outcome((n % 4,), seed=n, successes=1 + n % 3) for n in range(8)], RNG)
     return sampler
 
 
 def test_new_levels_until_the_buffer_is_filled_far_enough(line, settings, outcome, ask):
-    sampler = PrioritisedLevelReplay(line, settings(level_buffer=8, level_fill=0.5, level_replay=1.0))
+    sampler = PrioritisedLevelReplay(line, settings(buffer=8, fill=0.5, replay=1.0))
     for number in range(4):
         draws = sampler.draw(ask(4))
         assert all(draw.origin == "fresh" and not draw.trained for draw in draws)
@@ -100,7 +100,7 @@ def test_new_levels_until_the_buffer_is_filled_far_enough(line, settings, outcom
 
 @pytest.mark.parametrize("robust", [True, False])
 def test_robust_trains_on_replayed_levels_alone(line, settings, outcome, ask, robust):
-    sampler = filled(line, settings, outcome, level_replay=0.5, level_robust=robust)
+    sampler = filled(line, settings, outcome, replay=0.5, robust=robust)
     draws = [draw for step in range(200) for draw in sampler.draw(ask(4, step))]
     fresh = [draw for draw in draws if draw.origin == "fresh"]
     assert 0.4 < len(fresh) / len(draws) < 0.6
@@ -109,12 +109,12 @@ def test_robust_trains_on_replayed_levels_alone(line, settings, outcome, ask, ro
 
 
 def test_what_replaces_flat_groups_is_trained_on(line, settings, outcome, ask):
-    sampler = filled(line, settings, outcome, level_replay=0.1)
+    sampler = filled(line, settings, outcome, replay=0.1)
     assert all(draw.trained and draw.origin == "replay" for draw in sampler.draw(ask(4, refill=True)))
 
 
 def test_every_kept_level_is_replayed_in_time(line, settings, outcome, ask):
-    sampler, seen = filled(line, settings, outcome, level_replay=1.0, level_beta=0.01), set()
+    sampler, seen = filled(line, settings, outcome, replay=1.0, beta=0.01), set()
     for step in range(60):
         draws = sampler.draw(ask(1, step))
         seen |= {draw.level.seed for draw in draws}
@@ -123,7 +123,7 @@ def test_every_kept_level_is_replayed_in_time(line, settings, outcome, ask):
 
 
 def test_state_comes_back_bit_for_bit(line, settings, outcome, ask):
-    one, two = filled(line, settings, outcome), PrioritisedLevelReplay(line, settings(level_buffer=8))
+    one, two = filled(line, settings, outcome), PrioritisedLevelReplay(line, settings(buffer=8))
     two.restore(json.loads(json.dumps(one.state())))
     assert two.state() == one.state() and (two.buffer.weights() == one.buffer.weights()).all()
     assert two.draw(ask(4, 5)) == one.draw(ask(4, 5))

@@ -26,8 +26,17 @@ from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError, ConfigError
 
 SAMPLERS = ("uniform", "domain_random", "learnability", "plr", "accel", "sfl")
-SMALL = {"level_buffer": 6, "level_candidates": 4, "level_keep": 3, "level_every": 2, "level_edits": 2}
-DIALS = {"env": "dial_env:Toy/Dial-v0", **SMALL}
+SMALL = {
+    "plr": {"buffer": 6},
+    "accel": {"buffer": 6, "edits": 2},
+    "sfl": {"candidates": 4, "keep": 3, "every": 2},
+}
+DIALS = {"env": "dial_env:Toy/Dial-v0"}
+
+
+def small(sampler, **dials):
+    """Return the levels of a short run."""
+    return {"type": sampler, **SMALL.get(sampler, {}), **dials}
 
 
 @pytest.fixture
@@ -56,7 +65,7 @@ def test_by_default_a_run_plays_what_it_always_played(toy_config, played):
         [(seed, group, {}) for group, seed in enumerate(task_seeds(0, step, 4)) for _ in range(4)]
         for step in (1, 2)
     ]
-    assert played == expected and config.levels == "none"
+    assert played == expected and config.levels.type == "none"
 
 
 def test_a_run_from_before_there_were_levels_goes_on(toy_config, tmp_path):
@@ -79,7 +88,7 @@ def test_a_run_from_before_there_were_levels_goes_on(toy_config, tmp_path):
 
 @pytest.mark.parametrize("levels", SAMPLERS)
 def test_a_resumed_run_draws_the_same_levels(toy_config, tmp_path, played, levels):
-    changes = {**DIALS, "levels": levels, "steps": 5, "lr": 0.003}
+    changes = {**DIALS, "levels": small(levels), "steps": 5, "lr": 0.003}
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
     drawn, config = played[:], toy_config(output=str(tmp_path / "halves"), **changes)
     played.clear()
@@ -95,7 +104,7 @@ def test_a_resumed_run_draws_the_same_levels(toy_config, tmp_path, played, level
 
 
 def test_what_is_only_scored_is_not_trained_on(toy_config):
-    run = train(toy_config(**DIALS, levels="plr", steps=6, level_fill=1.0))
+    run = train(toy_config(**DIALS, levels=small("plr", fill=1.0), steps=6))
     rows = read_metrics(run.folder.metrics)
     first, last = rows[0], rows[-1]
     assert first["levels/scored_only"] == 4 and first["groups/count"] == 0
@@ -107,7 +116,7 @@ def test_what_is_only_scored_is_not_trained_on(toy_config):
 
 
 def test_candidates_are_played_beside_the_groups_of_a_step(toy_config, played):
-    run = train(toy_config(**{**DIALS, "level_every": 9}, levels="sfl", steps=2))
+    run = train(toy_config(**DIALS, levels=small("sfl", every=9), steps=2))
     assert [len(requests) for requests in played] == [16, 16, 16]  # never more than four groups at once
     rows = read_metrics(run.folder.metrics)
     assert [row["levels/scored_only"] for row in rows] == [4, 0]
@@ -117,7 +126,14 @@ def test_candidates_are_played_beside_the_groups_of_a_step(toy_config, played):
 
 @pytest.mark.parametrize("levels", ["plr", "learnability", "sfl"])
 def test_groups_without_signal_are_replaced_by_levels_that_are_trained_on(toy_config, levels):
-    run = train(toy_config(**DIALS, levels=levels, steps=5, refill_episodes=16, level_fill=0.5))
+    run = train(
+        toy_config(
+            **DIALS,
+            levels=small(levels, **({"fill": 0.5} if levels in ("plr", "accel") else {})),
+            steps=5,
+            algorithm={"refill_episodes": 16},
+        )
+    )
     rows = read_metrics(run.folder.metrics)
     assert any(row["groups/left_out"] > 0 for row in rows)
     for row in rows:
@@ -127,7 +143,7 @@ def test_groups_without_signal_are_replaced_by_levels_that_are_trained_on(toy_co
 
 @pytest.mark.parametrize("levels", ["learnability", "plr"])
 def test_ppo_takes_its_levels_from_the_same_samplers(toy_config, levels):
-    run = train(toy_config(**DIALS, levels=levels, algorithm="ppo", steps=4))
+    run = train(toy_config(**DIALS, levels=small(levels), algorithm="ppo", steps=4))
     rows = read_metrics(run.folder.metrics)
     assert all(row["levels/zero_variance"] is not None for row in rows[2:])
     assert all(row["episodes/trained"] == 4 * row["groups/count"] for row in rows)
@@ -144,7 +160,7 @@ def test_kinds_of_level_are_told_apart(toy_config):
 
 
 def test_a_run_on_solved_levels_raises_the_alert(toy_config):
-    config = toy_config(**DIALS, levels="uniform", level_dials={"difficulty": 0}, steps=4, level_window=3)
+    config = toy_config(**DIALS, levels={"type": "uniform", "dials": {"difficulty": 0}, "window": 3}, steps=4)
     run = train(config)
     assert [row["levels/alert"] for row in read_metrics(run.folder.metrics)] == [0, 0, 1, 1]
     log = (run.folder.path / "log.txt").read_text()
@@ -154,7 +170,7 @@ def test_a_run_on_solved_levels_raises_the_alert(toy_config):
 def test_evaluation_plays_the_same_tasks_whatever_chooses_the_levels(toy_config, tmp_path, played):
     seen = []
     for levels in ("none", "plr"):
-        config = toy_config(**DIALS, levels=levels, eval_episodes=5, output=str(tmp_path / levels))
+        config = toy_config(**DIALS, levels=small(levels), eval_episodes=5, output=str(tmp_path / levels))
         played.clear()
         with TrainingRun.start(config) as run:
             run.evaluate("before")
@@ -164,7 +180,7 @@ def test_evaluation_plays_the_same_tasks_whatever_chooses_the_levels(toy_config,
 
 
 def test_learnability_plays_what_can_be_learnt(toy_config):
-    changes = {**DIALS, "levels": "learnability", "groups": 8, "steps": 40, "level_rotation": 0.1}
+    changes = {**DIALS, "levels": small("learnability", rotation=0.1), "groups": 8, "steps": 40}
     run = train(toy_config(**changes, max_new_tokens=1, lr=0.001))
     rows = read_metrics(run.folder.metrics)[10:]
     played = {d: sum(row.get(f"levels/difficulty={d}/groups", 0) for row in rows) for d in range(4)}
@@ -174,7 +190,7 @@ def test_learnability_plays_what_can_be_learnt(toy_config):
 
 
 def test_without_its_oracle_learnability_leaves_no_cell_out(toy_config):
-    changes = {**DIALS, "levels": "learnability", "groups": 8, "steps": 30, "level_oracle": False}
+    changes = {**DIALS, "levels": small("learnability", oracle=False), "groups": 8, "steps": 30}
     rows = read_metrics(train(toy_config(**changes, max_new_tokens=1)).folder.metrics)
     assert all(sum(row.get(f"levels/difficulty={d}/groups", 0) for row in rows) > 0 for d in range(4))
 
@@ -184,7 +200,7 @@ def test_without_its_oracle_learnability_leaves_no_cell_out(toy_config):
 
 def test_settings_that_the_environment_cannot_keep(toy_config):
     for changes, message in (
-        ({"levels": "uniform", "level_dials": {"hardness": [1]}}, "'hardness', which is no dial"),
+        ({"levels": {"type": "uniform", "dials": {"hardness": [1]}}}, "'hardness', which is no dial"),
         ({"levels": "accel", "env_kwargs": {"oracle": False}}, "levels accel needs the environment's oracle"),
         ({"levels": "nowhere_at_all:mine"}, "cannot import module 'nowhere_at_all'"),
     ):
@@ -195,10 +211,16 @@ def test_settings_that_the_environment_cannot_keep(toy_config):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"level_band_low": 0.6}, "level_band_low must be at most level_band_high 0.5, got 0.6"),
-        ({"level_dials": {"difficulty": [1]}}, "levels is none; set levels"),
+        (
+            {"levels": {"type": "learnability", "band_low": 0.6}},
+            "band_low must be at most levels.band_high 0.5, got 0.6",
+        ),
+        (
+            {"levels": {"dials": {"difficulty": [1]}}},
+            "levels.dials is not read with levels none, only with uniform",
+        ),
         ({"levels": "best"}, "levels must be one of none, uniform"),
-        ({"level_beta": 0.0}, r"level_beta must be a number in \(0, inf\)"),
+        ({"levels": {"type": "plr", "beta": 0.0}}, "levels.beta must be a finite number above 0"),
     ],
 )
 def test_settings_that_do_not_go_together(changes, message):
@@ -207,11 +229,11 @@ def test_settings_that_do_not_go_together(changes, message):
 
 
 def test_a_checkpoint_of_other_dials_is_refused(toy_config):
-    config = toy_config(**DIALS, levels="plr", steps=2)
+    config = toy_config(**DIALS, levels=small("plr"), steps=2)
     run = train(config)
     checkpoint = latest_checkpoint(run.folder.checkpoints)
     env = TaskEnv.open(config.env, {}, {})
-    narrow = LevelSelection(config.with_values(level_dials={"kind": "short"}), env)
+    narrow = LevelSelection(config.with_values(levels={"dials": {"kind": "short"}}), env)
     with pytest.raises(CheckpointError, match=r"saved level .* does not exist with the dials"):
         narrow.restore(checkpoint)
     (checkpoint / "levels.json").unlink()
@@ -247,7 +269,7 @@ with run:
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_with_the_same_levels(toy_config, tmp_path):
-    changes = {**DIALS, "levels": "accel", "steps": 16, "checkpoint_every": 4, "lr": 0.003}
+    changes = {**DIALS, "levels": small("accel"), "steps": 16, "checkpoint_every": 4, "lr": 0.003}
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
     config = toy_config(output=str(tmp_path / "killed"), **changes)
     words = [sys.executable, "-c", PROGRAM, json.dumps(config.to_mapping()), "start"]

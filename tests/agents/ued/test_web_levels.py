@@ -23,8 +23,9 @@ def web():
     return TaskEnv.open(ENV, {}, {})
 
 
-def selection(web: TaskEnv, **changes) -> LevelSelection:
-    return LevelSelection(TrainConfig(env=ENV, levels="learnability", **changes), web)
+def selection(web: TaskEnv, dials=None, **changes) -> LevelSelection:
+    levels = {"type": "learnability", "dials": dials or {}}
+    return LevelSelection(TrainConfig(env=ENV, levels=levels, **changes), web)
 
 
 def test_by_default_family_and_difficulty_are_turned(web):
@@ -40,7 +41,7 @@ def test_by_default_family_and_difficulty_are_turned(web):
 
 
 def test_further_dials_are_turned_where_they_are_named(web):
-    chosen = selection(web, level_dials={"family": "shop", "difficulty": [0, 1], "popups": "all"})
+    chosen = selection(web, dials={"family": "shop", "difficulty": [0, 1], "popups": "all"})
     assert len(chosen.space.cells) == 2 * 4
     env = web.make().unwrapped
     env.reset(seed=3, options=chosen.options(Level((0, 1, 3), 3)))
@@ -48,7 +49,7 @@ def test_further_dials_are_turned_where_they_are_named(web):
     fixed = selection(web, difficulty=2)
     assert {fixed.space.values(cell)["difficulty"] for cell in fixed.space.cells} == {2}
     with pytest.raises(ConfigError, match=r"a table of at most 4096 cells .* leave fewer values"):
-        selection(web, level_dials=dict.fromkeys(env.level_dials, "all"))
+        selection(web, dials=dict.fromkeys(env.level_dials, "all"))
 
 
 @pytest.mark.parametrize("levels", ["learnability", "accel"])

@@ -16,7 +16,7 @@ from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
 
 SCORER = "watch_scorers:Letters"
-WATCHED = {"watch": {SCORER: {"most": 8}}, "watch_window": 2, "watch_episodes": 4}
+WATCHED = {"watch": {"scores": {SCORER: {"most": 8}}, "window": 2, "episodes": 4}}
 
 
 def advantages_of(config):
@@ -64,7 +64,7 @@ def test_a_resumed_run_has_the_same_watch(toy_config, tmp_path):
 
 def test_a_wrong_watch_is_told_before_a_model_is_loaded(toy_config):
     with pytest.raises(ConfigError, match="there is no scorer 'tweet_evaluatoin'"):
-        TrainingRun.start(toy_config(model="no-such-model", watch={"tweet_evaluatoin": {}}))
+        TrainingRun.start(toy_config(model="no-such-model", watch={"scores": {"tweet_evaluatoin": {}}}))
 
 
 @pytest.mark.slow
@@ -84,8 +84,7 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
         lr=0.003,
         beta=0.0,
         checkpoint_every=1000,
-        watch={"watch_scorers:Variety": {}},
-        watch_window=8,
+        watch={"scores": {"watch_scorers:Variety": {}}, "window": 8},
     )
     run = train(config)
     rows = read_metrics(run.folder.metrics)

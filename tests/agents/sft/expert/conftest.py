@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.plain import merged
 
 
 @pytest.fixture
@@ -26,6 +27,6 @@ def expert_config(letter_model: Path, tmp_path: Path) -> Callable[..., ExpertCon
             "eval_episodes": 0,
             "checkpoint_every": 1000,
         }
-        return ExpertConfig.from_mapping(settings | changes)
+        return ExpertConfig.from_mapping(merged(settings, changes))
 
     return make

@@ -1,0 +1,143 @@
+"""What the commands that train share: settings, a run, evaluations, progress, Ctrl-C, a last table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pixelis.cli import INTERRUPTED, called_as
+from pixelis.cli.arguments import Arguments
+from pixelis.cli.console import open_console, warnings_on
+from pixelis.cli.evaluating import show_evaluation, show_partial
+from pixelis.cli.interrupts import Interrupts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pixelis.agents.runs.metrics import Row
+    from pixelis.agents.runs.run import Run
+
+Before = Callable[[Any, "Console", Interrupts], Any]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that trains.
+
+    Attributes:
+        program: its file's name.
+        description: first lines of its help.
+        examples: last lines of its help.
+        settings: the class of its settings, or what returns it for settings as they were written.
+        run: returns the class of the run of settings (a function, so that the slow imports wait for it).
+        describe: returns what the progress line of a run with these settings tells of a step.
+        closing: the last line of a run.
+        before: what comes before a new run: from its settings to those of the run, None when interrupted.
+    """
+
+    program: str
+    description: str
+    examples: str
+    settings: type[Any] | Callable[[Mapping[str, Any]], type[Any]]
+    run: Callable[[Any], type[Run[Any, Any]]]
+    describe: Callable[[Any], Callable[[Row], str]]
+    closing: Callable[[Any], str]
+    before: Before | None = None
+
+    def read(self, words: Sequence[str]) -> tuple[Any, str | None]:
+        """Return the settings that words ask for, and the run to resume if there is one.
+
+        Raises:
+            ConfigError, CheckpointError: see `Arguments.read_run`.
+        """
+        arguments: Arguments[Any] = Arguments(
+            self.program, self.description, self.settings, self.examples, resumes=True
+        )
+        return arguments.read_run(words)
+
+    def __call__(self, words: Sequence[str]) -> int:
+        """Train; return the exit code."""
+        config, resume = self.read(words)
+
+        console, kind = open_console(), self.run(config)
+        with Interrupts() as interrupts, warnings_on(console):
+            if resume is None and self.before is not None:
+                config = self.before(config, console, interrupts)
+                if config is None:
+                    return INTERRUPTED
+            run = kind.resume(resume, config) if resume is not None else kind.start(config)
+            with run:
+                console.print(f"run folder: {run.folder.path}", soft_wrap=True)
+                console.print(f"model: {run.config.model}", soft_wrap=True)
+                if config.lr is None:
+                    told = f"learning rate: {run.config.lr:g}, by the model's size; --lr chooses another"
+                    console.print(told)
+                try:
+                    finished = self.complete(run, console, interrupts)
+                except KeyboardInterrupt:
+                    finished = False
+                return 0 if finished else self._interrupted(run, console)
+
+    def complete(self, run: Run[Any, Any], console: Console, interrupts: Interrupts) -> bool:
+        """Evaluate, train and evaluate, with progress; return whether it came to its end.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C outside training, or a second one inside.
+        """
+        from pixelis.cli.progress import TrainingProgress
+
+        config, trainer = run.config, run.trainer
+        if run.evaluates and trainer.finished_steps == 0:
+            show_evaluation(run, console, "before")
+        progress = TrainingProgress(
+            console,
+            trainer.total_steps,
+            config.minutes,
+            trainer.finished_steps,
+            trainer.elapsed_seconds,
+            self.describe(config),
+        )
+        with interrupts.deferred(), progress:
+            run.train(progress.update, lambda: interrupts.requested)
+        if interrupts.requested:
+            return False
+        if run.evaluates:
+            show_evaluation(run, console, "after")
+            if getattr(config, "baselines", False):
+                run.evaluate_baselines()
+        self._summarise(run, console)
+        return True
+
+    # ------------------------------------------------------------------ private
+
+    def _summarise(self, run: Run[Any, Any], console: Console) -> None:
+        from pixelis.agents.runs.evaluate import evaluation_table, oracle_gaps
+
+        rows = [row for phase in ("before", "after", "baselines") for row in run.evaluations.get(phase, [])]
+        if rows and run.env is not None:
+            title = f"{run.env.id}, {run.env.tasks_named('test')}"
+            console.print(evaluation_table(oracle_gaps(rows), title=title))
+        for table in run.tables():
+            console.print(table)
+        steps, minutes = run.trainer.finished_steps, run.trainer.elapsed_seconds / 60
+        console.print(f"{steps} steps in {minutes:.1f} minutes of training")
+        console.print(self.closing(run), soft_wrap=True)
+
+    def _interrupted(self, run: Run[Any, Any], console: Console) -> int:
+        """Say what was kept and how to go on from the newest checkpoint; return the exit code."""
+        show_partial(run, console)
+        command = shlex.join([*called_as(self.program), "--resume", str(run.folder.path)])
+        console.print(f"interrupted; resume with:\n  {command}", soft_wrap=True)
+        return INTERRUPTED
+
+
+def number(value: float | int | None, form: str) -> str:
+    """Return a number in a format, a dash where there is none."""
+    return "–" if value is None else format(value, form)
+
+
+def adapter_line(run: Any) -> str:
+    """Return the last line of a supervised run."""
+    return f"the adapter, for --model: {run.adapter}"
