@@ -175,20 +175,22 @@ def pixelis_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[Any]:
         return Words()
 
     gym.register("Bench/Words-v0", entry_point=make_words)  # pyright: ignore[reportArgumentType]
-    config = TrainConfig(
-        env="Bench/Words-v0",
-        model=arguments.model,
-        dtype=dtype,
-        lora={"rank": 8, "alpha": 16},
-        groups=arguments.groups,
-        group_size=arguments.members,
-        max_new_tokens=arguments.completion,
-        micro_batch_size=arguments.rows,
-        gradient_checkpointing=arguments.checkpointing,
-        beta=0.0,
-        lr=1e-4,
-        eval_episodes=0,
-        output=tempfile.mkdtemp() + "/run",
+    config = TrainConfig.from_mapping(
+        {
+            "env": "Bench/Words-v0",
+            "model": arguments.model,
+            "dtype": dtype,
+            "lora": {"rank": 8, "alpha": 16},
+            "groups": arguments.groups,
+            "group_size": arguments.members,
+            "max_new_tokens": arguments.completion,
+            "micro_batch_size": arguments.rows,
+            "gradient_checkpointing": arguments.checkpointing,
+            "beta": 0.0,
+            "lr": 1e-4,
+            "eval_episodes": 0,
+            "output": tempfile.mkdtemp() + "/run",
+        }
     )
     with TrainingRun.start(config) as run:
         while True:

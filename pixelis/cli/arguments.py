@@ -145,9 +145,8 @@ class Arguments(Generic[S]):
     # ------------------------------------------------------------------ private
 
     def _kind(self, given: Mapping[str, Any]) -> type[S]:
-        settings: Any = self._settings
-        kind: type[S] = settings if isinstance(settings, type) else settings(given)
-        return kind
+        chosen: Any = self._settings if isinstance(self._settings, type) else self._settings(given)
+        return chosen
 
     def _said(self, asked: Words, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return top-level settings as they were written, for who chooses the class by them."""

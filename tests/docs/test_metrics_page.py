@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from pathlib import Path
 import pytest
 from doc_pages import Page
 from metric_runs import every_run
-from pixelis.agents.settings.options import within
 
 PAGE = Page("reference/metrics.md")
 NAME = re.compile(r"<[^<>]+>")
@@ -20,6 +20,13 @@ HOW = (
     "and what is healthy |, with <…> for the part of the name that varies, and, if no run of "
     "tests/docs/metric_runs.py logs it yet, a run there"
 )
+
+
+def within(value: float, bounds: str) -> bool:
+    """Return whether a number lies in an interval written as ``[low, high)``; NaN and infinity never do."""
+    low, high = (float(end) for end in bounds[1:-1].split(","))
+    above = value >= low if bounds[0] == "[" else value > low
+    return math.isfinite(value) and above and (value <= high if bounds[-1] == "]" else value < high)
 
 
 @dataclass(frozen=True)
