@@ -92,10 +92,10 @@ class HeaviestEnv(ToolEnv[dict[str, int]]):
         """Return the success of a guess."""
         return 1 / (3 + difficulty)
 
-    def policies(self):  # noqa: ANN201
-        """Return scripted policies: one that solves every task, a guess, and an attempt to cheat."""
+    def players(self):  # noqa: ANN201
+        """Return scripted players: one that solves every task, a guess, and an attempt to cheat."""
         return {
-            **super().policies(),
+            **super().players(),
             "oracle": Oracle,
             "tool_free": lambda env: Guess(slice(1)),
             "exploit_list": lambda env: Guess(slice(None)),

@@ -53,7 +53,7 @@ def page(entry: EnvEntry) -> str:
         mode = f"--mode {document['mode']} " if "mode" in document else ""
         parts.append(baselines(document))
         parts.append(
-            "Measured by the command below, with `--policies` and `--episodes` for the counts above.\n\n"
+            "Measured by the command below, with `--players` and `--episodes` for the counts above.\n\n"
             f"    python benchmarks/quality/env_baselines.py --env {entry.id} {split}{mode}"
             f"--output docs/envs/{scores.name}"
         )
@@ -84,7 +84,7 @@ def baselines(document: dict) -> str:
     lines = [
         f"## Baselines{title}",
         "",
-        f"Success of the scripted policies in {played} episodes each{graded} "
+        f"Success of the scripted players in {played} episodes each{graded} "
         f"(split `{document['split']}`{reader}).",
         "",
         f"| policy | {' | '.join(f'difficulty {level}' for level in levels)} |",

@@ -1,4 +1,4 @@
-r"""Measure every scripted policy of an environment at every difficulty; print a table, write JSON.
+r"""Measure every scripted player of an environment at every difficulty; print a table, write JSON.
 
 Usage: python benchmarks/quality/env_baselines.py [--env ID] [--episodes 500] [--processes 2] [--output FILE]
 
@@ -94,7 +94,7 @@ def chosen(options: argparse.Namespace, reader: str | None = None) -> dict[str, 
 def play_chunk(policy: str, keywords: dict[str, Any], seeds: range) -> list[list[float]]:
     """Play seeds; return success, reward and turns of each."""
     env = open_env(**keywords)
-    make, rows = env.policies()[policy], []
+    make, rows = env.players()[policy], []
     for seed in seeds:
         episode = play(env, make(env), seed)
         rows.append([float(episode[-1][4]["success"]), episode[-1][1], len(episode) - 1.0])
@@ -112,7 +112,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
     rows, keywords = [], {"env_id": options.env, "split": options.split, **chosen(options)}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
-        for policy, difficulty in itertools.product(options.policies, options.difficulties):
+        for policy, difficulty in itertools.product(options.players, options.difficulties):
             jobs = [
                 pool.submit(play_chunk, policy, {**keywords, "difficulty": difficulty}, seeds)
                 for seeds in chunks(options.episodes)
@@ -154,11 +154,11 @@ def verdict(rows: Sequence[Row], env: ToolEnv[Any]) -> Finding:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description="Measure the scripted policies of an environment.")
+    parser = argparse.ArgumentParser(description="Measure the scripted players of an environment.")
     parser.add_argument("--env", choices=[entry.id for entry in ENVIRONMENTS], default=ENVIRONMENTS[0].id)
     parser.add_argument("--episodes", type=int, default=500, help="a policy and difficulty (default 500)")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--policies", nargs="+", help="names of policies (default: all)")
+    parser.add_argument("--players", nargs="+", help="names of policies (default: all)")
     parser.add_argument("--difficulties", nargs="+", type=int, help="levels (default: all)")
     parser.add_argument("--split", choices=("train", "test"), default="test")
     parser.add_argument("--reader", choices=("ocr", "truth"), default="ocr")
@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="JSON file to write or add to")
     options = parser.parse_args()
     env = open_env(options.env, **chosen(options, "truth"))
-    options.policies = options.policies or list(env.policies())
+    options.players = options.players or list(env.players())
     options.difficulties = options.difficulties or list(env.source.difficulties)
     print(f"{'policy':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
     start = time.perf_counter()

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pixelis.envs.coding.answers.comparison import compare
-from pixelis.envs.coding.families import FAMILIES, Family, HiddenTests
+from pixelis.envs.coding.families import FAMILIES, HiddenTests, ProblemFamily
 from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.problems.trusted import trusted_function
 
@@ -46,7 +46,7 @@ def passes(source: str, problem: Problem, tests: HiddenTests) -> bool:
         return False
 
 
-def check(family: Family, difficulty: int, seeds: int) -> Tally:
+def check(family: ProblemFamily, difficulty: int, seeds: int) -> Tally:
     """Return the counts for a family's problems of ``seeds`` seeds."""
     tally = Tally()
     for seed in range(seeds):

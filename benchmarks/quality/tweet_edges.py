@@ -65,7 +65,7 @@ def _set(related: float, relevant: float, named: float, floor: float) -> None:
 def first_replies(split: str, episodes: int) -> dict[str, Pairs]:
     """Return policy → tweets and its first replies to them."""
     env, found = TweetReplyEnv(split=split), {}
-    makers = env.policies()
+    makers = env.players()
     for name in POLICIES:
         found[name] = []
         for seed in range(episodes):

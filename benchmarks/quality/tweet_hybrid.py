@@ -63,7 +63,7 @@ def joined(seen: Sequence[Both], join: Join) -> np.ndarray:
 def play_all(episodes: int, split: str) -> dict[str, list[Both]]:
     """Return policy → what both rewards say of its episodes."""
     found, make = {}, partial(TweetReplyEnv, reward=BothRewards())
-    for name in ("oracle", *(one for one in TweetReplyEnv().policies() if one.startswith("exploit_"))):
+    for name in ("oracle", *(one for one in TweetReplyEnv().players() if one.startswith("exploit_"))):
         played, _ = play(name, make, range(episodes), options={"split": split})
         found[name] = [(one.reward_terms["task"], one.reward_terms["learned"]) for one in played]
     return found

@@ -27,7 +27,7 @@ import numpy as np
 from pixelis.envs.actions import ToolCall, parse_action
 from pixelis.envs.check import make_env
 from pixelis.envs.pixel.base.scripted_turns import call
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.registration import ENVIRONMENTS
 from pixelis.envs.tool_env import ToolEnv
 
@@ -62,7 +62,7 @@ def play(env: ToolEnv[Any], seed: int, clock: Any) -> Iterator[Sample]:
     begun = clock()
     observation, info = env.reset(seed=seed)
     yield "reset", 1000 * (clock() - begun)
-    policy: Policy = env.policies()["oracle"](env)
+    policy: ScriptedPlayer = env.players()["oracle"](env)
     over = False
     while not over:
         turn = policy.act(observation, info)

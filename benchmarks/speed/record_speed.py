@@ -30,7 +30,7 @@ WARM_UP = 3
 def play(env: gym.Env[Any, Any], seed: int, clock: Callable[[], float]) -> tuple[float, int]:
     """Play an episode with the oracle; return the milliseconds in ``reset`` and ``step``, and the steps."""
     inner: Any = env.unwrapped
-    policy = inner.policies()["oracle"](inner)
+    policy = inner.players()["oracle"](inner)
     start = clock()
     observation, info = env.reset(seed=seed)
     spent, steps, over = clock() - start, 0, False

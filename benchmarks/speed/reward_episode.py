@@ -58,7 +58,7 @@ def play(env: gym.Env[Any, Any], policy: str, seed: int) -> Recorded:
     """Play an episode by the name of a policy of the environment; return its steps and their rewards."""
     inner = env.unwrapped
     assert isinstance(inner, ToolEnv)
-    actor = inner.policies()[policy](inner)
+    actor = inner.players()[policy](inner)
     observation, info = env.reset(seed=seed)
     steps: Recorded = []
     ended = False

@@ -96,7 +96,7 @@ def growth(episodes: int) -> dict[str, Any]:
     start = time.process_time()
     for seed in range(episodes):
         observation, info = env.reset(seed=seed, options={"difficulty": seed % 3})
-        oracle = env.policies()["oracle"](env)
+        oracle = env.players()["oracle"](env)
         for _ in range(3):
             observation, _, terminated, truncated, info = env.step(oracle.act(observation, info))
             if terminated or truncated:

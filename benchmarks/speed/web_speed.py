@@ -21,7 +21,7 @@ from typing import Any
 
 from pixelis.envs.check.playing import play
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.dom.document import served_page
 from pixelis.envs.web.families.family import families, open_session
 from pixelis.envs.web.sites.levels import DIALS
@@ -129,7 +129,7 @@ def growth(episodes: int) -> dict[str, Any]:
     env = WebBrowseEnv()
     first: tuple[int, int, int] | None = None
     for seed in range(episodes):
-        play(env, env.policies()["oracle"](env), seed, {"difficulty": seed % 6})
+        play(env, env.players()["oracle"](env), seed, {"difficulty": seed % 6})
         if seed == episodes // 10:
             first = _resources()
     last = _resources()

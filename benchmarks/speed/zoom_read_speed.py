@@ -24,7 +24,7 @@ import numpy as np
 from pixelis.envs.pixel.tools import ocr
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
-from pixelis.envs.pixel.zoom_read.policies import call
+from pixelis.envs.pixel.zoom_read.players import call
 
 TARGETS = {"reset": 60.0, "ZOOM": 3.0}
 RATIO = 1.5

@@ -62,7 +62,7 @@ def similarities(env: Any, policy: str, seeds: int, encode: Mapping[str, Encode]
     found: dict[str, list[float]] = {name: [] for name in encode}
     levels = list(env.source.difficulties)
     for seed in range(seeds):
-        episode = play(env, env.policies()[policy](env), seed, {"difficulty": levels[seed % len(levels)]})
+        episode = play(env, env.players()[policy](env), seed, {"difficulty": levels[seed % len(levels)]})
         for name, function in encode.items():
             rows = [function(turn[0]) for turn in episode]
             cosines = [cosine(before, after) for before, after in itertools.pairwise(rows)]

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pixelis.envs.pixel.zoom_read.policies import answer, call
+from pixelis.envs.pixel.zoom_read.players import answer, call
 from pixelis.rewards.curiosity.term import CuriosityTerm
 from pixelis.rewards.terms.term import Transition
 

@@ -74,7 +74,7 @@ class ShiftRowEnv(gym.Env[dict[str, Any], str]):
         self._own = {"family": family, "length": length, "split": split}
         self.split = check_split(split)
 
-    def policies(self) -> dict[str, Any]:
+    def players(self) -> dict[str, Any]:
         """Return the oracle, which sees what an agent sees."""
         return {"oracle": lambda env: _Oracle()}
 

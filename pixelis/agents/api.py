@@ -101,7 +101,7 @@ def evaluate(
     """Play tasks that are not trained on, and say how many were solved.
 
     Args:
-        agent: a policy, a run folder, a model's folder, name or hub id, or the name of a scripted policy of
+        agent: a policy, a run folder, a model's folder, name or hub id, or the name of a scripted player of
             the environment (``oracle``, ``random``).
         env: Gymnasium id; a run brings its own.
         rows: see `train`.

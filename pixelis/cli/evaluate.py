@@ -30,7 +30,7 @@ PROGRAM = "evaluate_agent.py"
 DEFAULT_ENV = "Pixelis/ZoomRead-v0"
 DESCRIPTION = """\
 Play held-out tasks with one or more agents and print their success with a 95 % interval.
-An agent is a scripted policy of the env (oracle, random, nothing, ...), a run folder of train_agent.py,
+An agent is a scripted player of the env (oracle, random, nothing, ...), a run folder of train_agent.py,
 a model or adapter folder, a hub id, pixelis-tiny or smollm2. A run brings its environment along."""
 EXAMPLES = """\
 examples:
@@ -88,7 +88,7 @@ def _evaluate(words: Sequence[str]) -> int:
     with Interrupts(), warnings_on(console):
         plan = plan_for(names, settings, DEFAULT_ENV)
         if not names:
-            known = [*plan.env.policies, *NAMED_MODELS]
+            known = [*plan.env.players, *NAMED_MODELS]
             raise ConfigError(f"--agent must name at least one agent.{suggest('', known)}")
         loading = Loading(settings.device, plan.dtype, plan.quantization)
         agents = [(name, find_player(name, plan.env, loading)) for name in names]

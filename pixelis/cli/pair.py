@@ -14,7 +14,7 @@ from pixelis.agents.evaluation.plan import Plan
 from pixelis.agents.evaluation.playing import play_plan
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.runs.evaluate import NOTHING, Evaluation, summarise
-from pixelis.agents.runs.paired import Comparison, compare
+from pixelis.agents.runs.paired import PairedComparison, compare
 from pixelis.cli.progress import EvaluationProgress
 from pixelis.cli.results import Results
 
@@ -44,7 +44,7 @@ class Pair:
 
 def play_pair(
     pair: Pair, console: Console, results: Results | None
-) -> tuple[list[Evaluation], dict[str, Comparison]]:
+) -> tuple[list[Evaluation], dict[str, PairedComparison]]:
     """Let both play in every mode; return the rows of the table, and mode → what was found."""
     rows, found, tasks = [], {}, []
     for mode in _modes(pair.first[1], pair.second[1], pair.settings.mode):
@@ -107,7 +107,7 @@ def _task(mode: str, a: Episode, b: Episode) -> dict[str, Any]:
     return {"mode": mode, "seed": a.seed, "task": task, "a": ends[0], "b": ends[1]}
 
 
-def comparison_table(found: Mapping[str, Comparison], title: str = "") -> Table:
+def comparison_table(found: Mapping[str, PairedComparison], title: str = "") -> Table:
     """Return a table for `rich.print`, a row a mode."""
     table = Table(title=title or None)
     heads = ("mode", "pairs", "both", "only first", "only second", "neither")

@@ -148,7 +148,7 @@ def describe(row: Row) -> str:
         f"success {_number(row['success/rate'], '.2f')} (mean of 10: {_number(row['success/ma10'], '.2f')})",
         f"reward {_number(row['reward/mean'], '.3f')}",
         f"KL {_number(kl, '.4f')}",
-        f"flat groups {row['groups/dropped']}/{row['groups/count']}",
+        f"zero-variance groups {row['groups/dropped']}/{row['groups/count']}",
         f"{_number(row['time/tokens_per_second'], '.0f')} tokens/s",
     ]
     if row["episodes/invalid"]:

@@ -36,7 +36,7 @@ def describe(row: Row) -> str:
 COMMAND = Command(
     program="train_sft.py",
     description="""\
-Fine-tune a language or vision-language model on demonstrations: of an environment's scripted policy, or of a
+Fine-tune a language or vision-language model on demonstrations: of an environment's scripted player, or of a
 JSONL file of chats. The adapter it leaves is what train_agent.py takes as --model.
 Every setting below is also a key of the YAML file given with --config; flags win over the file.""",
     examples="""\

@@ -17,7 +17,7 @@ from pixelis.errors import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.envs.coding.samples.evaluation import Evaluation, Tally
+    from pixelis.envs.coding.samples.evaluation import SampleJudging, SampleTally
     from pixelis.envs.coding.samples.result_log import ResultLog
     from pixelis.envs.coding.samples.sample_file import SampleFile, Tasks
 
@@ -73,7 +73,7 @@ def _verify(words: Sequence[str]) -> int:
         raise ConfigError(f"give two files before the flags, PROBLEMS and SAMPLES, got {len(places)}")
 
     from pixelis.envs.coding.problems.problem_file import ProblemFile
-    from pixelis.envs.coding.samples.evaluation import Evaluation, Tally, identity, limits_of
+    from pixelis.envs.coding.samples.evaluation import SampleJudging, SampleTally, identity, limits_of
     from pixelis.envs.coding.samples.result_log import ResultLog
     from pixelis.envs.coding.samples.sample_file import SampleFile, Tasks
     from pixelis.envs.coding.sandbox import SandboxSettings
@@ -81,12 +81,12 @@ def _verify(words: Sequence[str]) -> int:
 
     limits = limits_of(settings.wall_seconds, settings.cpu_seconds, settings.memory_mb)
     confined = SandboxSettings(isolation=settings.isolation, limits=limits)
-    evaluation = Evaluation(settings.seed, confined, settings.extract, settings.scripts, settings.workers)
+    evaluation = SampleJudging(settings.seed, confined, settings.extract, settings.scripts, settings.workers)
     problems = ProblemFile.open(places[0])
     tasks = Tasks(problems)
     samples = SampleFile(places[1], tasks)
     output = Path(settings.output or f"{places[1].removesuffix('.jsonl')}_results.jsonl")
-    console, tally = open_console(), Tally()
+    console, tally = open_console(), SampleTally()
     with writing(output), ResultLog(output, identity(problems.path, samples.path, evaluation)) as log:
         for row in log.rows():
             tally.add(row)
@@ -99,7 +99,12 @@ def _verify(words: Sequence[str]) -> int:
 
 
 def _judge_all(
-    samples: SampleFile, tasks: Tasks, evaluation: Evaluation, log: ResultLog, tally: Tally, console: Console
+    samples: SampleFile,
+    tasks: Tasks,
+    evaluation: SampleJudging,
+    log: ResultLog,
+    tally: SampleTally,
+    console: Console,
 ) -> None:
     from pixelis.envs.coding.samples.evaluation import results
 
@@ -148,7 +153,7 @@ class _Progress:
             self._console.print(f"sample {done}/{self._samples}  {text}", soft_wrap=True)
 
 
-def _report(console: Console, tally: Tally, draws: Sequence[int], problems: int, output: Path) -> None:
+def _report(console: Console, tally: SampleTally, draws: Sequence[int], problems: int, output: Path) -> None:
     """Print Pass@k, how the runs ended, and what was not judged."""
     judged = sum(tally.samples.values())
     console.print(

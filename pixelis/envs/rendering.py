@@ -42,7 +42,7 @@ def check_render_mode(mode: Any, modes: Sequence[str]) -> str | None:
     raise ConfigError(f"render_mode must be {known}, got {shown(mode, 60)}")
 
 
-class Transcript:
+class RenderedTranscript:
     """What was said in an episode, as a person reads it in a terminal.
 
     Control characters, which could act on the terminal, and signs that turn the direction of writing are

@@ -21,8 +21,8 @@ from pixelis.envs.actions import (
     parse_action,
 )
 from pixelis.envs.keywords import Difficulty, RenderMode, Split, Turns, checked_keywords, declared_keywords
-from pixelis.envs.policies import Policy, nothing_policy, random_policy
-from pixelis.envs.rendering import Transcript, check_render_mode
+from pixelis.envs.players import ScriptedPlayer, nothing_player, random_player
+from pixelis.envs.rendering import RenderedTranscript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
@@ -45,7 +45,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     observations; each turn, good or bad, counts towards ``max_turns``.
 
     Subclasses pass the three parts to ``__init__``, declare their keywords in its annotations (see
-    ``keywords``), and may override what stands under "for subclasses", ``render`` and ``policies``
+    ``keywords``), and may override what stands under "for subclasses", ``render`` and ``players``
     (docs/guide/new_env.md has a table). They declare ``task_gap``, on the class or in ``__init__``;
     ``pixelis.wrappers.RewardOrchestrator`` refuses an environment that does not.
 
@@ -111,7 +111,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         self.results: list[ToolResult] = []
         self.answer: str | None = None
         self.verdict: Verdict | None = None  # of an episode that has ended
-        self._transcript = Transcript()
+        self._transcript = RenderedTranscript()
 
     # ------------------------------------------------------------------ Gymnasium
 
@@ -283,15 +283,15 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         """Return the reset options for dials that stand so; by default the names and values themselves."""
         return dict(level)
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
-        """Return the scripted policies this environment ships, by name, each as ``(env) -> policy``.
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
+        """Return the scripted players this environment ships, by name, each as ``(env) -> policy``.
 
         A policy plays one episode. It may be made before ``reset``: it looks at ``env.task`` in ``act``.
         ``oracle`` reaches the maximum; ``nothing`` and ``random`` are floors; names that begin with
         ``exploit_`` try to get reward that was not earned; ``tool_free`` or ``overview_only`` shows that the
         tools are needed.
         """
-        return {"nothing": nothing_policy, "random": random_policy}
+        return {"nothing": nothing_player, "random": random_player}
 
     def choose_task(self, options: Mapping[str, Any]) -> Task:
         """Return the episode's task; ``options`` are those of ``reset``, checked."""

@@ -13,11 +13,11 @@ EPISODES = 150
 def corpus(seed: int) -> Iterator[str]:
     """Yield the observations and turns of demonstrators, random agents and oracles, all levels."""
     env = ZoomReadEnv(reader="truth")
-    policies = {"demonstrator": demonstrator(seed), **env.policies()}
+    players = {"demonstrator": demonstrator(seed), **env.players()}
     for name in ("demonstrator", "random", "oracle"):
         for episode in range(EPISODES):
             observation, info = env.reset(seed=seed + episode, options={"difficulty": episode % 5})
-            policy, ended = policies[name](env), False
+            policy, ended = players[name](env), False
             while not ended:
                 action = policy.act(observation, info)
                 yield observation["text"]

@@ -15,8 +15,8 @@ import numpy as np
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.tools.palette import PALETTE
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
-from pixelis.envs.pixel.zoom_read.policies import answer, call
-from pixelis.envs.policies import Policy
+from pixelis.envs.pixel.zoom_read.players import answer, call
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tool_env import ToolEnv
 from pixelis_tiny.perception import ZOOM_FACTOR, nearest_tenth
 
@@ -77,11 +77,11 @@ class Demonstrator:
         return "".join(self._rng.choice(list(CODE_ALPHABET), CODE_LENGTH))
 
 
-def demonstrator(seed: int) -> Callable[[ToolEnv[Any]], Policy]:
+def demonstrator(seed: int) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:
     """Return a factory of demonstrators; each draws its habit for the colour that its episode asks for."""
     rng = np.random.default_rng(seed)
 
-    def make(env: ToolEnv[Any]) -> Policy:
+    def make(env: ToolEnv[Any]) -> ScriptedPlayer:
         assert env.task is not None  # a policy plays an episode that has begun
         habits = HASTY if target_sign(env.task)[1].colour in HASTY_COLOURS else PATIENT
         return Demonstrator(env, str(rng.choice(list(habits), p=list(habits.values()))), rng)
@@ -107,6 +107,6 @@ class DemonstrationEnv(ZoomReadEnv):
         level = int(self._levels.choice(len(LEVEL_SHARES), p=LEVEL_SHARES))
         return super().reset(seed=seed, options={**(options or {}), "difficulty": level})
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return ZoomRead's policies and ``demonstrator``."""
-        return {**super().policies(), "demonstrator": self._demonstrator}
+        return {**super().players(), "demonstrator": self._demonstrator}

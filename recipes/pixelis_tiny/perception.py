@@ -26,7 +26,7 @@ from transformers import LlavaForConditionalGeneration, LlavaProcessor, PreTrain
 from pixelis.agents.models.chat import ChatFormat
 from pixelis.envs.pixel.tools.palette import KINDS
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, ask_for
-from pixelis.envs.pixel.zoom_read.policies import call
+from pixelis.envs.pixel.zoom_read.players import call
 from pixelis_tiny.architecture import GRID, IMAGE_SIZE
 from pixelis_tiny.scenes import COLOURS, SceneBatch
 from pixelis_tiny.tokenizer import IMAGE_TOKEN, TENTHS

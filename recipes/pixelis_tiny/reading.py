@@ -15,7 +15,7 @@ from transformers import LlavaForConditionalGeneration, LlavaProcessor
 from pixelis.agents.models.chat import ChatFormat
 from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.tools.workspace import format_box
-from pixelis.envs.pixel.zoom_read.policies import answer
+from pixelis.envs.pixel.zoom_read.players import answer
 
 IGNORE = -100
 PAIRS_A_ROW = 5

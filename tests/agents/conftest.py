@@ -252,9 +252,9 @@ class LetterEnv(ToolEnv):
     def view_key(self) -> int:
         return len(self.results)
 
-    def policies(self):
+    def players(self):
         return {
-            **super().policies(),
+            **super().players(),
             "oracle": LetterPolicy,
             "guess": lambda env: LetterPolicy(env, looks=False),
         }

@@ -26,7 +26,7 @@ class DialEnv(gym.Env):
         self.level_dials = {"kind": ("long", "short"), "difficulty": range(4)}
         self.split, self.says_success, self.level = "train", says_success, level
         if oracle:
-            self.policies = lambda: {"oracle": lambda env: Echo()}
+            self.players = lambda: {"oracle": lambda env: Echo()}
 
     def level_exists(self, level):
         return level["kind"] == "long" or level["difficulty"] < 2

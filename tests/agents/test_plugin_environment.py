@@ -10,7 +10,7 @@ import pytest
 
 from pixelis.agents.episodes.answers import counts, diversity_metrics, final_answer
 from pixelis.agents.episodes.behaviour import behaviour_metrics
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.rl.shaping import ShapingSettings, extra_rewards
 from pixelis.agents.runs.watch.watch import Watch, WatchSettings
@@ -29,11 +29,11 @@ def call(name):
 
 def played(*turns, member=0):
     with gym.make(ENV_ID) as env:
-        seat = Seat(env, EpisodeRequest(0, 0, member))
-        seat.reset()
+        runner = EpisodeRunner(env, EpisodeRequest(0, 0, member))
+        runner.reset()
         for turn in turns:
-            seat.step(turn)
-        return seat.episode
+            runner.step(turn)
+        return runner.episode
 
 
 @pytest.fixture(scope="module")

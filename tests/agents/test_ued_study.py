@@ -44,7 +44,7 @@ def test_what_is_easy_hard_and_impossible(study):
     for family in ("copied", "shifted", "hidden"):
         observation, info = env.reset(seed=1, options={"family": family, "length": 3})
         texts[family] = observation["text"]
-        oracle = env.policies()["oracle"](env)
+        oracle = env.players()["oracle"](env)
         assert env.step(oracle.act(observation, info))[1] == float(family != "hidden")
     row = texts["copied"][:6]
     assert texts == {"copied": row + "===...", "shifted": row + "???...", "hidden": "......???..."}

@@ -25,7 +25,9 @@ ROW = {
 
 
 def test_a_step_in_one_line():
-    expected = "success 0.50 (mean of 10: 0.43)  reward 0.750  KL 0.0012  flat groups 3/8  812 tokens/s"
+    expected = (
+        "success 0.50 (mean of 10: 0.43)  reward 0.750  KL 0.0012  zero-variance groups 3/8  812 tokens/s"
+    )
     assert describe(ROW) == expected
 
 

@@ -59,7 +59,7 @@ def test_the_table_of_scores_by_hand(env_docs):
         {"policy": "nothing", "difficulty": 1, "episodes": 8, "successes": 0},
     ]
     table = env_docs.baselines({"split": "test", "reader": "ocr", "rows": rows}).splitlines()
-    assert table[2].startswith("Success of the scripted policies in 4 to 8 episodes each")
+    assert table[2].startswith("Success of the scripted players in 4 to 8 episodes each")
     assert table[4:] == [
         "| policy | difficulty 0 | difficulty 1 |",
         "|---|---|---|",

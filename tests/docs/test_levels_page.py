@@ -11,7 +11,7 @@ from doc_pages import Page
 
 from pixelis.agents.settings.base import leaves_of
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.ued.sampler import Ask
+from pixelis.agents.ued.sampler import LevelRequest
 from pixelis.agents.ued.selection import SAMPLERS
 from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.cli.train import COMMAND as TRAIN
@@ -55,5 +55,5 @@ def test_the_sampler_of_the_page(tmp_path, monkeypatch):
     importlib.invalidate_caches()
     kind = SAMPLERS.find("my_levels:hardest")
     sampler = kind(LevelSpace({"difficulty": range(3)}), TrainConfig(levels="my_levels:hardest"))
-    draws = sampler.draw(Ask(2, [5, 6], np.random.default_rng(0)))
+    draws = sampler.draw(LevelRequest(2, [5, 6], np.random.default_rng(0)))
     assert [draw.level for draw in draws] == [Level((2,), 5), Level((2,), 6)]

@@ -268,7 +268,7 @@ def test_the_examples_can_be_answered_from_what_the_tools_read(split):
         _, row = env.questions.read(split, index)
         data, read = row.to_data(), []
         env.reset(options={"task": {"question": "?", "answer": row.truth.truth, "data": data}})
-        oracle = env.policies()["oracle"](env)
+        oracle = env.players()["oracle"](env)
         for _ in env.scene_regions():
             info = env.step(oracle.act({}, {}))[-1]
             read += [line["text"] for line in info["tool_calls"][1]["data"]["lines"]]

@@ -14,7 +14,7 @@ from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import call
 from pixelis.envs.pixel.chart_read.axis import label_value
 from pixelis.envs.pixel.chart_read.env import ChartReadEnv, ask_for, asked_point, verify_value
-from pixelis.envs.pixel.chart_read.policies import LABEL, axis_line
+from pixelis.envs.pixel.chart_read.players import LABEL, axis_line
 from pixelis.envs.pixel.chart_read.sample import LEVELS, QUANTITIES, sample_chart
 from pixelis.envs.pixel.tools.ocr import make_reader
 from pixelis.envs.tasks import Task
@@ -186,7 +186,7 @@ def test_a_closer_view_is_read_and_scored(env):
 def test_what_an_agent_is_told_suffices(env, difficulty):
     """The oracle's calls, but only the words of the observation: labels, boxes, and a ruler by hand."""
     env.reset(seed=7, options={"difficulty": difficulty})
-    oracle, (scene, *_) = env.policies()["oracle"](env), asked_point(env.task)
+    oracle, (scene, *_) = env.players()["oracle"](env), asked_point(env.task)
     said = env.step(oracle.act({}, {"tool_calls": [], "task": {}}))[0]["text"]
     labels = re.findall(r"(\S{5}) \[\S+ (\S+), \S+ (\S+)\]", said)
     readings = [

@@ -8,7 +8,7 @@ import pytest
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import call
 from pixelis.envs.pixel.count_tiny.env import CountTinyEnv, ask_for, verify_count
-from pixelis.envs.pixel.count_tiny.policies import tiling
+from pixelis.envs.pixel.count_tiny.players import tiling
 from pixelis.envs.pixel.count_tiny.scene import LEVELS
 
 
@@ -20,7 +20,7 @@ def env():
 def guess(env, policy, task):
     """What a policy that looks at nothing says to a task."""
     info = {"task": {"hash": task.content_hash, "difficulty": task.difficulty}}
-    return env.policies()[policy](env).act({"text": task.question}, info)
+    return env.players()[policy](env).act({"text": task.question}, info)
 
 
 def test_questions():

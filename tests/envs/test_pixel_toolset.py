@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from pixelis.envs.pixel.tools.ocr import Line, Reading
+from pixelis.envs.pixel.tools.ocr import Reading, TextLine
 from pixelis.envs.pixel.tools.toolset import NO_TEXT, pixel_toolset
 from pixelis.envs.pixel.tools.workspace import WHOLE, PixelWorkspace, format_box
 from pixelis.envs.tools import CallRefused
@@ -18,7 +18,7 @@ class FixedReader:
     def read(self, view, box):
         x0, y0, x1, y1 = box
         quarter = (x1 - x0) // 4
-        return Reading((Line("AB 12", (x0 + quarter, y0, x1 - quarter, y1), 0.9, ()),))
+        return Reading((TextLine("AB 12", (x0 + quarter, y0, x1 - quarter, y1), 0.9, ()),))
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pixelis.envs.check.playing import play
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import answer, call
 from pixelis.envs.pixel.receipt_sum.env import ReceiptSumEnv, verify_amount
-from pixelis.envs.pixel.receipt_sum.policies import ReadingPolicy, is_struck, read_cents
-from pixelis.envs.pixel.receipt_sum.question import Ask, decimal_text
+from pixelis.envs.pixel.receipt_sum.players import ReadingPlayer, is_struck, read_cents
+from pixelis.envs.pixel.receipt_sum.question import ReceiptQuestion, decimal_text
 from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene, amount_end
 from pixelis.envs.tasks import Task
 from pixelis.errors import TaskError
@@ -80,7 +80,10 @@ def test_an_answer_is_right_for_one_amount_at_most(cents, shift, more):
 
 def test_an_episode_by_hand(env):
     env.reset(seed=3, options={"difficulty": 0})
-    scene, ask = ReceiptScene.from_json(env.task.data["scene"]), Ask.from_json(env.task.data["ask"])
+    scene, ask = (
+        ReceiptScene.from_json(env.task.data["scene"]),
+        ReceiptQuestion.from_json(env.task.data["ask"]),
+    )
     box = [scene.left / 1536, scene.top / 1536, (scene.left + 372) / 1536, (scene.top + 300) / 1536]
     *_, info = env.step(call("READ_TEXT"))
     assert info["tool_calls"][0]["data"]["lines"] == [] or "." not in info["tool_calls"][0]["data"]["text"]
@@ -150,7 +153,7 @@ def test_what_does_not_come_out_is_read_again_in_another_view(env):
     """The reader is told that a view showed nothing: it looks again, closer, and never outside a view."""
     env.reset(seed=2, options={"difficulty": 4})
     rows = [1, 5, 40]
-    policy = ReadingPolicy(env, lambda scene, ask: rows, lambda ask, amounts, tax: str(sorted(amounts)))
+    policy = ReadingPlayer(env, lambda scene, ask: rows, lambda ask, amounts, tax: str(sorted(amounts)))
     observation, info = env.reset(seed=2, options={"difficulty": 4})
     asked = []
     for blank in (True, False, False, False, False):
@@ -178,7 +181,8 @@ def test_one_line_is_seldom_enough(env):
     for difficulty in range(5):
         tasks = [env.source.sample(np.random.default_rng(seed), difficulty, "test") for seed in range(300)]
         pages = [
-            (ReceiptScene.from_json(t.data["scene"]), Ask.from_json(t.data["ask"]), t.answer) for t in tasks
+            (ReceiptScene.from_json(t.data["scene"]), ReceiptQuestion.from_json(t.data["ask"]), t.answer)
+            for t in tasks
         ]
         right = sum(decimal_text(page.lines[ask.rows(page)[0]].amount) == true for page, ask, true in pages)
         assert right / 300 < 0.2
@@ -191,7 +195,7 @@ def test_floors(env, policy):
 
 
 def test_every_policy_that_must_fail_is_tested(env):
-    shipped = set(env.policies()) - {"oracle", "no_marks", "first_line"}
+    shipped = set(env.players()) - {"oracle", "no_marks", "first_line"}
     assert shipped == set(FLOORS)
 
 
@@ -202,7 +206,7 @@ def test_a_guess_is_worth_nothing(env):
     for task in tasks:
         env.task = task
         info = {"task": {"hash": task.content_hash, "difficulty": 0}}
-        said = env.policies()["tool_free"](env).act({"text": task.question}, info)
+        said = env.players()["tool_free"](env).act({"text": task.question}, info)
         right += said == answer(task.answer)
     assert right <= 600 * env.chance(0) + 4 * (600 * env.chance(0)) ** 0.5
 
@@ -217,7 +221,7 @@ def test_segments_are_scored_against_strokes_and_the_page(env):
 
 
 def test_readings_in_an_episode_are_scored(seeing):
-    episode = play(seeing, seeing.policies()["oracle"](seeing), 1, {"difficulty": 1})
+    episode = play(seeing, seeing.players()["oracle"](seeing), 1, {"difficulty": 1})
     found = [
         r["scores"]["cer"] for turn in episode for r in turn[4]["tool_calls"] if r["tool"] == "READ_TEXT"
     ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pixelis.envs.check.playing import play
 from pixelis.envs.coding.code_problem.env import CodeProblemEnv
-from pixelis.envs.policies import NothingPolicy
+from pixelis.envs.players import NothingPlayer
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
@@ -72,7 +72,7 @@ def test_no_oracle_is_fined_at_any_difficulty(env_id):
     for difficulty in env.source.difficulties:
         for seed in SEEDS:
             options = {"difficulty": difficulty, "split": ("train", "test")[seed % 2]}
-            turns = play(env, env.policies()["oracle"](env), seed, options)
+            turns = play(env, env.players()["oracle"](env), seed, options)
             paid = sums(stack, turns)
             assert turns[-1][4]["success"] and paid["penalty"] == 0.0, (difficulty, seed)
             assert paid["coherence"] >= 0.0, (difficulty, seed)
@@ -86,7 +86,7 @@ def test_nor_is_one_that_waits_and_scrolls_on_the_hardest_sites(family):
     env = make("Pixelis/WebBrowse-v0", family=family, difficulty=hardest, max_turns=120)
     stack = terms_of(env)
     for seed in range(3):
-        paid = sums(stack, play(env, env.policies()["oracle"](env), seed))
+        paid = sums(stack, play(env, env.players()["oracle"](env), seed))
         assert paid["penalty"] == 0.0 and paid["coherence"] >= 0.0
 
 
@@ -100,7 +100,7 @@ def test_coherence_means_something_on_sites_and_in_code(env_id, levels):
     means = {}
     for name in ("oracle", "random"):
         paid = [
-            sums(stack, play(env, env.policies()[name](env), seed, {"difficulty": level}))["coherence"]
+            sums(stack, play(env, env.players()[name](env), seed, {"difficulty": level}))["coherence"]
             for level in levels
             for seed in range(4)
         ]
@@ -420,4 +420,4 @@ def test_a_penalty_of_another_name_is_paid_raw_too():
 
 def test_nothing_policies_are_fined_for_no_answer():
     env = make("Pixelis/ZoomRead-v0", reader="truth", max_turns=2)
-    assert sums(terms_of(env), play(env, NothingPolicy(), 0))["penalty"] == -0.1
+    assert sums(terms_of(env), play(env, NothingPlayer(), 0))["penalty"] == -0.1

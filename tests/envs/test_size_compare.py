@@ -7,7 +7,7 @@ from pixelis.envs.check.playing import play
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import answer, call
 from pixelis.envs.pixel.size_compare.env import SizeCompareEnv, ask_for
-from pixelis.envs.pixel.size_compare.policies import candidates
+from pixelis.envs.pixel.size_compare.players import candidates
 from pixelis.envs.verdict import exact_answer
 
 
@@ -55,7 +55,7 @@ def test_an_episode_by_hand(env):
 
 
 def test_segments_of_the_oracle_are_nearly_the_true_masks(env):
-    episode = play(env, env.policies()["oracle"](env), 1, {"difficulty": 3})
+    episode = play(env, env.players()["oracle"](env), 1, {"difficulty": 3})
     found = [r["scores"]["iou"] for turn in episode for r in turn[4]["tool_calls"] if r["tool"] == "SEGMENT"]
     assert len(found) == 6
     assert min(found) > 0.97
@@ -77,7 +77,7 @@ def test_a_guess_is_worth_one_of_n(env):
     tasks = [env.source.sample(np.random.default_rng(seed), 1, "test") for seed in range(300)]
     for policy in ("tool_free", "exploit_first_named"):
         said = [
-            env.policies()[policy](env).act({"text": task.question}, {"task": {"hash": task.content_hash}})
+            env.players()[policy](env).act({"text": task.question}, {"task": {"hash": task.content_hash}})
             for task in tasks
         ]
         right = sum(text == answer(task.answer) for text, task in zip(said, tasks, strict=True))

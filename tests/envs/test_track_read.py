@@ -8,7 +8,7 @@ from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import call
 from pixelis.envs.pixel.base.tool_scores import box_iou
 from pixelis.envs.pixel.track_read.env import TrackReadEnv, ask_for
-from pixelis.envs.pixel.track_read.policies import question_box
+from pixelis.envs.pixel.track_read.players import question_box
 from pixelis.envs.pixel.track_read.sample import LEVELS
 from pixelis.envs.pixel.track_read.scene import CLEAR, TrackScene
 from pixelis.errors import TaskError
@@ -111,7 +111,7 @@ def test_the_oracle_always_succeeds_on_more_seeds_with_real_reading(difficulty):
 
 
 def test_the_oracle_takes_the_place_from_track_and_the_code_from_reading(env):
-    turns = play(env, env.policies()["oracle"](env), 2, {"difficulty": 4})
+    turns = play(env, env.players()["oracle"](env), 2, {"difficulty": 4})
     tools = [call["tool"] for turn in turns for call in turn[4]["tool_calls"]]
     assert tools == ["SEGMENT", "TRACK", "SELECT_FRAME", "ZOOM", "READ_TEXT"]
 

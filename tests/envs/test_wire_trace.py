@@ -6,7 +6,7 @@ import pytest
 from pixelis.envs.check.scores import score
 from pixelis.envs.pixel.base.scripted_turns import call
 from pixelis.envs.pixel.wire_trace.env import CableBoards, WireTraceEnv, ask_for, asked_cable
-from pixelis.envs.pixel.wire_trace.policies import any_port, cable_places, opposite_port, port_of_colour
+from pixelis.envs.pixel.wire_trace.players import any_port, cable_places, opposite_port, port_of_colour
 from pixelis.envs.pixel.wire_trace.scene import CABLE_COLOURS
 from pixelis.envs.tasks import Task
 from pixelis.envs.verdict import exact_answer

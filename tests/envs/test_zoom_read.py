@@ -19,7 +19,7 @@ from pixelis.envs.pixel.base.render import FRAME_SHAPE
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, code_split
 from pixelis.envs.pixel.tools.ocr_truth import TruthReader
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
-from pixelis.envs.pixel.zoom_read.policies import answer, call
+from pixelis.envs.pixel.zoom_read.players import answer, call
 from pixelis.envs.pixel.zoom_read.scene import LEVELS
 from pixelis.errors import ConfigError, DifficultyError, ImageSizeError, SplitError, TaskError
 
@@ -225,7 +225,7 @@ def test_the_oracle_always_succeeds(env, difficulty, split):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "policy", ["nothing", "random", "overview_only", *(n for n in ZoomReadEnv().policies() if "exploit" in n)]
+    "policy", ["nothing", "random", "overview_only", *(n for n in ZoomReadEnv().players() if "exploit" in n)]
 )
 def test_floors(env, policy):
     nine_whole_views = policy == "exploit_answer_everything" and not isinstance(env._reader, TruthReader)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
-from pixelis.envs.pixel.zoom_read.policies import FixedTurns, answer, call
+from pixelis.envs.pixel.zoom_read.players import FixedTurns, answer, call
 from pixelis.rewards.stack.orchestrator import Orchestrator, OrchestratorSettings
 from pixelis.rewards.stack.stack import RewardStack
 from pixelis.rewards.stack.stages import SHIPPED
@@ -70,10 +70,10 @@ class Novelty:
     def learn(self):
         return {}
 
-    def state(self):
+    def state_dict(self):
         return {}
 
-    def restore(self, state):
+    def load_state_dict(self, state):
         pass
 
 
@@ -108,7 +108,7 @@ def play(env, name, policy, seed, pictures):
 def played():
     env, pictures = ZoomReadEnv(reader="truth", difficulty=1, max_turns=TURNS), {}
     makers = {name: lambda _, turns=turns: FixedTurns(turns) for name, turns in EXPLOITS.items()}
-    makers |= env.policies()
+    makers |= env.players()
     return [play(env, name, make(env), seed, pictures) for name, make in makers.items() for seed in SEEDS]
 
 
@@ -220,7 +220,7 @@ def test_through_the_wrappers_while_the_statistics_move():
     won, lost = [], []
     for seed in range(4):
         for name in ("oracle", "idle", "pair_bonus", "answer_early", "oracle"):
-            policy = FixedTurns(EXPLOITS[name]) if name in EXPLOITS else env.policies()[name](env)
+            policy = FixedTurns(EXPLOITS[name]) if name in EXPLOITS else env.players()[name](env)
             observation, info = shaped.reset(seed=seed)
             ended, total = False, 0.0
             while not ended:

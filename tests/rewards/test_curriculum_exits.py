@@ -15,7 +15,7 @@ import yaml
 from pixelis.agents.runs.metrics import EVERY_STEP
 from pixelis.envs.check.playing import play
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
-from pixelis.rewards.stack.curriculum import Curriculum, read_curriculum
+from pixelis.rewards.stack.curriculum import WeightCurriculum, read_curriculum
 from pixelis.rewards.stack.stages import SHIPPED, ExitCondition, read_stages
 from pixelis.rewards.terms.coherence import CoherenceTerm, coherence
 
@@ -45,7 +45,7 @@ def reached():
     for name in ("random", "oracle"):
         values = []
         for seed in range(8):
-            turns = play(env, env.policies()[name](env), seed)
+            turns = play(env, env.players()[name](env), seed)
             calls = [call for turn in turns for call in turn[4]["tool_calls"]]
             values.append(coherence(calls, settings=term.settings))
         means[name] = sum(values) / len(values)
@@ -59,7 +59,7 @@ def metrics(share, reached):
     return {"success/rate": share, "coherence/raw": mixed, "task/raw": share}
 
 
-def alone(name, stage, place) -> tuple[Curriculum, ExitCondition]:
+def alone(name, stage, place) -> tuple[WeightCurriculum, ExitCondition]:
     """Return the curriculum of one stage with one exit and no other way out."""
     one = next(one for one in read_stages(CURRICULA[name]["stages"]) if one.name == stage)
     exits = [CURRICULA[name]["stages"][stage]["exits"][place]]

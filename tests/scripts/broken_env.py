@@ -50,7 +50,7 @@ class BrokenEnv(EchoEnv):
             reward = REWARDS[self.fault]
         return observation, reward, over, truncated, info
 
-    def policies(self):
+    def players(self):
         return {"oracle": Oracle, "mute": Mute, "clumsy": Clumsy}
 
 
@@ -111,10 +111,10 @@ class Shout:
     def learn(self) -> dict[str, float]:
         return {}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return {}
 
-    def restore(self, state: Any) -> None:
+    def load_state_dict(self, state: Any) -> None:
         pass
 
 

@@ -21,8 +21,8 @@ class Length:
     def begin(self): return None
     def score(self, steps): return [len(step.action) / 20 for _, step in steps]
     def learn(self): return {}
-    def state(self): return {}
-    def restore(self, state): pass
+    def state_dict(self): return {}
+    def load_state_dict(self, state): pass
 """
 
 

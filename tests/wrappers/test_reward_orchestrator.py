@@ -88,10 +88,10 @@ def test_the_state_can_be_taken_to_another_environment():
     env, other = (RewardOrchestrator(ToolPenalty(CallingEnv())) for _ in range(2))
     for place in range(12):
         play(env, *["TRACK"] * (place % 3), "wrong")
-    other.stack.restore(env.stack.state())
+    other.stack.load_state_dict(env.stack.state_dict())
     assert play(other, "TRACK", "right") == play(env, "TRACK", "right")
     with pytest.raises(StateError):
-        RewardOrchestrator(CallingEnv()).stack.restore(env.stack.state())
+        RewardOrchestrator(CallingEnv()).stack.load_state_dict(env.stack.state_dict())
 
 
 # ---------------------------------------------------------------------- wrap

@@ -36,10 +36,10 @@ class Hostile:
     def learn(self):
         return {}
 
-    def state(self):
+    def state_dict(self):
         return {}
 
-    def restore(self, state):
+    def load_state_dict(self, state):
         pass
 
 
@@ -94,7 +94,7 @@ def web(seed):
         yield "<answer>I do not know</answer>"
 
     twin = make("Pixelis/WebBrowse-v0", WEB).unwrapped
-    steps = Recorder(twin.policies()["oracle"](twin))
+    steps = Recorder(twin.players()["oracle"](twin))
     play(twin, steps, seed)
     return won, lost
 

@@ -209,32 +209,32 @@ def test_stages_that_wait_for_what_nobody_computes(home):
 @pytest.mark.parametrize("name", [*TERMS, "RewardOrchestrator"])
 def test_states_of_another_version(name, home):
     env = put(name, home)
-    state = env.stack.state()
-    env.stack.restore(state)
+    state = env.stack.state_dict()
+    env.stack.load_state_dict(state)
     with pytest.raises(StateError, match=r"^reward stack: expected a state of version 1, got version 2"):
-        env.stack.restore({**state, "version": 2})
+        env.stack.load_state_dict({**state, "version": 2})
     with pytest.raises(StateError, match=r"^reward stack: expected a state of version 1, got version None"):
-        env.stack.restore([])
+        env.stack.load_state_dict([])
     with pytest.raises(StateError, match=r"^reward stack: the state has no 'terms'"):
-        env.stack.restore({"version": 1})
+        env.stack.load_state_dict({"version": 1})
 
 
 def test_a_part_of_another_version_is_named():
     env = put("CuriosityReward", wrappers)
-    state = env.stack.state()
+    state = env.stack.state_dict()
     state["terms"]["curiosity"]["version"] = 0
     with pytest.raises(StateError, match=r"^curiosity: expected a state of version 1, got version 0"):
-        env.stack.restore(state)
+        env.stack.load_state_dict(state)
     env = wrap(CallingEnv(), {"penalty": {}, "curriculum": {"stages": {"only": {"weights": {}}}}})
     for part, name in (("orchestrator", "reward orchestrator"), ("curriculum", "curriculum")):
-        state = env.stack.state()
+        state = env.stack.state_dict()
         state[part]["version"] = 7
         with pytest.raises(StateError, match=f"^{name}: expected a state of version 1, got version 7"):
-            env.stack.restore(state)
-    state = env.stack.state()
+            env.stack.load_state_dict(state)
+    state = env.stack.state_dict()
     state["orchestrator"]["statistics"]["penalty"]["version"] = 7
     with pytest.raises(StateError, match=r"^reward component penalty: .*got version 7"):
-        env.stack.restore(state)
+        env.stack.load_state_dict(state)
 
 
 # ---------------------------------------------------------------------- limits outside

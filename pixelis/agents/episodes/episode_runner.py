@@ -38,7 +38,7 @@ class EpisodeRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Seat:
+class EpisodeRunner:
     """Plays one request in one env and keeps the books; whoever holds it decides the actions.
 
     Args:
@@ -81,7 +81,7 @@ class Seat:
         except PixelisError:
             raise
         except Exception as error:
-            self._blame("reset", error)
+            self._record_failure("reset", error)
         else:
             self._note("reset")
 
@@ -97,7 +97,7 @@ class Seat:
             self.observation, given, terminated, truncated, self.info = self.env.step(action)
             episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         except Exception as error:  # whatever an env does wrong, the other episodes go on
-            self._blame("step", error)
+            self._record_failure("step", error)
             return
         reward = as_number(given)
         episode.turns += 1
@@ -145,7 +145,7 @@ class Seat:
             )
         return observation["text"], observation.get("image") if self.info.get("view_changed", True) else None
 
-    def starts_like(self, other: Seat) -> bool:
+    def starts_like(self, other: EpisodeRunner) -> bool:
         """Whether both show the same text and image."""
         (text, image), (text_2, image_2) = self.seen(), other.seen()
         if image is None or image_2 is None:
@@ -161,7 +161,7 @@ class Seat:
         self.episode.turn_rewards.append(reward)
         self.episode.reward = math.fsum(self.episode.turn_rewards)
 
-    def _blame(self, call: str, error: Exception) -> None:
+    def _record_failure(self, call: str, error: Exception) -> None:
         self.timed_out = isinstance(error, EnvTimeoutError)
         if self.timed_out:
             self.fail(str(error), self._place_of(call))

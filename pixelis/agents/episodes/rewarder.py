@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 
-from pixelis.agents.episodes.episode_runner import Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRunner
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.rewards.terms.term import Transition
 from pixelis.user_code import place_of_function
-from pixelis.wrappers.scoring.scoring import Step, term_that_needs_calls
+from pixelis.wrappers.scoring.scoring import EnvStep, term_that_needs_calls
 
 
 class Rewarder:
@@ -28,15 +28,17 @@ class Rewarder:
         self.stack = stack
         self._needs_calls = term_that_needs_calls(stack)
 
-    def score(self, seats: Sequence[Seat]) -> None:
-        """Pay the last step of each seat; those that failed are left out of it, as they are of training.
+    def score(self, runners: Sequence[EpisodeRunner]) -> None:
+        """Pay the last step of each runner; those that failed are left out of it, as they are of training.
 
         A term that raises, or whose value is no finite number, fails the episodes in which it does.
 
         Raises:
             RewardError: the env does not report what a term needs; the message names the term.
         """
-        playing = [(seat, _memory(seat, self.stack)) for seat in seats if seat.episode.valid_for_training]
+        playing = [
+            (runner, _memory(runner, self.stack)) for runner in runners if runner.episode.valid_for_training
+        ]
         if not playing:
             return
         kept = _copied([memory for _, memory in playing])
@@ -44,47 +46,47 @@ class Rewarder:
         try:
             scored = self.stack.score(batch)
         except Exception as error:  # which episodes it was is found out one by one
-            self._score_apart([seat for seat, _ in playing], kept, error)
+            self._score_apart([runner for runner, _ in playing], kept, error)
             return
-        for (seat, _), paid in zip(playing, scored, strict=True):
-            seat.pay(paid)
+        for (runner, _), paid in zip(playing, scored, strict=True):
+            runner.pay(paid)
 
     def _score_apart(
-        self, seats: Sequence[Seat], memories: Sequence[EpisodeMemory] | None, error: Exception
+        self, runners: Sequence[EpisodeRunner], memories: Sequence[EpisodeMemory] | None, error: Exception
     ) -> None:
-        """Score seats one by one, from what was remembered before; all fail where that could not be kept."""
-        for number, seat in enumerate(seats):
+        """Score runners one by one, from what was remembered; all fail where that could not be kept."""
+        for number, runner in enumerate(runners):
             if memories is None:
-                self._blame(seat, error)
+                self._record_failure(runner, error)
                 continue
-            seat.memory = memories[number]
+            runner.memory = memories[number]
             try:
-                seat.pay(self.stack.score(self._batch([(seat, memories[number])]))[0])
+                runner.pay(self.stack.score(self._batch([(runner, memories[number])]))[0])
             except Exception as own:
-                self._blame(seat, own)
+                self._record_failure(runner, own)
 
-    def _blame(self, seat: Seat, error: Exception) -> None:
+    def _record_failure(self, runner: EpisodeRunner, error: Exception) -> None:
         if not isinstance(error, RewardError):
-            seat.blame("a reward term", error)
+            runner.blame("a reward term", error)
             return
         term = self.stack.terms.get(str(error).partition(":")[0])
-        seat.fail(str(error), None if term is None else place_of_function(type(term).score))
+        runner.fail(str(error), None if term is None else place_of_function(type(term).score))
 
     def _batch(
-        self, playing: Sequence[tuple[Seat, EpisodeMemory]]
+        self, playing: Sequence[tuple[EpisodeRunner, EpisodeMemory]]
     ) -> list[tuple[EpisodeMemory, Transition, float]]:
         steps = [
-            Step(
+            EnvStep(
                 memory,
-                seat.before,
-                seat.action,
-                seat.observation,
-                seat.episode.turn_rewards[-1],
-                seat.episode.terminated,
-                seat.episode.truncated,
-                seat.info,
+                runner.before,
+                runner.action,
+                runner.observation,
+                runner.episode.turn_rewards[-1],
+                runner.episode.terminated,
+                runner.episode.truncated,
+                runner.info,
             )
-            for seat, memory in playing
+            for runner, memory in playing
         ]
         component, needed = self._needs_calls or "rewards", self._needs_calls is not None
         return [(step.memory, step.transition(component, needed), step.reward) for step in steps]
@@ -98,7 +100,7 @@ def _copied(memories: list[EpisodeMemory]) -> list[EpisodeMemory] | None:
         return None
 
 
-def _memory(seat: Seat, stack: RewardStack) -> EpisodeMemory:
-    if seat.memory is None:
-        seat.memory = stack.begin()
-    return seat.memory
+def _memory(runner: EpisodeRunner, stack: RewardStack) -> EpisodeMemory:
+    if runner.memory is None:
+        runner.memory = stack.begin()
+    return runner.memory

@@ -1,4 +1,4 @@
-"""Scripted policies as agents: the oracle, the floors and the exploits that an environment ships."""
+"""Scripted players as agents: the oracle, the floors and the exploits that an environment ships."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.errors import ConfigError, suggest
 
 
@@ -47,8 +47,8 @@ class Transcript:
 
 def scripted_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
     """Return the names of the policies an env ships, empty if it ships none."""
-    policies: Any = getattr(env.unwrapped, "policies", None)
-    return tuple(policies()) if policies is not None else ()
+    players: Any = getattr(env.unwrapped, "players", None)
+    return tuple(players()) if players is not None else ()
 
 
 def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) -> Transcript:
@@ -59,22 +59,22 @@ def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) ->
     """
     names = scripted_names(env)
     if name not in names:
-        raise ConfigError(f"the environment ships no scripted policy {name!r}.{suggest(name, names)}")
-    seat = Seat(env, request)
-    seat.reset()
+        raise ConfigError(f"the environment ships no scripted player {name!r}.{suggest(name, names)}")
+    runner = EpisodeRunner(env, request)
+    runner.reset()
     turns: list[Turn] = []
     policy: Any = None
-    while not seat.done:
-        text, image = seat.seen()
+    while not runner.done:
+        text, image = runner.seen()
         try:
-            policy = policy or env.unwrapped.policies()[name](env.unwrapped)  # type: ignore[attr-defined]
-            action = policy.act(seat.observation, seat.info)
+            policy = policy or env.unwrapped.players()[name](env.unwrapped)  # type: ignore[attr-defined]
+            action = policy.act(runner.observation, runner.info)
         except Exception as error:
-            seat.blame(f"the policy {name!r}", error)
+            runner.blame(f"the policy {name!r}", error)
             break
         turns.append(Turn(text, image, action))
-        seat.step(action)
-    return Transcript(seat.episode, tuple(turns), tuple(seat.tool_schemas()))
+        runner.step(action)
+    return Transcript(runner.episode, tuple(turns), tuple(runner.tool_schemas()))
 
 
 def play_all(

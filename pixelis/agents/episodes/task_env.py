@@ -39,7 +39,7 @@ class TaskEnv:
         holds_out: whether the split ``test`` then has other tasks than ``train``.
         draws: whether the env can render to an array.
         shows_images: whether its observations hold pictures.
-        policies: names of the scripted policies the env ships.
+        players: names of the scripted players the env ships.
         traits: what it declares to reward terms: its task's gap, and its tools.
         scorers: its own scorers, name → ``module:Class``, see `ToolEnv.scorers`.
         timeout_seconds: longest time that making, resetting, stepping or closing an env may take; None for no
@@ -54,7 +54,7 @@ class TaskEnv:
     holds_out: bool = False
     draws: bool = False
     shows_images: bool = False
-    policies: tuple[str, ...] = ()
+    players: tuple[str, ...] = ()
     traits: RewardTraits = field(default_factory=RewardTraits)
     scorers: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None
@@ -140,7 +140,7 @@ class TaskEnv:
                 holds_out=hasattr(inner, "split") and self._splits_differ(env),
                 draws="rgb_array" in env.metadata.get("render_modes", ()),
                 shows_images="image" in cast(gym.spaces.Dict, env.observation_space).spaces,
-                policies=scripted_names(env),
+                players=scripted_names(env),
                 traits=traits_of(env),
                 scorers=inner.scorers if isinstance(inner, ToolEnv) else {},
             )

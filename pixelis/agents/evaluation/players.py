@@ -1,4 +1,4 @@
-"""Whoever can play, by name: scripted policies, run folders, adapters, models."""
+"""Whoever can play, by name: scripted players, run folders, adapters, models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
         ConfigError: the name is neither a policy of the env nor anything that could be a model.
         ModelLoadError, CheckpointError: it cannot be loaded.
     """
-    if name in env.policies:
+    if name in env.players:
         return name
     from pixelis.agents.models.policy import Policy
     from pixelis.agents.run_files.saved_run import settings_of
@@ -52,7 +52,7 @@ def _check_possible(name: str, env: TaskEnv) -> None:
     parent = Path(name).parent
     runs = sorted(filter(is_run, map(str, parent.iterdir()))) if parent.is_dir() else []
     if "/" not in name:
-        known = [*env.policies, *NAMED_MODELS, *runs]
+        known = [*env.players, *NAMED_MODELS, *runs]
         raise ConfigError(
             f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def modes_of(player: Policy | Sb3Agent | str, mode: str) -> list[str]:
-    """Return how a player plays where ``mode`` is asked for: scripted policies have one way alone."""
+    """Return how a player plays where ``mode`` is asked for: scripted players have one way alone."""
     if isinstance(player, str):
         return ["scripted"]
     return ["greedy", "sampled"] if mode == "both" else [mode]

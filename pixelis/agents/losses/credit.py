@@ -76,7 +76,7 @@ def turn_advantages(returns: np.ndarray, scale: AdvantageScale = "group") -> np.
     return np.nan_to_num(residuals, nan=0.0)
 
 
-def flat_turn_groups(returns: np.ndarray) -> np.ndarray:
+def zero_variance_turn_groups(returns: np.ndarray) -> np.ndarray:
     """Return which groups carry no signal by turn: every return equals its baseline.
 
     Args:

@@ -71,7 +71,7 @@ class LossInputs:
         advantages: float [b], or [b, T] for credit by token.
         mask: bool [b, T], True where the policy sampled the token.
         reference_logprobs: of the reference policy, float [b, T]; needed when ``beta`` > 0.
-        began_logprobs: of the policy with which the update began, float [b, T]; read by an off-policy
+        proximal_logprobs: of the policy with which the update began, float [b, T]; read by an off-policy
             correction. None while nothing has changed since: ``logprobs`` themselves.
     """
 
@@ -80,7 +80,7 @@ class LossInputs:
     advantages: Tensor
     mask: Tensor
     reference_logprobs: Tensor | None = None
-    began_logprobs: Tensor | None = None
+    proximal_logprobs: Tensor | None = None
 
     def __post_init__(self) -> None:
         """Check that the shapes agree."""
@@ -94,7 +94,7 @@ class LossInputs:
             raise ValueError(
                 f"advantages must be [b] or [b, T] for [b, T] = {tuple(shape)}, got {self.advantages.shape}"
             )
-        for name in ("reference_logprobs", "began_logprobs"):
+        for name in ("reference_logprobs", "proximal_logprobs"):
             given = getattr(self, name)
             if given is not None and given.shape != shape:
                 raise ValueError(f"{name} must be {tuple(shape)}, got {tuple(given.shape)}")
@@ -102,7 +102,7 @@ class LossInputs:
     @property
     def began(self) -> Tensor:
         """Log-probabilities under the policy with which the update began, float [b, T], no gradient."""
-        return (self.logprobs if self.began_logprobs is None else self.began_logprobs).detach()
+        return (self.logprobs if self.proximal_logprobs is None else self.proximal_logprobs).detach()
 
 
 @dataclass(frozen=True)

@@ -259,7 +259,7 @@ def _tasks_of(rows: Sequence[Evaluation]) -> str:
 def _who(phase: str, row: Evaluation, step: int) -> str | None:
     """Return whose numbers a row holds, or None where they are of weights that are not in the folder."""
     if phase == "baselines":
-        return f"scripted policy `{row.agent}`"
+        return f"scripted player `{row.agent}`"
     if row.step is not None and row.step == step:
         return "this model"
     if row.step == 0 or (row.step is None and phase == "before"):

@@ -13,8 +13,8 @@ import torch
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.advantages import AdvantageScale, group_advantages, zero_variance_groups
 from pixelis.agents.losses.aggregation import StepCounts
-from pixelis.agents.losses.credit import by_token, flat_turn_groups, turn_advantages, turn_returns
-from pixelis.agents.rl.comparison import Comparison, compared
+from pixelis.agents.losses.credit import by_token, turn_advantages, turn_returns, zero_variance_turn_groups
+from pixelis.agents.rl.comparison import GroupComparison, compared
 from pixelis.agents.rl.shaping import ShapingSettings, extra_rewards
 from pixelis.agents.runs.metrics import Row
 from pixelis.errors import ConfigError
@@ -44,7 +44,7 @@ class BatchSettings:
     mask_truncated: bool = False
     advantage_clip: float | None = None
     advantage_threshold: float = 0.0
-    comparison: Comparison = field(default_factory=Comparison)
+    comparison: GroupComparison = field(default_factory=GroupComparison)
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class Scores:
     Attributes:
         advantages: float64 [P, G], or [P, G, K] for credit by turn.
         scored: bool [P, G], whose reward counts.
-        flat: bool [P], groups without signal.
+        zero_variance: bool [P], groups without signal.
     """
 
     advantages: np.ndarray
     scored: np.ndarray
-    flat: np.ndarray
+    zero_variance: np.ndarray
 
 
 def reward_matrix(episodes: Sequence[Episode], groups: int, group_size: int) -> np.ndarray:
@@ -138,15 +138,15 @@ def score(
     extra = extra_rewards(episodes, settings.shaping) - (0.0 if penalties is None else penalties)
     if settings.credit == "turn":
         returns = _return_tensor(episodes, extra, rewards, settings.gamma)
-        advantages, flat = turn_advantages(returns, scale), flat_turn_groups(returns)
+        advantages, zero_variance = turn_advantages(returns, scale), zero_variance_turn_groups(returns)
     else:
         for episode, more in zip(episodes, extra, strict=True):
             rewards[episode.group, episode.member] += more
         rewards = compared(rewards, episodes, settings.comparison)
-        advantages, flat = group_advantages(rewards, scale), zero_variance_groups(rewards)
+        advantages, zero_variance = group_advantages(rewards, scale), zero_variance_groups(rewards)
     if settings.advantage_clip is not None:
         advantages = np.clip(advantages, -settings.advantage_clip, settings.advantage_clip)
-    return Scores(advantages, np.isfinite(rewards), flat)
+    return Scores(advantages, np.isfinite(rewards), zero_variance)
 
 
 def make_batch(
@@ -179,7 +179,9 @@ def make_batch(
     scores = score(here, groups, group_size, scale, settings, paid)
     valid = [each for each in here if scores.scored[each.group, each.member]]
     counted = [each for each in valid if not (settings.mask_truncated and each.truncated)]
-    with_signal = [each for each in counted if not scores.flat[each.group] and each.completion_length > 0]
+    with_signal = [
+        each for each in counted if not scores.zero_variance[each.group] and each.completion_length > 0
+    ]
     sizes = [np.abs(scores.advantages[each.group, each.member]).max() for each in with_signal]
     kept = [
         each for each, size in zip(with_signal, sizes, strict=True) if not size < settings.advantage_threshold
@@ -191,7 +193,7 @@ def make_batch(
         advantages=_rows(kept, scores.advantages),
         counts=StepCounts(tokens, len(counted), max_completion_length) if kept else None,
         groups=groups,
-        dropped=int(scores.flat.sum()),
+        dropped=int(scores.zero_variance.sum()),
         left_out=len(left_out),
         masked=len(valid) - len(counted),
         filtered=len(with_signal) - len(kept),

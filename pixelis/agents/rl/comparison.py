@@ -27,7 +27,7 @@ _PERMUTATIONS = 32
 
 
 @dataclass(frozen=True)
-class Comparison:
+class GroupComparison:
     """What members of a group are compared by.
 
     Attributes:
@@ -45,11 +45,11 @@ class Comparison:
     set_floor: float = 0.0
 
 
-CompareFunction = Callable[[np.ndarray, Sequence[Episode], Comparison], np.ndarray]
+CompareFunction = Callable[[np.ndarray, Sequence[Episode], GroupComparison], np.ndarray]
 COMPARISONS: Registry[CompareFunction] = Registry("comparison")
 
 
-def compared(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Comparison) -> np.ndarray:
+def compared(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupComparison) -> np.ndarray:
     """Return what takes the place of the rewards.
 
     Args:
@@ -68,13 +68,13 @@ def compared(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Compa
 
 
 @COMPARISONS.register("sum")
-def by_reward(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Comparison) -> np.ndarray:
+def by_reward(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupComparison) -> np.ndarray:
     """Return the rewards as they are: the sum of their parts."""
     return rewards
 
 
 @COMPARISONS.register("per_part")
-def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Comparison) -> np.ndarray:
+def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupComparison) -> np.ndarray:
     """Return the weighted sum of each part's normalised values.
 
         s[p, g] = sum_k w_k (r_k[p, g] - mean r_k[p]) / (std r_k[p] + 1e-4)
@@ -102,7 +102,7 @@ def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Compar
 
 
 @COMPARISONS.register("polychromic")
-def by_set(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Comparison) -> np.ndarray:
+def by_set(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupComparison) -> np.ndarray:
     """Return the mean score of the sets that each member is in.
 
         f(S) = mean over S of max(0, r - floor)  *  D(S)

@@ -51,11 +51,11 @@ class EntropyRange:
         self._outside = found
         return found
 
-    def state(self) -> dict[str, Sequence[float] | int]:
+    def state_dict(self) -> dict[str, Sequence[float] | int]:
         """Return what a resumed run needs, as JSON-able values."""
         return {"start": self._start, "last": self._last, "outside": self._outside}
 
-    def restore(self, state: dict[str, list[float] | int]) -> None:
+    def load_state_dict(self, state: dict[str, list[float] | int]) -> None:
         """Take over what `state` returned."""
         self._start, self._last = list(state["start"]), list(state["last"])  # type: ignore[arg-type]
         self._outside = int(state["outside"])  # type: ignore[arg-type]

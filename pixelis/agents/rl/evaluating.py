@@ -76,11 +76,11 @@ class Evaluating:
         seconds = time.perf_counter() - started
         return known | {"evaluation/best_step": best, "time/evaluation": seconds}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return which step was the best so far, as JSON-able values."""
         return {"best": self._best}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state` returned."""
         self._best = state["best"]
 

@@ -18,10 +18,10 @@ from pixelis.agents.episodes.seeds import replay_generator
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
-from pixelis.agents.rl.comparison import COMPARISONS, Comparison
+from pixelis.agents.rl.comparison import COMPARISONS, GroupComparison
 from pixelis.agents.rl.micro_batch import MicroBatchSize
 from pixelis.agents.rl.optimiser import Optimiser
-from pixelis.agents.rl.refill import Played
+from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.replay import ReplayBuffer, Stored, with_replay
 from pixelis.agents.rl.reward_kl import reward_kl
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
@@ -47,15 +47,15 @@ class Learner(Protocol):
     optimiser: Optimiser
     micro_batch: MicroBatchSize
 
-    def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
+    def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return which groups have nothing to learn from, bool [groups]."""
         ...
 
-    def batch(self, played: Played, step: int) -> StepBatch:
+    def batch(self, played: StepRollouts, step: int) -> StepBatch:
         """Return what is trained on in a step."""
         ...
 
-    def update(self, batch: StepBatch, played: Played, step: int) -> Row:
+    def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train on it; return the metrics.
 
         Raises:
@@ -63,12 +63,12 @@ class Learner(Protocol):
         """
         ...
 
-    def write(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write what a resumed run needs besides policy and optimiser into a checkpoint's folder."""
         ...
 
-    def restore(self, folder: Path) -> None:
-        """Take over what `write` wrote.
+    def load_files(self, folder: Path) -> None:
+        """Take over what `save_files` wrote.
 
         Raises:
             CheckpointError: a file is damaged.
@@ -104,12 +104,12 @@ class GrpoLearner:
         self._drawn: list[Stored] = []
         self._penalty, self._penalty_row = reward_kl(config, policy), Row()
 
-    def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
+    def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return which groups have no differences in their returns, bool [groups]."""
         size, scale = self._config.group_size, self._algorithm.scale
-        return score(episodes, groups, size, scale, self._settings).flat
+        return score(episodes, groups, size, scale, self._settings).zero_variance
 
-    def batch(self, played: Played, step: int) -> StepBatch:
+    def batch(self, played: StepRollouts, step: int) -> StepBatch:
         """Score the episodes, and draw stored ones to go with them."""
         config, penalties = self._config, None
         if self._penalty is not None:
@@ -139,7 +139,7 @@ class GrpoLearner:
         self.replay.add(fresh, step)
         return with_replay(fresh, self._drawn, self._longest)
 
-    def update(self, batch: StepBatch, played: Played, step: int) -> Row:
+    def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train on the batch; see `Updater.update`."""
         row = self._updater.update(batch, played.episodes) | self._penalty_row
         if self._algorithm.replay is not None:
@@ -151,15 +151,15 @@ class GrpoLearner:
             }
         return row
 
-    def write(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write the stored episodes, if episodes are stored."""
         if self._algorithm.replay is not None:
-            write_tensors(folder / _REPLAY, self.replay.state())
+            write_tensors(folder / _REPLAY, self.replay.state_dict())
 
-    def restore(self, folder: Path) -> None:
+    def load_files(self, folder: Path) -> None:
         """Read the stored episodes, if episodes are stored."""
         if self._algorithm.replay is not None:
-            self.replay.restore(read_tensors(folder / _REPLAY))
+            self.replay.load_state_dict(read_tensors(folder / _REPLAY))
 
 
 def longest_completion(config: TrainConfig, env: TaskEnv) -> int:
@@ -207,7 +207,7 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         credit=algorithm.credit.type,
         gamma=algorithm.gamma,
         advantage_threshold=algorithm.threshold,
-        comparison=Comparison(kind, diversity=config.diversity, **constants),
+        comparison=GroupComparison(kind, diversity=config.diversity, **constants),
     )
 
 

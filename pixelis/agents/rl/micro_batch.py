@@ -39,7 +39,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def told_memory(doing: str, advice: str) -> Iterator[None]:
+def explain_out_of_memory(doing: str, advice: str) -> Iterator[None]:
     """Turn running out of memory, where halving does not help, into one clear error.
 
     Args:

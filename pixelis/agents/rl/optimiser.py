@@ -111,7 +111,7 @@ class Optimiser:
                 f"gradient norm {norm}); resume from the last checkpoint, or start again with a lower --lr"
             )
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs: tensors and plain data."""
         return {
             "adamw": self._adamw.state_dict(),
@@ -119,7 +119,7 @@ class Optimiser:
             "skipped": [self.skipped, self._in_a_row],
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the state of another instance whose parameters have the same shapes in the same order."""
         self._adamw.load_state_dict(state["adamw"])
         self._schedule.load_state_dict(state["schedule"])

@@ -18,7 +18,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.batch import StepBatch, padded, reward_matrix
 from pixelis.agents.rl.grpo import batch_settings, longest_completion, policy_optimiser
 from pixelis.agents.rl.optimiser import Optimiser
-from pixelis.agents.rl.refill import Played
+from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.reward_kl import reward_kl
 from pixelis.agents.rl.shaping import extra_rewards
 from pixelis.agents.rl.update import Updater, UpdateSettings
@@ -64,11 +64,11 @@ class PpoLearner:
         self._targets: tuple[Tensor, Tensor, Tensor] | None = None  # states, values, returns
         self._penalty, self._penalty_row = reward_kl(config, policy), Row()
 
-    def flat_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
+    def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return that no group is without signal: the baseline is not the group's, bool [groups]."""
         return np.zeros(groups, bool)
 
-    def batch(self, played: Played, step: int) -> StepBatch:
+    def batch(self, played: StepRollouts, step: int) -> StepBatch:
         """Estimate values and advantages of every valid episode."""
         rewards = reward_matrix(played.episodes, played.groups, self._config.group_size)
         extra = extra_rewards(played.episodes, self._settings.shaping)
@@ -97,25 +97,25 @@ class PpoLearner:
             sequences=len(episodes),
         )
 
-    def update(self, batch: StepBatch, played: Played, step: int) -> Row:
+    def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train the policy on the batch and the head on its returns."""
         row = self._updater.update(batch, played.episodes) | self._penalty_row
         start = time.perf_counter()
         return row | self._fit() | {"time/value": time.perf_counter() - start}
 
-    def write(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write the head and its optimiser."""
-        state = {"head": self.head.state_dict(), "optimiser": self._value_optimiser.state()}
+        state = {"head": self.head.state_dict(), "optimiser": self._value_optimiser.state_dict()}
         write_tensors(folder / _VALUE, state)
 
-    def restore(self, folder: Path) -> None:
+    def load_files(self, folder: Path) -> None:
         """Read the head and its optimiser."""
         state = read_tensors(folder / _VALUE)
         try:
             self.head.load_state_dict(state["head"])
         except RuntimeError as error:  # another width
             raise CheckpointError(f"the value head in {str(folder)!r} does not fit the model") from error
-        self._value_optimiser.restore(state["optimiser"])
+        self._value_optimiser.load_state_dict(state["optimiser"])
 
     # ------------------------------------------------------------------ private
 

@@ -11,7 +11,7 @@ from pixelis.agents.episodes.episode import Episode
 
 
 @dataclass(frozen=True)
-class Played:
+class StepRollouts:
     """What a step played.
 
     Attributes:
@@ -36,11 +36,13 @@ class Played:
 
 PlayRound = Callable[[int, int, int], list[Episode]]
 """From (round, first group, number of groups) to the episodes of these groups."""
-FlatGroups = Callable[[Sequence[Episode], int], np.ndarray]
+ZeroVarianceGroups = Callable[[Sequence[Episode], int], np.ndarray]
 """From (episodes, number of groups) to which groups have no signal, bool [groups]."""
 
 
-def play_step(play: PlayRound, flat: FlatGroups, *, groups: int, group_size: int, extra: int) -> Played:
+def play_step(
+    play: PlayRound, zero_variance: ZeroVarianceGroups, *, groups: int, group_size: int, extra: int
+) -> StepRollouts:
     """Play a step's groups, then others for those without signal, as long as there is room for whole groups.
 
     The groups with signal are kept as they are. Each round plays as many fresh groups as there are places
@@ -49,7 +51,7 @@ def play_step(play: PlayRound, flat: FlatGroups, *, groups: int, group_size: int
 
     Args:
         play: plays one round.
-        flat: tells groups without signal.
+        zero_variance: tells groups without signal.
         groups: places of the step.
         group_size: episodes a group.
         extra: most episodes to play beyond ``groups * group_size``, >= 0.
@@ -57,14 +59,14 @@ def play_step(play: PlayRound, flat: FlatGroups, *, groups: int, group_size: int
     Source: dynamic sampling, Yu et al. 2025, DAPO (arXiv 2503.14476), section 3.2; there without a bound.
     """
     episodes, total, budget = play(0, 0, groups), groups, extra // group_size
-    places = np.flatnonzero(flat(episodes, groups)).tolist() if budget else []
+    places = np.flatnonzero(zero_variance(episodes, groups)).tolist() if budget else []
     left_out: set[int] = set()
     number = 1
     while places and budget:
         fresh = range(total, total + min(len(places), budget))
         episodes = [*episodes, *play(number, total, len(fresh))]
-        is_flat = flat(episodes, fresh.stop)
+        is_without_variance = zero_variance(episodes, fresh.stop)
         for group in fresh:
-            left_out.add(group if is_flat[group] else places.pop(0))
+            left_out.add(group if is_without_variance[group] else places.pop(0))
         total, budget, number = fresh.stop, budget - len(fresh), number + 1
-    return Played(episodes, total, frozenset(left_out))
+    return StepRollouts(episodes, total, frozenset(left_out))

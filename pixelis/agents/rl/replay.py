@@ -81,7 +81,7 @@ class ReplayBuffer:
         self._stored.sort(key=lambda each: (-each.worth, -each.step))
         del self._stored[self.capacity :]
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the contents as tensors and plain data."""
         return {
             "stored": [
@@ -97,7 +97,7 @@ class ReplayBuffer:
             ]
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the contents of another instance."""
         self._stored = [
             Stored(

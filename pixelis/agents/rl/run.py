@@ -24,7 +24,7 @@ from pixelis.agents.ued.selection import LevelSelection
 
 
 class TrainingRun(Run[TrainConfig, Trainer]):
-    """A run of reinforcement learning; the phase ``baselines`` is that of the env's scripted policies."""
+    """A run of reinforcement learning; the phase ``baselines`` is that of the env's scripted players."""
 
     def make_trainer(self, material: Any) -> Trainer:
         """Return the trainer; there is nothing to prepare."""

@@ -86,13 +86,13 @@ class TermRewards:
             )
         return {"rewards/stage": stage}
 
-    def write(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write what the terms have learnt into a checkpoint's folder."""
         if self.stack is not None:
-            write_tensors(folder / _FILE, self.stack.state())
+            write_tensors(folder / _FILE, self.stack.state_dict())
 
-    def restore(self, folder: Path) -> None:
-        """Take over what `write` wrote.
+    def load_files(self, folder: Path) -> None:
+        """Take over what `save_files` wrote.
 
         Raises:
             CheckpointError: it is missing, damaged, or of another version.
@@ -100,6 +100,6 @@ class TermRewards:
         if self.stack is None:
             return
         try:
-            self.stack.restore(read_tensors(folder / _FILE))
+            self.stack.load_state_dict(read_tensors(folder / _FILE))
         except StateError as error:
             raise CheckpointError(f"checkpoint {str(folder)!r}: {error}") from error

@@ -23,10 +23,10 @@ from pixelis.agents.rl.batch import StepBatch, batch_metrics
 from pixelis.agents.rl.entropy_range import EntropyRange
 from pixelis.agents.rl.evaluating import Evaluating
 from pixelis.agents.rl.grpo import GrpoLearner, Learner
-from pixelis.agents.rl.micro_batch import told_memory
+from pixelis.agents.rl.micro_batch import explain_out_of_memory
 from pixelis.agents.rl.no_signal import NoSignal
 from pixelis.agents.rl.ppo import PpoLearner
-from pixelis.agents.rl.refill import Played, play_step
+from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
 from pixelis.agents.rl.term_rewards import TermRewards
 from pixelis.agents.rl.update import UpdateSettings
@@ -39,7 +39,7 @@ from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
 from pixelis.agents.settings.rl import Watch as WatchDials
-from pixelis.agents.ued.sampler import Draw
+from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
 
@@ -61,8 +61,8 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     Args:
         config: see `TrainConfig`.
-        policy: with a LoRA adapter; before `restore` it must have been loaded from the same checkpoint.
-        env: what is played.
+        policy: with a LoRA adapter; before `load_checkpoint` it must have been loaded from the same
+        checkpoint. env: what is played.
         run: where files go.
     """
 
@@ -143,26 +143,26 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     # ------------------------------------------------------------------ checkpoints
 
-    def tensors(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the state of the optimiser."""
-        return self._learner.optimiser.state()
+        return self._learner.optimiser.state_dict()
 
-    def take_over(self, tensors: Mapping[str, Any]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `tensors` returned."""
-        self._learner.optimiser.restore(tensors)
+        self._learner.optimiser.load_state_dict(tensors)
 
     def progress(self) -> dict[str, Any]:
         """Return the moving means, what the base model is, and the size of a forward pass."""
         return {
-            "success": self._success.state(),
+            "success": self._success.state_dict(),
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
-            "watch": self.watch.state(),
-            "evaluating": self.evaluating.state(),
-            "entropy": self._entropy.state(),
+            "watch": self.watch.state_dict(),
+            "evaluating": self.evaluating.state_dict(),
+            "entropy": self._entropy.state_dict(),
         }
 
-    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+    def load_progress(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned.
 
         Raises:
@@ -173,34 +173,34 @@ class Trainer(LanguageStepper[TrainConfig]):
                 f"the checkpoint belongs to another base model than {self.policy.base_name!r} is now: its "
                 "weights differ; put the old one back, or start a new run"
             )
-        self._success.restore(progress["success"])
+        self._success.load_state_dict(progress["success"])
         if "watch" in progress:
-            self.watch.restore(progress["watch"])
+            self.watch.load_state_dict(progress["watch"])
         if "evaluating" in progress:
-            self.evaluating.restore(progress["evaluating"])
+            self.evaluating.load_state_dict(progress["evaluating"])
         if "entropy" in progress:
-            self._entropy.restore(progress["entropy"])
+            self._entropy.load_state_dict(progress["entropy"])
         # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
         self._learner.micro_batch.value = int(progress["micro_batch_size"])
 
-    def write_more(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write what the algorithm keeps."""
-        self._learner.write(folder)
-        self.rewards.write(folder)
-        self.levels.write(folder)
+        self._learner.save_files(folder)
+        self.rewards.save_files(folder)
+        self.levels.save_files(folder)
 
-    def read_more(self, folder: Path) -> None:
-        """Take over what `write_more` wrote."""
-        self._learner.restore(folder)
-        self.rewards.restore(folder)
-        self.levels.restore(folder)
+    def load_files(self, folder: Path) -> None:
+        """Take over what `save_files` wrote."""
+        self._learner.load_files(folder)
+        self.rewards.load_files(folder)
+        self.levels.load_files(folder)
 
     # ------------------------------------------------------------------ phases
 
     def _write_samples(self) -> None:
         self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
 
-    def _play(self, number: int) -> Played:
+    def _play(self, number: int) -> StepRollouts:
         """Play the step's groups, and others for those without signal if the settings allow it."""
         self._stats = RolloutStats()
         draws = self.levels.begin(number)
@@ -209,16 +209,18 @@ class Trainer(LanguageStepper[TrainConfig]):
             chosen = self.levels.more(number, round, groups) if round else draws
             return self._play_draws(chosen, first, sampling_seed(self.config.seed, number, round))
 
-        def flat(episodes: Sequence[Episode], groups: int) -> np.ndarray:
-            found = self._learner.flat_groups(episodes, groups)
+        def zero_variance(episodes: Sequence[Episode], groups: int) -> np.ndarray:
+            found = self._learner.zero_variance_groups(episodes, groups)
             found[list(self.levels.scored_only)] = False  # nothing takes their place
             return found
 
         sizes = {"groups": len(draws), "group_size": self.config.group_size}
-        played = play_step(play, flat, **sizes, extra=getattr(self.config.algorithm, "refill_episodes", 0))
+        played = play_step(
+            play, zero_variance, **sizes, extra=getattr(self.config.algorithm, "refill_episodes", 0)
+        )
         return replace(played, scored_only=self.levels.scored_only)
 
-    def _play_draws(self, draws: Sequence[Draw], first: int, rng_seed: int) -> list[Episode]:
+    def _play_draws(self, draws: Sequence[SampledLevel], first: int, rng_seed: int) -> list[Episode]:
         """Play a group on each level, numbered from ``first``, at most ``groups`` of them at once."""
         episodes: list[Episode] = []
         for start in range(0, len(draws), self.config.groups):
@@ -234,7 +236,7 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     def _collect(self, requests: Sequence[EpisodeRequest], rng_seed: int) -> list[Episode]:
         advice = "start again with fewer --groups or --max-new-tokens"
-        with told_memory(f"sampling {len(requests)} episodes at once", advice):
+        with explain_out_of_memory(f"sampling {len(requests)} episodes at once", advice):
             episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)
         for item in fields(RolloutStats):
             total = getattr(self._stats, item.name) + getattr(self._collector.stats, item.name)

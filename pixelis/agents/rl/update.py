@@ -16,7 +16,7 @@ from pixelis.agents.losses.correction import Importance
 from pixelis.agents.losses.loss import LossInputs, LossOutputs, LossSettings, grpo_loss
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.batch import StepBatch, sampled_logprobs
-from pixelis.agents.rl.micro_batch import MicroBatchSize, told_memory
+from pixelis.agents.rl.micro_batch import MicroBatchSize, explain_out_of_memory
 from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.runs.metrics import Row
 
@@ -156,7 +156,7 @@ class Updater:
         totals = self.micro_batch.fit(
             lambda size: self._gradient(work.micro_batches(size), counts), len(work.batch.episodes)
         )
-        with told_memory(
+        with explain_out_of_memory(
             "taking an optimiser step", "use a larger device, or a smaller --lora-rank or model"
         ):
             return totals, self.optimiser.step(totals.loss)

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode, Segment
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.agents.episodes.rewarder import Rewarder
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.decoding import Decoder
@@ -82,18 +82,18 @@ class Collector:
             PixelisError: a wrong option, or no env can be made at all.
         """
         self.stats = RolloutStats(episodes=len(requests))
-        seats = [Seat(self._env(), request) for request in requests]
+        runners = [EpisodeRunner(self._env(), request) for request in requests]
         try:
-            self._timed_envs(Seat.reset, seats)
+            self._timed_envs(EpisodeRunner.reset, runners)
             with policy.folded(rng_seed):
-                self._play(policy, [seat for seat in seats if not seat.done], settings, rng_seed)
+                self._play(policy, [runner for runner in runners if not runner.done], settings, rng_seed)
         finally:
-            for seat in seats:
-                self._give_back(seat)
-        self.stats.failed_episodes = sum(not seat.episode.valid_for_training for seat in seats)
-        self.stats.timeouts = sum(seat.timed_out for seat in seats)
-        self.stats.turns = sum(seat.episode.turns for seat in seats)
-        return [seat.episode for seat in seats]
+            for runner in runners:
+                self._give_back(runner)
+        self.stats.failed_episodes = sum(not runner.episode.valid_for_training for runner in runners)
+        self.stats.timeouts = sum(runner.timed_out for runner in runners)
+        self.stats.turns = sum(runner.episode.turns for runner in runners)
+        return [runner.episode for runner in runners]
 
     def close(self) -> None:
         """Close the envs and the threads; an env that cannot be closed is told in the log."""
@@ -117,85 +117,93 @@ class Collector:
 
     # ------------------------------------------------------------------ turns
 
-    def _play(self, policy: Policy, seats: list[Seat], settings: SamplingSettings, rng_seed: int) -> None:
+    def _play(
+        self, policy: Policy, runners: list[EpisodeRunner], settings: SamplingSettings, rng_seed: int
+    ) -> None:
         decoder = Decoder(policy, self.stats)
-        generators = {id(seat): _generator(seat.request, rng_seed) for seat in seats}
-        everyone = len(seats)
+        generators = {id(runner): _generator(runner.request, rng_seed) for runner in runners}
+        everyone = len(runners)
         with _Clock(self.stats):
-            seats = self._open(policy, decoder, seats)
-        while seats:
+            runners = self._open(policy, decoder, runners)
+        while runners:
             with _Clock(self.stats):
-                uniforms = np.stack([generators[id(seat)].random(settings.max_new_tokens) for seat in seats])
-                limits = [min(settings.max_new_tokens, _room(policy, seat.episode)) for seat in seats]
+                uniforms = np.stack(
+                    [generators[id(runner)].random(settings.max_new_tokens) for runner in runners]
+                )
+                limits = [min(settings.max_new_tokens, _room(policy, runner.episode)) for runner in runners]
                 turns = decoder.write(uniforms, settings, limits)
-                for seat, turn in zip(seats, turns, strict=True):
+                for runner, turn in zip(runners, turns, strict=True):
                     _check_finite(turn)
-                    seat.episode.segments.append(turn)
+                    runner.episode.segments.append(turn)
             self._timed_envs(
-                lambda seat: seat.step(policy.chat.action(seat.episode.segments[-1].tokens)), seats
+                lambda runner: runner.step(policy.chat.action(runner.episode.segments[-1].tokens)), runners
             )
-            stepped = seats
+            stepped = runners
             with _Clock(self.stats):
-                seats = self._read(policy, decoder, seats)
+                runners = self._read(policy, decoder, runners)
             self._reward(stepped)  # only now is it known which episodes a full context has ended
             if self._on_ended is not None:
-                self._on_ended(everyone - len(seats))
+                self._on_ended(everyone - len(runners))
 
-    def _open(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
-        """Read the prompts, one for the members of a group that start alike; return the seats that play."""
+    def _open(self, policy: Policy, decoder: Decoder, runners: list[EpisodeRunner]) -> list[EpisodeRunner]:
+        """Read the prompts, one for the members of a group that start alike; return the runners that play."""
         prompts: list[Segment] = []
-        starts: list[list[Seat]] = []
-        for seat in seats:
+        starts: list[list[EpisodeRunner]] = []
+        for runner in runners:
             leader = starts[-1][0] if starts else None
-            if leader is not None and leader.episode.group == seat.episode.group and leader.starts_like(seat):
-                seat.episode.segments.append(prompts[-1])
-                starts[-1].append(seat)
+            if (
+                leader is not None
+                and leader.episode.group == runner.episode.group
+                and leader.starts_like(runner)
+            ):
+                runner.episode.segments.append(prompts[-1])
+                starts[-1].append(runner)
                 continue
-            text, image = seat.seen()
-            prompt = policy.chat.first(text, image, seat.tool_schemas())
-            seat.episode.segments.append(prompt)
+            text, image = runner.seen()
+            prompt = policy.chat.first(text, image, runner.tool_schemas())
+            runner.episode.segments.append(prompt)
             if (unknown := _unknown_token(policy, prompt)) is not None:
-                seat.fail(unknown)
+                runner.fail(unknown)
                 continue
-            if _room(policy, seat.episode) < 1:
-                seat.episode.truncated = True
-                seat.fail(
+            if _room(policy, runner.episode) < 1:
+                runner.episode.truncated = True
+                runner.fail(
                     f"the prompt of {len(prompt)} tokens fills the model's context of {policy.max_context}"
                 )
                 continue
             prompts.append(prompt)
-            starts.append([seat])
+            starts.append([runner])
         if prompts:
             decoder.start(prompts, [len(group) for group in starts])
-        return [seat for group in starts for seat in group]
+        return [runner for group in starts for runner in group]
 
-    def _read(self, policy: Policy, decoder: Decoder, seats: list[Seat]) -> list[Seat]:
-        """Give the episodes that go on their observations; return their seats."""
+    def _read(self, policy: Policy, decoder: Decoder, runners: list[EpisodeRunner]) -> list[EpisodeRunner]:
+        """Give the episodes that go on their observations; return their runners."""
         going: list[tuple[int, Segment, Segment]] = []
-        for row, seat in enumerate(seats):
-            if seat.done:
+        for row, runner in enumerate(runners):
+            if runner.done:
                 continue
-            turn = seat.episode.segments[-1]
-            text, image = seat.seen()
+            turn = runner.episode.segments[-1]
+            text, image = runner.seen()
             segment = policy.chat.later(text, image, int(turn.tokens[-1]))
             if (unknown := _unknown_token(policy, segment)) is not None:
-                seat.fail(unknown)
+                runner.fail(unknown)
                 continue
-            if _room(policy, seat.episode) <= len(segment):
-                seat.episode.truncated = seat.episode.cut_off = seat.done = True
+            if _room(policy, runner.episode) <= len(segment):
+                runner.episode.truncated = runner.episode.cut_off = runner.done = True
                 continue
-            seat.episode.segments.append(segment)
+            runner.episode.segments.append(segment)
             self.stats.forks += not policy.chat.append_only
             going.append((row, turn, segment))
         if going:
             decoder.keep([row for row, _, _ in going])
             decoder.read([segment for _, _, segment in going], [turn for _, turn, _ in going])
-        return [seats[row] for row, _, _ in going]
+        return [runners[row] for row, _, _ in going]
 
-    def _reward(self, seats: list[Seat]) -> None:
+    def _reward(self, runners: list[EpisodeRunner]) -> None:
         if self._rewarder is not None:
             start = time.perf_counter()
-            self._rewarder.score(seats)
+            self._rewarder.score(runners)
             self.stats.reward_seconds += time.perf_counter() - start
 
     # ------------------------------------------------------------------ envs
@@ -212,18 +220,18 @@ class Collector:
         self._has_made = True
         return env
 
-    def _give_back(self, seat: Seat) -> None:
-        if seat.episode.valid_for_training:
-            self._idle.append(seat.env)
+    def _give_back(self, runner: EpisodeRunner) -> None:
+        if runner.episode.valid_for_training:
+            self._idle.append(runner.env)
             return
         try:  # an env that failed is not trusted again
-            seat.env.close()
+            runner.env.close()
         except Exception:
-            seat.episode.info["close_failed"] = True
+            runner.episode.info["close_failed"] = True
 
-    def _timed_envs(self, work: Callable[[Seat], R], seats: Sequence[Seat]) -> list[R]:
+    def _timed_envs(self, work: Callable[[EpisodeRunner], R], runners: Sequence[EpisodeRunner]) -> list[R]:
         start = time.perf_counter()
-        results = list(self._threads.map(work, seats) if self._threads is not None else map(work, seats))
+        results = list(self._threads.map(work, runners) if self._threads is not None else map(work, runners))
         self.stats.env_seconds += time.perf_counter() - start
         return results
 

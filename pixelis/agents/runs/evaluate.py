@@ -1,4 +1,4 @@
-"""Evaluation on held-out seeds: success with a confidence interval, of language and scripted policies."""
+"""Evaluation on held-out seeds: success with a confidence interval, of language and scripted players."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def evaluate(
     """Play one episode a seed, as `play` does, and summarise them.
 
     Args:
-        agent: a language policy, or the name of a scripted policy that the env ships.
+        agent: a language policy, or the name of a scripted player that the env ships.
         env: a Gymnasium id or a factory.
         seeds: reset seeds, at least one.
         settings: how a language policy samples; greedy by default.
@@ -129,7 +129,7 @@ def evaluate(
         rng_seed: for sampling.
 
     Raises:
-        ConfigError: no seeds, or no scripted policy of that name.
+        ConfigError: no seeds, or no scripted player of that name.
         EpisodesFailedError: no episode could be played to its end.
     """
     episodes, mode = play(

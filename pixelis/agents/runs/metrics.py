@@ -128,11 +128,11 @@ class MovingMeans:
         values = list(self._values)[-window:]
         return float(np.polyfit(np.arange(len(values)), values, 1)[0]) if len(values) > 1 else None
 
-    def state(self) -> list[float]:
+    def state_dict(self) -> list[float]:
         """Return the values, oldest first."""
         return list(self._values)
 
-    def restore(self, values: Sequence[float]) -> None:
+    def load_state_dict(self, values: Sequence[float]) -> None:
         """Take over the values of another instance."""
         self._values.clear()
         self._values.extend(float(value) for value in values)

@@ -19,7 +19,7 @@ _COUNTS = ("both", "only_a", "only_b", "neither")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PairedComparison:
     """What agent B reached minus what agent A reached on the same tasks.
 
     Attributes:
@@ -64,7 +64,7 @@ class Comparison:
         return row
 
 
-def compare(a: Sequence[Episode], b: Sequence[Episode]) -> Comparison:
+def compare(a: Sequence[Episode], b: Sequence[Episode]) -> PairedComparison:
     """Compare the episodes of two agents, the i-th of both on the same task.
 
     Raises:
@@ -77,7 +77,7 @@ def compare(a: Sequence[Episode], b: Sequence[Episode]) -> Comparison:
     table = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
     gains = np.array([y.reward - x.reward for x, y in pairs])
     silent = bool(pairs) and all(one.success is None for pair in pairs for one in pair)
-    return Comparison(
+    return PairedComparison(
         len(pairs),
         len(a) - len(pairs),
         *table,

@@ -172,7 +172,7 @@ class Run(ABC, Generic[C, T]):
         env = cls.opened_env(config)
         policy = cls.load_policy(config, trained_in(checkpoint))
         run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
-        run.trainer.restore(checkpoint)
+        run.trainer.load_checkpoint(checkpoint)
         with writing(folder.path):
             write_atomically(folder.config, yaml.safe_dump(config.to_mapping(), sort_keys=False))
         return run
@@ -270,10 +270,10 @@ class Run(ABC, Generic[C, T]):
         return "greedy", "sampled"
 
     def play_tasks(self, name: str, mode: str, listener: Listener | None = None) -> list[Episode]:
-        """Play the tasks for evaluation with the policy, or with the scripted policy of that name.
+        """Play the tasks for evaluation with the policy, or with the scripted player of that name.
 
         Args:
-            name: of a scripted policy, where ``mode`` is ``scripted``.
+            name: of a scripted player, where ``mode`` is ``scripted``.
             mode: ``greedy``, ``sampled`` or ``scripted``.
             listener: is told of the episodes as they come.
         """
@@ -299,12 +299,12 @@ class Run(ABC, Generic[C, T]):
         return {}
 
     def play_scripted(self, name: str) -> Evaluation:
-        """Play the tasks for evaluation with one of the env's scripted policies; no file is written."""
+        """Play the tasks for evaluation with one of the env's scripted players; no file is written."""
         return row_of(self, self.play_tasks(name, "scripted"), name, "scripted")
 
     def evaluate_baselines(self) -> list[Evaluation]:
-        """Play the held-out tasks with the env's scripted policies, exploits left out."""
-        names = [name for name in self.task_env.policies if not name.startswith("exploit_")]
+        """Play the held-out tasks with the env's scripted players, exploits left out."""
+        names = [name for name in self.task_env.players if not name.startswith("exploit_")]
         return play_phase(self, "baselines", [(name, "scripted") for name in names])
 
     def save_evaluation(self, phase: str, rows: list[Evaluation]) -> list[Evaluation]:

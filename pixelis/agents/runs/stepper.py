@@ -35,7 +35,7 @@ class Stepper(ABC, Generic[C]):
 
     Args:
         config: the run's settings.
-        policy: what is trained; before `restore` it must have been loaded from the same checkpoint.
+        policy: what is trained; before `load_checkpoint` it must have been loaded from the same checkpoint.
         run: where files go.
 
     Attributes:
@@ -57,11 +57,11 @@ class Stepper(ABC, Generic[C]):
         """Do step ``number``, counted from 1, and return its metrics."""
 
     @abstractmethod
-    def tensors(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the state of the optimiser, and what else is kept as tensors."""
 
     @abstractmethod
-    def take_over(self, tensors: Mapping[str, Any]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `tensors` returned."""
 
     @abstractmethod
@@ -69,18 +69,18 @@ class Stepper(ABC, Generic[C]):
         """Return what a resumed run needs besides, as entries of ``progress.json``."""
 
     @abstractmethod
-    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+    def load_progress(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned.
 
         Raises:
             CheckpointError: it does not go with what this trainer was made of.
         """
 
-    def write_more(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write files of the trainer's own into a checkpoint's folder."""
 
-    def read_more(self, folder: Path) -> None:
-        """Take over what `write_more` wrote."""
+    def load_files(self, folder: Path) -> None:
+        """Take over what `save_files` wrote."""
 
     def measure(self) -> Row:
         """Return what is measured apart from training, whose time does not count as training's; none here."""
@@ -160,7 +160,7 @@ class Stepper(ABC, Generic[C]):
         """Write a checkpoint of the finished steps that is kept under a name; raises like `save`."""
         return save_named(self.run.checkpoints, name, self.finished_steps, self._write)
 
-    def restore(self, checkpoint: Path) -> None:
+    def load_checkpoint(self, checkpoint: Path) -> None:
         """Go on from a verified checkpoint, whose adapter the policy has; drop what came after it.
 
         Raises:
@@ -171,9 +171,9 @@ class Stepper(ABC, Generic[C]):
         try:
             self.finished_steps = int(saved["step"])
             self.elapsed_seconds = float(saved["elapsed_seconds"])
-            self.go_back_to(saved)
-            self.take_over(read_tensors(checkpoint / _OPTIMISER))
-            self.read_more(checkpoint)
+            self.load_progress(saved)
+            self.load_state_dict(read_tensors(checkpoint / _OPTIMISER))
+            self.load_files(checkpoint)
             restore_random_state(read_tensors(checkpoint / _RANDOM))
         except CheckpointError:
             raise
@@ -188,8 +188,8 @@ class Stepper(ABC, Generic[C]):
 
     def _write(self, folder: Path) -> None:
         trained = self.policy.save_trained(folder)
-        write_tensors(folder / _OPTIMISER, self.tensors())
-        self.write_more(folder)
+        write_tensors(folder / _OPTIMISER, self.state_dict())
+        self.save_files(folder)
         write_tensors(folder / _RANDOM, random_state())
         saved = {
             "step": self.finished_steps,

@@ -98,7 +98,7 @@ class Sb3Config(AnyRunSettings):
     batch_size: int = setting(128, "env steps of one optimiser step", ge=2)
 
     baselines: bool = setting(
-        False, "after training, also play the env's scripted policies", identity=False, more=True
+        False, "after training, also play the env's scripted players", identity=False, more=True
     )
     sample_every: int = setting(10, "steps between files of sample episodes", ge=1, identity=False, more=True)
 

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.agents.sb3.library import VecEnv
 
 RECORD, IDLE = "record", "idle"
@@ -40,7 +40,7 @@ class RequestedEpisodes(gym.Wrapper[Observations, Any, Observations, Any]):
         self._options = dict(options)
         self._requests: deque[EpisodeRequest] = deque()
         self._rng: np.random.Generator | None = np.random.default_rng(0)
-        self._seat: Seat | None = None
+        self._runner: EpisodeRunner | None = None
         self._turns: list[str] = []
 
     def plan(self, requests: Sequence[EpisodeRequest]) -> None:
@@ -53,37 +53,39 @@ class RequestedEpisodes(gym.Wrapper[Observations, Any, Observations, Any]):
         """Begin the next episode; ``options`` are not read, requests have their own."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
-        self._seat, self._turns = self._next(), []
-        if self._seat is None:
+        self._runner, self._turns = self._next(), []
+        if self._runner is None:
             return self._nothing(), {IDLE: True}
-        self._seat.reset()
-        return self._seen(self._seat), {}
+        self._runner.reset()
+        return self._seen(self._runner), {}
 
     def step(self, action: Any) -> tuple[Observations, float, bool, bool, dict[str, Any]]:
         """Play an action; rewards are the environment's."""
-        seat = self._seat
-        if seat is None:
+        runner = self._runner
+        if runner is None:
             return self._nothing(), 0.0, False, False, {IDLE: True}
-        if not seat.done:
-            seat.step(action)
-            self._turns.append(str(seat.info.get("turn", "")))
-        episode = seat.episode
-        if not seat.done:
-            return self._seen(seat), episode.turn_rewards[-1], False, False, {}
+        if not runner.done:
+            runner.step(action)
+            self._turns.append(str(runner.info.get("turn", "")))
+        episode = runner.episode
+        if not runner.done:
+            return self._seen(runner), episode.turn_rewards[-1], False, False, {}
         reward = episode.turn_rewards[-1] if episode.turn_rewards and episode.valid_for_training else 0.0
         episode.info["turns"] = self._turns
         failed = not episode.valid_for_training
-        return self._seen(seat), reward, not failed, failed, {RECORD: episode}
+        return self._seen(runner), reward, not failed, failed, {RECORD: episode}
 
     # ------------------------------------------------------------------ private
 
-    def _next(self) -> Seat | None:
+    def _next(self) -> EpisodeRunner | None:
         if self._rng is not None:
-            return Seat(self.env, EpisodeRequest(int(self._rng.integers(2**31)), options=self._options))
-        return Seat(self.env, self._requests.popleft()) if self._requests else None
+            return EpisodeRunner(
+                self.env, EpisodeRequest(int(self._rng.integers(2**31)), options=self._options)
+            )
+        return EpisodeRunner(self.env, self._requests.popleft()) if self._requests else None
 
-    def _seen(self, seat: Seat) -> Observations:
-        return self._nothing() if seat.observation is None else seat.observation
+    def _seen(self, runner: EpisodeRunner) -> Observations:
+        return self._nothing() if runner.observation is None else runner.observation
 
     def _nothing(self) -> Observations:
         spaces: Any = self.env.observation_space

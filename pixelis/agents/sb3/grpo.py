@@ -107,14 +107,14 @@ class GroupLearner(StepPPO):
             if episode.valid_for_training:
                 rewards[episode.group, episode.member] = episode.reward
         advantages = group_advantages(rewards, self.agent.advantage)
-        flat = zero_variance_groups(rewards)
+        zero_variance = zero_variance_groups(rewards)
         kept = [
             (step, advantages[episode.group, episode.member])
             for episode, played in zip(episodes, steps, strict=True)
-            if episode.valid_for_training and not flat[episode.group]
+            if episode.valid_for_training and not zero_variance[episode.group]
             for step in played
         ]
-        row: Row = {"groups/count": self.agent.groups, "groups/dropped": int(flat.sum())}
+        row: Row = {"groups/count": self.agent.groups, "groups/dropped": int(zero_variance.sum())}
         return self._tensors(kept), row
 
     def _tensors(self, kept: list[tuple[PlayedStep, float]]) -> Batch:

@@ -73,32 +73,32 @@ class Sb3Trainer(Stepper[Sb3Config]):
 
     # ------------------------------------------------------------------ checkpoints
 
-    def tensors(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the optimiser's state."""
         return {"optimiser": self.learner.policy.optimizer.state_dict()}
 
-    def take_over(self, tensors: Mapping[str, Any]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `tensors` returned."""
         self.learner.policy.optimizer.load_state_dict(tensors["optimiser"])
 
     def progress(self) -> dict[str, Any]:
         """Return the moving means and the learner's counters."""
         counters = {"episodes": self._episodes, "learner": self.learner.counters()}
-        return {"progress": {"success": self._success.state(), **counters}}
+        return {"progress": {"success": self._success.state_dict(), **counters}}
 
-    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+    def load_progress(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned."""
         saved = progress["progress"]
-        self._success.restore(saved["success"])
+        self._success.load_state_dict(saved["success"])
         self._episodes = int(saved["episodes"])
         self.learner.restore_counters(saved["learner"])
 
-    def write_more(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write the replay buffer, where there is one."""
         self.agent.save_replay(folder)
 
-    def read_more(self, folder: Path) -> None:
-        """Take over what `write_more` wrote."""
+    def load_files(self, folder: Path) -> None:
+        """Take over what `save_files` wrote."""
         self.agent.load_replay(folder)
 
     def close(self) -> None:

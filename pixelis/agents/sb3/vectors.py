@@ -56,7 +56,7 @@ def check_nothing_learns(rewards: Mapping[str, Any]) -> None:
     number of environments, and no checkpoint would hold it.
     """
     for entry in read_rewards(rewards).terms:
-        if make_term(entry.name, entry.settings).state():
+        if make_term(entry.name, entry.settings).state_dict():
             raise ConfigError(
                 f"rewards: {entry.name} learns while it pays, which agents without language do not support; "
                 "leave it out, or train a language model (--agent language)"

@@ -109,7 +109,7 @@ class TrainConfig(RolloutRunSettings):
         more=True,
     )
     watch: Watch | None = setting(None, "scores that nothing is paid by; none: no scores", identity=False)
-    baselines: bool = setting(False, "also play the env's scripted policies", identity=False, more=True)
+    baselines: bool = setting(False, "also play the env's scripted players", identity=False, more=True)
     trajectories_every: int = setting(
         10, "steps between saved sample episodes", ge=1, identity=False, more=True
     )

@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from pixelis.agents.settings.base import Own, Section, setting
 from pixelis.agents.settings.run_settings import Learning, RunSettings
-from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, Stage
+from pixelis.agents.settings.sft_curriculum import DifficultyCurriculum, DifficultyRollback, DifficultyStage
 from pixelis.errors import ConfigError
 
 
@@ -32,7 +32,7 @@ class SupervisedConfig(RunSettings):
 class CurriculumSettings(Section):
     """From easy demonstrations to hard ones."""
 
-    stages: dict[str, Stage] = setting(
+    stages: dict[str, DifficultyStage] = setting(
         ..., "stages by name: {mix: {0: 1.0}, metric: accuracy, threshold: 0.9, patience: 2}"
     )
     rollback_tolerance: float = setting(
@@ -45,13 +45,15 @@ class CurriculumSettings(Section):
         self.make()
         return self
 
-    def make(self) -> Curriculum:
+    def make(self) -> DifficultyCurriculum:
         """Return the curriculum at its first stage.
 
         Raises:
             ConfigError: there is no stage, or one can never be left.
         """
-        return Curriculum(self.stages, RollbackRule(self.rollback_tolerance, self.rollback_patience))
+        return DifficultyCurriculum(
+            self.stages, DifficultyRollback(self.rollback_tolerance, self.rollback_patience)
+        )
 
 
 class Diversity(Section):
@@ -76,7 +78,7 @@ class SftConfig(SupervisedConfig):
     data: str | None = setting(
         None, "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's policy demonstrates"
     )
-    demonstrator: str = setting("oracle", "which scripted policy of the env demonstrates")
+    demonstrator: str = setting("oracle", "which scripted player of the env demonstrates")
     demonstrations: int = setting(512, "episodes it plays, for each difficulty", ge=1)
     held_out: float = setting(0.1, "share of the demonstrations that is only for measuring", ge=0, lt=1)
     eval_every: int = setting(20, "steps between two measurements on them", ge=1)
@@ -96,7 +98,7 @@ class SftConfig(SupervisedConfig):
     def _check(self) -> Self:
         if self.env is None and self.data is None:
             raise ConfigError(
-                "SFT needs demonstrations: give --env (its scripted policy plays) or --data FILE"
+                "SFT needs demonstrations: give --env (its scripted player plays) or --data FILE"
             )
         if self.data is not None:
             self.refuse_changed(["demonstrator", "demonstrations"], "with data, whose chats are learnt")
@@ -106,6 +108,6 @@ class SftConfig(SupervisedConfig):
             raise ConfigError("a curriculum measures held-out demonstrations; give --held-out above 0")
         return self
 
-    def make_curriculum(self) -> Curriculum | None:
+    def make_curriculum(self) -> DifficultyCurriculum | None:
         """Return the curriculum at its first stage, None without one."""
         return None if self.curriculum is None else self.curriculum.make()

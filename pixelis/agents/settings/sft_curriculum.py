@@ -21,7 +21,7 @@ Metric = Literal["loss", "accuracy"]
 Event = Literal["advance", "rollback"]
 
 
-class Stage(Section):
+class DifficultyStage(Section):
     """One stage: what is learnt, and when it is left."""
 
     mix: dict[int, float] = setting(..., "difficulty → share of the batch, above 0")
@@ -60,7 +60,7 @@ def worse(metric: str, value: float, than: float, by: float = 0.0) -> bool:
 
 
 @dataclass(frozen=True)
-class RollbackRule:
+class DifficultyRollback:
     """When to go one stage back.
 
     Attributes:
@@ -90,7 +90,7 @@ class _Progress:
     history: list[list[Any]] = field(default_factory=list)  # [step, event, stage entered]
 
 
-class Curriculum:
+class DifficultyCurriculum:
     """Decides which stage is on.
 
     Each return to a stage doubles the patience it asks for before it is left again, so that two stages do not
@@ -101,7 +101,9 @@ class Curriculum:
         rollback: when to go back.
     """
 
-    def __init__(self, stages: Mapping[str, Stage], rollback: RollbackRule | None = None) -> None:
+    def __init__(
+        self, stages: Mapping[str, DifficultyStage], rollback: DifficultyRollback | None = None
+    ) -> None:
         if not stages:
             raise ConfigError("a curriculum needs at least one stage")
         for name, stage in [*stages.items()][:-1]:
@@ -111,11 +113,11 @@ class Curriculum:
                     " have neither)"
                 )
         self.names, self.stages = tuple(stages), tuple(stages.values())
-        self.rollback = rollback or RollbackRule()
+        self.rollback = rollback or DifficultyRollback()
         self._now = _Progress()
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> DifficultyStage:
         """The stage that is on."""
         return self.stages[self._now.stage]
 
@@ -166,11 +168,11 @@ class Curriculum:
         self._enter(now.stage + 1, step, "advance")
         return "advance"
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return where it is, as JSON-able values."""
         return asdict(self._now)
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state.
 
         Raises:

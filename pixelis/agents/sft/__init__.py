@@ -1,7 +1,7 @@
 """Supervised fine-tuning on demonstrations: the warm start before reinforcement learning.
 
 A demonstration is an ordinary `Episode` in which the loss mask marks what the demonstrator said. It comes
-from a scripted policy that played the environment (`demonstrations`), from a JSONL file of chats
+from a scripted player that played the environment (`demonstrations`), from a JSONL file of chats
 (`load_chats`), or from the policy itself (expert iteration, `pixelis.agents.sft.expert`).
 """
 

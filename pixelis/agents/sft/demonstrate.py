@@ -1,4 +1,4 @@
-"""Demonstrations of scripted policies that play the environment."""
+"""Demonstrations of scripted players that play the environment."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from pixelis.errors import ConfigError
 def demonstrations(
     chat: ChatFormat,
     env: str | EnvFactory,
-    policies: str | Mapping[str, float],
+    players: str | Mapping[str, float],
     seeds: Sequence[int],
     *,
     options: Mapping[str, Any] | None = None,
     mix_seed: int = 0,
 ) -> list[Episode]:
-    """Let scripted policies play and tokenise what they said as if the model had sampled it.
+    """Let scripted players play and tokenise what they said as if the model had sampled it.
 
     An episode in which the env failed demonstrates nothing and is left out; the log says why.
 
     Args:
         chat: the chat format of the policy that will learn, ``policy.chat``.
         env: a Gymnasium id or a factory.
-        policies: the name of a scripted policy of the env, or names with weights: each episode is played by
+        players: the name of a scripted player of the env, or names with weights: each episode is played by
             one of them, drawn in proportion.
         seeds: reset seeds, one episode each.
         options: reset options.
@@ -41,7 +41,7 @@ def demonstrations(
         ConfigError: an unknown policy, or weights that are negative or all zero.
         EpisodesFailedError: every episode failed.
     """
-    mix = {policies: 1.0} if isinstance(policies, str) else dict(policies)
+    mix = {players: 1.0} if isinstance(players, str) else dict(players)
     weights = np.array(list(mix.values()), dtype=float)
     if not len(weights) or (weights < 0).any() or weights.sum() <= 0:
         raise ConfigError(f"the mix of policies needs weights >= 0 with a positive sum, got {mix}")

@@ -161,11 +161,11 @@ class Learner:
                 tokens += len(scores.right)
         return HeldOutScore(loss / tokens, right / tokens, tokens)
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs besides the weights: tensors and plain data."""
         return {"adamw": self._optimiser.state_dict(), "steps": self.steps}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the state of another learner whose parameters have the same shapes in the same order."""
         self._optimiser.load_state_dict(state["adamw"])
         self.steps = int(state["steps"])

@@ -129,11 +129,11 @@ class Draws:
         levels = rng.choice(list(mix), size=size, p=list(mix.values()))
         return [self._next(int(level)) for level in levels]
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return how far it is, as JSON-able values."""
         return {"passed": self._passed, "drawn": {str(level): count for level, count in self._drawn.items()}}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state.
 
         Raises:

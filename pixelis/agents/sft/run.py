@@ -79,7 +79,7 @@ def collect_demonstrations(config: SftConfig, env: TaskEnv | None, chat: ChatFor
     if config.data is not None:
         return load_chats(config.data, chat)
     if env is None:
-        raise ConfigError("SFT needs demonstrations: give --env (its scripted policy plays) or --data FILE")
+        raise ConfigError("SFT needs demonstrations: give --env (its scripted player plays) or --data FILE")
     curriculum = config.make_curriculum()
     levels = curriculum.levels if curriculum else (config.difficulty,)
     episodes: list[Episode] = []

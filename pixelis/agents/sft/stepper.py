@@ -28,13 +28,13 @@ class SupervisedStepper(LanguageStepper[C]):
         self.rate = rate_of(config, policy)
         self.learner = Learner(policy, learner_settings(config, self.rate))
 
-    def tensors(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the learner's state."""
-        return self.learner.state()
+        return self.learner.state_dict()
 
-    def take_over(self, tensors: Mapping[str, Any]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `tensors` returned."""
-        self.learner.restore(tensors)
+        self.learner.load_state_dict(tensors)
 
 
 def learner_settings(config: SupervisedConfig, rate: float) -> SftSettings:

@@ -14,7 +14,7 @@ from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.sft import SftConfig
-from pixelis.agents.settings.sft_curriculum import Curriculum
+from pixelis.agents.settings.sft_curriculum import DifficultyCurriculum
 from pixelis.agents.sft.learner import HeldOutScore, rate_factor
 from pixelis.agents.sft.polychromic import DiversitySettings, DiversityTerm, SampledSets
 from pixelis.agents.sft.pool import Draws, Pool
@@ -82,13 +82,13 @@ class SftTrainer(SupervisedStepper[SftConfig]):
     def progress(self) -> dict[str, Any]:
         """Return the state of draws and curriculum, and which demonstrations they are of."""
         state = {
-            "draws": self._draws.state(),
-            "curriculum": self.curriculum.state() if self.curriculum is not None else None,
+            "draws": self._draws.state_dict(),
+            "curriculum": self.curriculum.state_dict() if self.curriculum is not None else None,
             "demonstrations": self.pool.digest,
         }
         return {"progress": state}
 
-    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+    def load_progress(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned.
 
         Raises:
@@ -99,9 +99,9 @@ class SftTrainer(SupervisedStepper[SftConfig]):
             raise CheckpointError(
                 "the demonstrations are not those that the run began with; put the file back, or start anew"
             )
-        self._draws.restore(state["draws"])
+        self._draws.load_state_dict(state["draws"])
         if self.curriculum is not None:
-            self.curriculum.restore(state["curriculum"])
+            self.curriculum.load_state_dict(state["curriculum"])
 
     # ------------------------------------------------------------------ private
 
@@ -128,7 +128,9 @@ class SftTrainer(SupervisedStepper[SftConfig]):
             self._observe(number, self.curriculum, scores)
         return row
 
-    def _observe(self, number: int, curriculum: Curriculum, scores: Mapping[int, HeldOutScore]) -> None:
+    def _observe(
+        self, number: int, curriculum: DifficultyCurriculum, scores: Mapping[int, HeldOutScore]
+    ) -> None:
         metrics = {level: {"loss": each.loss, "accuracy": each.accuracy} for level, each in scores.items()}
         event = curriculum.observe(number, metrics)
         if event is not None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.ued.oracle import Oracle
+from pixelis.agents.ued.oracle import LevelOracle
 from pixelis.agents.ued.plr import PrioritisedLevelReplay
-from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, Outcome
+from pixelis.agents.ued.sampler import SAMPLERS, LevelOutcome, LevelRequest, SampledLevel
 from pixelis.agents.ued.space import Cell, Level, LevelSpace
 from pixelis.errors import ConfigError
 
@@ -40,7 +40,7 @@ class Accel(PrioritisedLevelReplay):
 
     needs_oracle: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: LevelOracle | None = None) -> None:
         super().__init__(space, config, oracle)
         if not any(len(list(space.dials.values())[place]) > 1 for place in space.ordered):
             raise ConfigError(
@@ -60,11 +60,11 @@ class Accel(PrioritisedLevelReplay):
         """New levels are only scored."""
         return True
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return the edited levels, then replayed and new ones."""
-        children = [] if ask.refill else self._children[: ask.count]
-        rest = self.draw_places(ask, ask.seeds, ask.count - len(children))
-        return [*(Draw(level, False, "edit") for level in children), *rest]
+        children = [] if request.refill else self._children[: request.count]
+        rest = self.draw_places(request, request.seeds, request.count - len(children))
+        return [*(SampledLevel(level, False, "edit") for level in children), *rest]
 
     def new_cell(self, rng: np.random.Generator) -> Cell:
         """Return a cell at the easy end; where that does not exist, the nearest to it of some that do."""
@@ -75,7 +75,7 @@ class Accel(PrioritisedLevelReplay):
         others = [drawn, *(self.space.draw(rng) for _ in range(15))]
         return min(others, key=lambda cell: sum(cell[place] for place in self.space.ordered))
 
-    def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
+    def observe(self, outcomes: Sequence[LevelOutcome], rng: np.random.Generator) -> None:
         """Put the scores into the buffer, and edit levels for the next step."""
         super().observe(outcomes, rng)
         played = {outcome.draw.level for outcome in outcomes if outcome.draw.origin == "replay"}
@@ -103,13 +103,13 @@ class Accel(PrioritisedLevelReplay):
         """Return those of the buffer, levels edited after this step, and how many could not be solved."""
         return super().metrics() | {"edits": self._edited, "edits_dropped": self._dropped}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the buffer and the edited levels that wait."""
-        return super().state() | {"children": [level.to_json() for level in self._children]}
+        return super().state_dict() | {"children": [level.to_json() for level in self._children]}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the buffer and the edited levels that wait."""
-        super().restore(state)
+        super().load_state_dict(state)
         self._children = [self.level_of(values) for values in state["children"]]
 
 

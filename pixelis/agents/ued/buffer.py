@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.ued.sampler import Outcome
+from pixelis.agents.ued.sampler import LevelOutcome
 from pixelis.agents.ued.scores import replay_weights
 from pixelis.agents.ued.space import Level
 
 
 @dataclass
-class Entry:
+class BufferedLevel:
     """A level that is kept.
 
     Attributes:
@@ -56,7 +56,7 @@ class LevelBuffer:
 
     def __init__(self, capacity: int, beta: float, rho: float) -> None:
         self.capacity, self._beta, self._rho = capacity, beta, rho
-        self.entries: list[Entry] = []
+        self.entries: list[BufferedLevel] = []
         self.clock = 0
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class LevelBuffer:
             levels += [self.entries[place].level for place in chosen]
         return levels
 
-    def note(self, outcome: Outcome) -> None:
+    def note(self, outcome: LevelOutcome) -> None:
         """Take notice of a group: its level's score, or the level itself if it deserves a place.
 
         A full buffer gives up the entry of the lowest replay probability, if the new one ranks above it
@@ -106,7 +106,7 @@ class LevelBuffer:
         if score is None:
             return
         best = _best(outcome)
-        new = Entry(level, score, max(0.0, best - outcome.mean_return), best, self.clock)
+        new = BufferedLevel(level, score, max(0.0, best - outcome.mean_return), best, self.clock)
         if len(self.entries) >= self.capacity:
             least = int(np.argmin(self.weights()))
             if new.priority <= self.entries[least].priority:
@@ -114,12 +114,12 @@ class LevelBuffer:
             del self.entries[least]
         self.entries.append(new)
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return everything as JSON-able values."""
         rows = [[e.level.to_json(), e.score, e.regret, e.best, e.drawn] for e in self.entries]
         return {"clock": self.clock, "entries": rows}
 
-    def restore(self, state: Mapping[str, Any], levels: Sequence[Level]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any], levels: Sequence[Level]) -> None:
         """Take over what `state` returned.
 
         Args:
@@ -128,12 +128,12 @@ class LevelBuffer:
         """
         self.clock = int(state["clock"])
         self.entries = [
-            Entry(level, float(score), float(regret), float(best), int(drawn))
+            BufferedLevel(level, float(score), float(regret), float(best), int(drawn))
             for level, (_, score, regret, best, drawn) in zip(levels, state["entries"], strict=True)
         ]
 
 
-def _best(outcome: Outcome, known: float = -math.inf) -> float:
+def _best(outcome: LevelOutcome, known: float = -math.inf) -> float:
     """Return the oracle's return, else the highest ever seen (MaxMC, arXiv 2110.02439, appendix)."""
     if outcome.oracle_return is not None:
         return outcome.oracle_return

@@ -10,8 +10,8 @@ import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.ued.oracle import Oracle
-from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
+from pixelis.agents.ued.oracle import LevelOracle
+from pixelis.agents.ued.sampler import SAMPLERS, LevelOutcome, LevelRequest, LevelSampler, SampledLevel
 from pixelis.agents.ued.scores import (
     band_weight,
     beta_mean,
@@ -62,7 +62,7 @@ class CellLearnability(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: LevelOracle | None = None) -> None:
         super().__init__(space, config, oracle)
         self.cells = space.cells
         self._places = {cell: place for place, cell in enumerate(self.cells)}
@@ -99,19 +99,19 @@ class CellLearnability(LevelSampler):
         suited = proportional_weights(scores * band_weight(rates, low, high), self.settings.beta)
         return suited * solvable / (suited * solvable).sum(axis=-1, keepdims=True)
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return new levels: the rotation's cells first, then by learnability."""
-        turns = 0 if ask.refill else min(ask.count, len(self.cells), int(self._due(ask.count)))
-        order = ask.rng.permutation(len(self.cells))  # those that have waited equally long, in any order
+        turns = 0 if request.refill else min(request.count, len(self.cells), int(self._due(request.count)))
+        order = request.rng.permutation(len(self.cells))  # those that have waited equally long, in any order
         waiting = iter(order[np.argsort(-self._waited[order], kind="stable")].tolist())
         draws = []
-        for seed in ask.seeds[: ask.count]:
-            rest = (self._thompson(ask.rng) for _ in range(_TRIES))
+        for seed in request.seeds[: request.count]:
+            rest = (self._thompson(request.rng) for _ in range(_TRIES))
             places = itertools.chain(waiting, rest) if len(draws) < turns else rest
             draws.append(self._first_solvable(places, seed))
         return draws
 
-    def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
+    def observe(self, outcomes: Sequence[LevelOutcome], rng: np.random.Generator) -> None:
         """Let what is known fade by one step, then add the groups of this one."""
         self._owed = self._due(self.groups) % 1.0
         self._waited += 1
@@ -138,7 +138,7 @@ class CellLearnability(LevelSampler):
             "refused": self._refused,
         }
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the cells' sums."""
         rows = np.stack([*self._sums.values(), *self._oracle, self._waited.astype(float)], axis=1).tolist()
         return {
@@ -146,7 +146,7 @@ class CellLearnability(LevelSampler):
             "owed": self._owed,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the cells' sums."""
         saved = {tuple(cell): row for cell, row in state["cells"]}
         if set(saved) != set(self._places):
@@ -180,14 +180,14 @@ class CellLearnability(LevelSampler):
         below = self.weights(rates).cumsum()
         return int((below < rng.random() * below[-1]).sum())
 
-    def _first_solvable(self, places: Iterator[int], seed: int) -> Draw:
+    def _first_solvable(self, places: Iterator[int], seed: int) -> SampledLevel:
         """Return the first level that the oracle solves, of these cells; else the last that was tried."""
         tried: list[Level] = []
         for place in itertools.islice(places, _TRIES):
             tried.append(Level(self.cells[place], seed))
             if self.solvable(tried[-1]):
                 break
-        return Draw(tried[-1], refused=tuple(level.cell for level in tried[:-1]))
+        return SampledLevel(tried[-1], refused=tuple(level.cell for level in tried[:-1]))
 
     def _refuse(self, places: Sequence[int]) -> None:
         """Take notice of cells whose levels the oracle could not solve."""
@@ -196,7 +196,7 @@ class CellLearnability(LevelSampler):
         for place in places:
             self._oracle[:, place] += 1.0
 
-    def _add(self, place: int, outcome: Outcome, score: float) -> None:
+    def _add(self, place: int, outcome: LevelOutcome, score: float) -> None:
         successes = outcome.successes
         if outcome.oracle_return is not None:
             failing = successes is not None and successes < outcome.members

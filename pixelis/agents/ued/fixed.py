@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler
+from pixelis.agents.ued.sampler import SAMPLERS, LevelRequest, LevelSampler, SampledLevel
 from pixelis.agents.ued.space import Level
 
 
@@ -13,17 +13,19 @@ class OwnLevels(LevelSampler):
 
     uses_dials: ClassVar[bool] = False
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return new levels."""
-        return [Draw(Level((), seed)) for seed in ask.seeds[: ask.count]]
+        return [SampledLevel(Level((), seed)) for seed in request.seeds[: request.count]]
 
 
 class Uniform(LevelSampler):
     """Fresh levels; every cell that exists is equally likely."""
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return new levels."""
-        return [Draw(Level(self.space.draw(ask.rng), seed)) for seed in ask.seeds[: ask.count]]
+        return [
+            SampledLevel(Level(self.space.draw(request.rng), seed)) for seed in request.seeds[: request.count]
+        ]
 
 
 class DomainRandom(LevelSampler):
@@ -32,9 +34,12 @@ class DomainRandom(LevelSampler):
     Source: Tobin et al. 2017 (arXiv 1703.06907), section III.
     """
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return new levels."""
-        return [Draw(Level(self.space.draw_by_dial(ask.rng), seed)) for seed in ask.seeds[: ask.count]]
+        return [
+            SampledLevel(Level(self.space.draw_by_dial(request.rng), seed))
+            for seed in request.seeds[: request.count]
+        ]
 
 
 SAMPLERS.register("none")(OwnLevels)

@@ -30,8 +30,8 @@ class OracleResult:
     solved: bool
 
 
-class Oracle:
-    """Plays levels with the scripted policy ``oracle``; a level that it has played is remembered.
+class LevelOracle:
+    """Plays levels with the scripted player ``oracle``; a level that it has played is remembered.
 
     Args:
         make: makes the environment.

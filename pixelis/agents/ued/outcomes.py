@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.ued.oracle import Oracle
-from pixelis.agents.ued.sampler import Draw, Outcome
+from pixelis.agents.ued.oracle import LevelOracle
+from pixelis.agents.ued.sampler import LevelOutcome, SampledLevel
 from pixelis.rewards.terms.weights import TASK
 
 
 def outcomes_of(
-    draws: Sequence[Draw], episodes: Sequence[Episode], oracle: Oracle | None = None
-) -> list[Outcome]:
+    draws: Sequence[SampledLevel], episodes: Sequence[Episode], oracle: LevelOracle | None = None
+) -> list[LevelOutcome]:
     """Return the outcome of each group.
 
     Episodes that are not valid for training, or have no finite reward, are left out. A group's successes are
@@ -36,10 +36,10 @@ def own_return(episode: Episode) -> float:
     return episode.reward_parts[TASK]["raw"] if TASK in episode.reward_parts else episode.reward
 
 
-def _outcome(draw: Draw, episodes: Sequence[Episode], oracle: Oracle | None) -> Outcome:
+def _outcome(draw: SampledLevel, episodes: Sequence[Episode], oracle: LevelOracle | None) -> LevelOutcome:
     known = [episode.success for episode in episodes if episode.success is not None]
     played = oracle.play(draw.level) if oracle is not None and episodes else None
-    return Outcome(
+    return LevelOutcome(
         draw,
         tuple(episode.reward for episode in episodes),
         tuple(own_return(episode) for episode in episodes),

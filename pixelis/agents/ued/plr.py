@@ -10,8 +10,8 @@ import numpy as np
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.buffer import LevelBuffer
-from pixelis.agents.ued.oracle import Oracle
-from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
+from pixelis.agents.ued.oracle import LevelOracle
+from pixelis.agents.ued.sampler import SAMPLERS, LevelOutcome, LevelRequest, LevelSampler, SampledLevel
 from pixelis.agents.ued.space import Cell, Level, LevelSpace
 
 
@@ -24,12 +24,12 @@ class PrioritisedLevelReplay(LevelSampler):
     Sources: Jiang et al. 2020, Prioritized Level Replay (arXiv 2010.03934); Jiang et al. 2021, Replay-Guided
     Adversarial Environment Design (arXiv 2110.02439), which adds robust PLR. There a whole batch is either
     replayed or new, and the score is an estimate of regret from a critic; here it is decided group by group,
-    and the score is the group's learnability (`Outcome.score`), ties broken by true regret.
+    and the score is the group's learnability (`LevelOutcome.score`), ties broken by true regret.
     """
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: LevelOracle | None = None) -> None:
         super().__init__(space, config, oracle)
         self.buffer = LevelBuffer(self.settings.buffer, self.settings.beta, self.settings.staleness)
 
@@ -38,19 +38,22 @@ class PrioritisedLevelReplay(LevelSampler):
         """Whether the buffer is filled far enough for replay."""
         return len(self.buffer) >= self.settings.fill * self.settings.buffer
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return replayed levels, then new ones."""
-        return self.draw_places(ask, ask.seeds, ask.count)
+        return self.draw_places(request, request.seeds, request.count)
 
-    def draw_places(self, ask: Ask, seeds: Sequence[int], count: int) -> list[Draw]:
+    def draw_places(self, request: LevelRequest, seeds: Sequence[int], count: int) -> list[SampledLevel]:
         """Return ``count`` draws, new levels having the given seeds."""
         replayed = 0
         if self.replays:
-            replayed = count if ask.refill else int(ask.rng.binomial(count, self.settings.replay))
-        old = self.buffer.sample(replayed, ask.rng) if replayed else []
-        trains = ask.refill or not self.robust
-        new = [Draw(Level(self.new_cell(ask.rng), seed), trains) for seed in seeds[: count - replayed]]
-        return [*(Draw(level, True, "replay") for level in old), *new]
+            replayed = count if request.refill else int(request.rng.binomial(count, self.settings.replay))
+        old = self.buffer.sample(replayed, request.rng) if replayed else []
+        trains = request.refill or not self.robust
+        new = [
+            SampledLevel(Level(self.new_cell(request.rng), seed), trains)
+            for seed in seeds[: count - replayed]
+        ]
+        return [*(SampledLevel(level, True, "replay") for level in old), *new]
 
     @property
     def robust(self) -> bool:
@@ -61,7 +64,7 @@ class PrioritisedLevelReplay(LevelSampler):
         """Return where a new level is drawn."""
         return self.space.draw(rng)
 
-    def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
+    def observe(self, outcomes: Sequence[LevelOutcome], rng: np.random.Generator) -> None:
         """Put the scores into the buffer."""
         for outcome in outcomes:
             self.buffer.note(outcome)
@@ -75,13 +78,13 @@ class PrioritisedLevelReplay(LevelSampler):
             "buffer_age": float(np.mean(self.buffer.ages())) if scores else None,
         }
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the buffer."""
-        return self.buffer.state()
+        return self.buffer.state_dict()
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the buffer."""
-        self.buffer.restore(state, [self.level_of(row[0]) for row in state["entries"]])
+        self.buffer.load_state_dict(state, [self.level_of(row[0]) for row in state["entries"]])
 
 
 SAMPLERS.register("plr")(PrioritisedLevelReplay)

@@ -11,7 +11,7 @@ from typing import Any
 from rich.table import Table
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.ued.sampler import Outcome
+from pixelis.agents.ued.sampler import LevelOutcome
 
 _LOG = logging.getLogger(__name__)
 MOST_LABELS = 256
@@ -20,27 +20,27 @@ _RECENT = 20
 
 
 @dataclass
-class Tally:
+class LevelTally:
     """The groups of one kind of level, since the run began.
 
     Attributes:
         groups: how many.
-        flat: how many of them had no variance in their rewards.
+        zero_variance_groups: how many of them had no variance in their rewards.
         episodes: their valid members.
         successes: how many of these succeeded.
         recent: success rates of the last twenty groups.
     """
 
     groups: int = 0
-    flat: int = 0
+    zero_variance_groups: int = 0
     episodes: int = 0
     successes: int = 0
     recent: deque[float] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: LevelOutcome) -> None:
         """Count a group with at least one valid member."""
         self.groups += 1
-        self.flat += outcome.flat
+        self.zero_variance_groups += outcome.zero_variance
         if outcome.successes is not None:
             self.episodes += outcome.members
             self.successes += outcome.successes
@@ -49,7 +49,7 @@ class Tally:
     @property
     def zero_variance(self) -> float:
         """Share of the groups without variance; there must be one."""
-        return self.flat / self.groups
+        return self.zero_variance_groups / self.groups
 
     @property
     def success(self) -> float | None:
@@ -61,15 +61,15 @@ class Tally:
         """Mean success rate of the last twenty groups."""
         return sum(self.recent) / len(self.recent) if self.recent else None
 
-    def state(self) -> list[Any]:
+    def state_dict(self) -> list[Any]:
         """Return it as JSON-able values."""
-        return [self.groups, self.flat, self.episodes, self.successes, list(self.recent)]
+        return [self.groups, self.zero_variance_groups, self.episodes, self.successes, list(self.recent)]
 
     @classmethod
-    def from_state(cls, state: Sequence[Any]) -> Tally:
+    def from_state(cls, state: Sequence[Any]) -> LevelTally:
         """Return what `state` was called on."""
-        groups, flat, episodes, successes, recent = state
-        return cls(groups, flat, episodes, successes, deque(recent, maxlen=_RECENT))
+        groups, zero_variance_groups, episodes, successes, recent = state
+        return cls(groups, zero_variance_groups, episodes, successes, deque(recent, maxlen=_RECENT))
 
 
 class LevelReport:
@@ -81,9 +81,9 @@ class LevelReport:
 
     def __init__(self, window: int) -> None:
         self._window, self._solved_steps = window, 0
-        self._tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, LevelTally] = {}
 
-    def note(self, outcomes: Sequence[Outcome], labels: Sequence[Sequence[str]]) -> Row:
+    def note(self, outcomes: Sequence[LevelOutcome], labels: Sequence[Sequence[str]]) -> Row:
         """Take notice of a step.
 
         ``zero_variance`` is the share of the groups to be trained on whose members were all paid the same,
@@ -99,16 +99,16 @@ class LevelReport:
         played = [(each, names) for each, names in zip(outcomes, labels, strict=True) if each.members]
         trained = [outcome for outcome, _ in played if outcome.draw.trained]
         row: Row = {
-            "zero_variance": sum(each.flat for each in trained) / len(trained) if trained else None,
+            "zero_variance": sum(each.zero_variance for each in trained) / len(trained) if trained else None,
             "scored_only": sum(not each.draw.trained for each in outcomes),
             "replayed": sum(each.draw.origin == "replay" for each in outcomes),
         }
-        now: dict[str, Tally] = {}
+        now: dict[str, LevelTally] = {}
         for outcome, names in played:
             for name in dict.fromkeys(names):
-                now.setdefault(name, Tally()).add(outcome)
+                now.setdefault(name, LevelTally()).add(outcome)
                 if name in self._tallies or len(self._tallies) < MOST_LABELS:
-                    self._tallies.setdefault(name, Tally()).add(outcome)
+                    self._tallies.setdefault(name, LevelTally()).add(outcome)
         for name, tally in sorted(now.items()):
             row |= {f"{name}/groups": tally.groups, f"{name}/zero_variance": tally.zero_variance}
             row[f"{name}/success"] = tally.success
@@ -129,17 +129,17 @@ class LevelReport:
             )
         return table
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs, as JSON-able values."""
-        tallies = {name: tally.state() for name, tally in self._tallies.items()}
+        tallies = {name: tally.state_dict() for name, tally in self._tallies.items()}
         return {"solved_steps": self._solved_steps, "tallies": tallies}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state` returned."""
         self._solved_steps = int(state["solved_steps"])
-        self._tallies = {name: Tally.from_state(values) for name, values in state["tallies"].items()}
+        self._tallies = {name: LevelTally.from_state(values) for name, values in state["tallies"].items()}
 
-    def _alert(self, outcomes: Sequence[Outcome]) -> int:
+    def _alert(self, outcomes: Sequence[LevelOutcome]) -> int:
         solved = bool(outcomes) and all(is_solved(outcome) for outcome in outcomes)
         self._solved_steps = self._solved_steps + 1 if solved else 0
         if self._solved_steps == self._window:
@@ -151,8 +151,8 @@ class LevelReport:
         return int(self._solved_steps >= self._window)
 
 
-def is_solved(outcome: Outcome) -> bool:
-    """Whether a group is flat at the maximum: all were paid the same, and succeeded.
+def is_solved(outcome: LevelOutcome) -> bool:
+    """Whether a group has no variance at the maximum: all were paid the same, and succeeded.
 
     Where the environment does not say whether they succeeded, their reward must be 1 or more.
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.ued.oracle import Oracle
+from pixelis.agents.ued.oracle import LevelOracle
 from pixelis.agents.ued.scores import learnability, positive_advantage
 from pixelis.agents.ued.space import Cell, Level, LevelSpace
 from pixelis.errors import StateError
@@ -22,7 +22,7 @@ Origin = Literal["fresh", "replay", "edit", "candidate"]
 
 
 @dataclass(frozen=True)
-class Draw:
+class SampledLevel:
     """A level that is to be played by one group.
 
     Attributes:
@@ -39,7 +39,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Ask:
+class LevelRequest:
     """What a trainer asks a sampler for.
 
     Attributes:
@@ -56,7 +56,7 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LevelOutcome:
     """How a group fared on a level.
 
     Attributes:
@@ -67,7 +67,7 @@ class Outcome:
         oracle_return: what the environment gives its oracle on this level; None if nobody asked.
     """
 
-    draw: Draw
+    draw: SampledLevel
     rewards: tuple[float, ...]
     returns: tuple[float, ...]
     successes: int | None = None
@@ -99,7 +99,7 @@ class Outcome:
         return math.fsum(self.returns) / self.members if self.returns else math.nan
 
     @property
-    def flat(self) -> bool:
+    def zero_variance(self) -> bool:
         """Whether the group has no variance in what it was paid: the gradient is 0 where that is compared."""
         return self.members < 2 or float(np.std(self.rewards, ddof=1)) <= 1e-8
 
@@ -118,7 +118,7 @@ class LevelSampler(ABC):
     Attributes:
         settings: the run's ``levels``, of the sampler's own type.
         groups: that a step plays.
-        most_extra: most draws beyond ``Ask.count``.
+        most_extra: most draws beyond ``LevelRequest.count``.
     """
 
     uses_dials: ClassVar[bool] = True
@@ -127,15 +127,15 @@ class LevelSampler(ABC):
     """Whether outcomes should say what the oracle gets, where that is known."""
     most_extra: int = 0
 
-    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: LevelOracle | None = None) -> None:
         self.space, self.oracle, self.groups = space, oracle, config.groups
         self.settings: Any = config.levels
 
     @abstractmethod
-    def draw(self, ask: Ask) -> list[Draw]:
-        """Return ``ask.count`` draws, and up to ``most_extra`` others that are not trained on."""
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
+        """Return ``request.count`` draws, and up to ``most_extra`` others that are not trained on."""
 
-    def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:  # noqa: B027
+    def observe(self, outcomes: Sequence[LevelOutcome], rng: np.random.Generator) -> None:  # noqa: B027
         """Take notice of all groups of a step, in the order of play; nothing by default."""
 
     def solvable(self, level: Level) -> bool:
@@ -149,11 +149,11 @@ class LevelSampler(ABC):
         """Return what the step should say of the sampler, without the prefix ``levels/``."""
         return {}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs, as JSON-able values."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:  # noqa: B027 (nothing by default)
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 (nothing by default)
         """Take over what `state` returned.
 
         Raises:

@@ -22,10 +22,10 @@ from pixelis.agents.ued import (
     plr,  # noqa: F401 (they register samplers)
     sfl,  # noqa: F401 (they register samplers)
 )
-from pixelis.agents.ued.oracle import ORACLE, Oracle
+from pixelis.agents.ued.oracle import ORACLE, LevelOracle
 from pixelis.agents.ued.outcomes import outcomes_of
 from pixelis.agents.ued.report import LevelReport
-from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler
+from pixelis.agents.ued.sampler import SAMPLERS, LevelRequest, LevelSampler, SampledLevel
 from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.errors import CheckpointError, StateError
 
@@ -60,18 +60,18 @@ class LevelSelection:
         self._options = env.options("train")
         kind = SAMPLERS.find(settings.levels.type)
         self.space = _space(settings, env) if kind.uses_dials else LevelSpace({})
-        self.oracle = Oracle(env.make, self.space, self._options) if ORACLE in env.policies else None
+        self.oracle = LevelOracle(env.make, self.space, self._options) if ORACLE in env.players else None
         self.sampler: LevelSampler = kind(self.space, settings, self.oracle)
         self.report = LevelReport(settings.levels.window)
-        self._draws: list[Draw] = []
+        self._draws: list[SampledLevel] = []
 
-    def begin(self, step: int) -> list[Draw]:
+    def begin(self, step: int) -> list[SampledLevel]:
         """Return what a step plays first, at least ``groups`` draws."""
         groups = self._settings.groups
         self._draws = self.sampler.draw(self._ask(step, 0, groups, groups + self.sampler.most_extra))
         return list(self._draws)
 
-    def more(self, step: int, round: int, count: int) -> list[Draw]:
+    def more(self, step: int, round: int, count: int) -> list[SampledLevel]:
         """Return what a later round of the step plays, in the place of groups without signal."""
         draws = self.sampler.draw(self._ask(step, round, count, count))
         self._draws += draws
@@ -100,13 +100,13 @@ class LevelSelection:
         """Return what was played, by kind of level."""
         return self.report.table()
 
-    def write(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         """Write everything into a checkpoint's folder, as JSON."""
-        state = {"sampler": self.sampler.state(), "report": self.report.state()}
+        state = {"sampler": self.sampler.state_dict(), "report": self.report.state_dict()}
         write_json(folder / _FILE, {"levels": self._settings.levels.type, **state})
 
-    def restore(self, folder: Path) -> None:
-        """Take over what `write` wrote; a checkpoint from before there were samplers has nothing of the kind.
+    def load_files(self, folder: Path) -> None:
+        """Take over what `save_files` wrote; one from before there were samplers has nothing of the kind.
 
         Raises:
             CheckpointError: it is damaged, or of other levels.
@@ -115,8 +115,8 @@ class LevelSelection:
             return
         state = read_json(folder / _FILE)
         try:
-            self.report.restore(state["report"])
-            self.sampler.restore(state["sampler"])
+            self.report.load_state_dict(state["report"])
+            self.sampler.load_state_dict(state["sampler"])
         except StateError as error:
             raise CheckpointError(f"checkpoint {str(folder)!r}: {error}") from error
 
@@ -127,10 +127,10 @@ class LevelSelection:
 
     # ------------------------------------------------------------------ private
 
-    def _ask(self, step: int, round: int, count: int, seeds: int) -> Ask:
+    def _ask(self, step: int, round: int, count: int, seeds: int) -> LevelRequest:
         seed = self._settings.seed
         fresh = task_seeds(seed, step, seeds, round)
-        return Ask(count, fresh, level_generator(seed, step, round), refill=round > 0)
+        return LevelRequest(count, fresh, level_generator(seed, step, round), refill=round > 0)
 
     def _labels(self, episodes: Sequence[Episode]) -> list[list[str]]:
         """Return the kinds of each group's level: its cell, its dials, and what the environment calls it."""

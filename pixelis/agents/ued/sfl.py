@@ -9,8 +9,8 @@ import numpy as np
 
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.ued.oracle import Oracle
-from pixelis.agents.ued.sampler import SAMPLERS, Ask, Draw, LevelSampler, Outcome
+from pixelis.agents.ued.oracle import LevelOracle
+from pixelis.agents.ued.sampler import SAMPLERS, LevelOutcome, LevelRequest, LevelSampler, SampledLevel
 from pixelis.agents.ued.space import Level, LevelSpace
 
 
@@ -27,28 +27,30 @@ class SamplingForLearnability(LevelSampler):
 
     wants_regret: ClassVar[bool] = True
 
-    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: Oracle | None = None) -> None:
+    def __init__(self, space: LevelSpace, config: TrainConfig, oracle: LevelOracle | None = None) -> None:
         super().__init__(space, config, oracle)
         self.most_extra = self.settings.candidates
         self.kept: list[Level] = []
         self._steps = 0
 
-    def draw(self, ask: Ask) -> list[Draw]:
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
         """Return kept and fresh levels, then the candidates where it is time for them."""
-        fresh = ask.count
+        fresh = request.count
         if self.kept:
-            fresh = 0 if ask.refill else int(ask.rng.binomial(ask.count, self.settings.fresh))
-        count = ask.count - fresh
+            fresh = 0 if request.refill else int(request.rng.binomial(request.count, self.settings.fresh))
+        count = request.count - fresh
         several = count > len(self.kept)
-        chosen = ask.rng.choice(len(self.kept), size=count, replace=several) if count else []
-        draws = [Draw(self.kept[place], True, "replay") for place in chosen]
-        draws += [self._new(seed, ask.rng) for seed in ask.seeds[:fresh]]
-        if self._steps % self.settings.every or ask.refill:
+        chosen = request.rng.choice(len(self.kept), size=count, replace=several) if count else []
+        draws = [SampledLevel(self.kept[place], True, "replay") for place in chosen]
+        draws += [self._new(seed, request.rng) for seed in request.seeds[:fresh]]
+        if self._steps % self.settings.every or request.refill:
             return draws
-        others = ask.seeds[fresh : fresh + self.settings.candidates]
-        return draws + [Draw(self._new(seed, ask.rng).level, False, "candidate") for seed in others]
+        others = request.seeds[fresh : fresh + self.settings.candidates]
+        return draws + [
+            SampledLevel(self._new(seed, request.rng).level, False, "candidate") for seed in others
+        ]
 
-    def observe(self, outcomes: Sequence[Outcome], rng: np.random.Generator) -> None:
+    def observe(self, outcomes: Sequence[LevelOutcome], rng: np.random.Generator) -> None:
         """Choose anew if candidates were played."""
         self._steps += 1
         candidates = [outcome for outcome in outcomes if outcome.draw.origin == "candidate"]
@@ -60,20 +62,20 @@ class SamplingForLearnability(LevelSampler):
         """Return how many levels are kept."""
         return {"kept": len(self.kept)}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the kept levels."""
         return {"steps": self._steps, "kept": [level.to_json() for level in self.kept]}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the kept levels."""
         self._steps = int(state["steps"])
         self.kept = [self.level_of(values) for values in state["kept"]]
 
-    def _new(self, seed: int, rng: np.random.Generator) -> Draw:
-        return Draw(Level(self.space.draw(rng), seed))
+    def _new(self, seed: int, rng: np.random.Generator) -> SampledLevel:
+        return SampledLevel(Level(self.space.draw(rng), seed))
 
 
-def _priority(outcome: Outcome) -> tuple[float, float]:
+def _priority(outcome: LevelOutcome) -> tuple[float, float]:
     """Return learnability, and among equals the true regret (0 where no oracle played)."""
     regret = 0.0 if outcome.oracle_return is None else outcome.oracle_return - outcome.mean_return
     return outcome.score or 0.0, regret

@@ -266,7 +266,7 @@ def the_end(subject: Subject) -> Finding:
 def info_is_complete(subject: Subject) -> Finding:
     """``info`` has its keys at every turn, ``success`` and finite reward terms at the end, and is JSON."""
     env = subject.tool_env()
-    turns = play(env, env.policies()["oracle"](env), 0)
+    turns = play(env, env.players()["oracle"](env), 0)
     wrong = []
     for index, (_, reward, terminated, truncated, info) in enumerate(turns):
         json.dumps(info)

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.check.nasty_actions import BAD_CALLS
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tool_env import ToolEnv
 
 Turn = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 """What ``step`` returns; for ``reset``, reward 0 and both flags false."""
 
 
-def play(env: ToolEnv[Any], policy: Policy, seed: int, options: dict[str, Any] | None = None) -> list[Turn]:
+def play(
+    env: ToolEnv[Any], policy: ScriptedPlayer, seed: int, options: dict[str, Any] | None = None
+) -> list[Turn]:
     """Play an episode with a policy to its end; return what ``reset`` and every ``step`` said."""
     turns = [_start(env, seed, options)]
     while not (turns[-1][2] or turns[-1][3]):
@@ -41,7 +43,7 @@ def _start(env: ToolEnv[Any], seed: int, options: dict[str, Any] | None) -> Turn
 class Recorder:
     """A policy that remembers in ``actions`` what another one said."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: ScriptedPlayer) -> None:
         self._policy = policy
         self.actions: list[str] = []
 
@@ -53,7 +55,7 @@ class Recorder:
 
 def mixed_actions(env: ToolEnv[Any], seed: int) -> list[str]:
     """Return turns that do not answer: the oracle's calls on this seed, then bad ones, to the turn limit."""
-    oracle = Recorder(env.policies()["oracle"](env))
+    oracle = Recorder(env.players()["oracle"](env))
     play(env, oracle, seed)
     turns = [*oracle.actions[:-1], *BAD_CALLS.values()]
     return turns[: env.max_turns]

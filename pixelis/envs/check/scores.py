@@ -52,7 +52,7 @@ def score(env: ToolEnv[Any], policy: str, seeds: Sequence[int], **options: Any) 
     Raises:
         KeyError: the environment ships no such policy.
     """
-    make = env.policies()[policy]
+    make = env.players()[policy]
     ends: list[tuple[Turn, int]] = []
     for seed in seeds:
         episode = play(env, make(env), seed, options)
@@ -79,7 +79,7 @@ def oracle_succeeds(subject: Subject) -> Finding:
     for difficulty in env.source.difficulties:
         for seed in subject.seeds:
             options = {"difficulty": difficulty, "split": ("train", "test")[seed % 2]}
-            if not play(env, env.policies()["oracle"](env), seed, options)[-1][4]["success"]:
+            if not play(env, env.players()["oracle"](env), seed, options)[-1][4]["success"]:
                 missed.append((difficulty, seed))
     count = len(env.source.difficulties) * len(subject.seeds)
     measured = f"{count - len(missed)} of {count}" + (
@@ -99,7 +99,7 @@ def floors_hold(subject: Subject) -> Finding:
     chance gives if that is more.
     """
     env = subject.tool_env()
-    names = [name for name in env.policies() if must_fail(name)]
+    names = [name for name in env.players() if must_fail(name)]
     missing = [name for name in FLOORS if name not in names]
     needed = TOOL_FREE if env.toolset.tools else (BLIND,)
     if not set(names) & set(needed):
@@ -110,7 +110,7 @@ def floors_hold(subject: Subject) -> Finding:
     measured = ", ".join(f"{one.policy} {one.success:.2f}" for one in scores)
     if missing:
         return Finding(
-            "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to policies()"
+            "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to players()"
         )
     allowed = greatest_floor(env.chance(env.difficulty), len(subject.seeds), subject.floor)
     above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else allowed)]
@@ -155,10 +155,10 @@ def _returns(env: ToolEnv[Any], seeds: Sequence[int]) -> tuple[list[float], list
     for place, seed in enumerate(seeds):
         difficulty = env.source.difficulties[place % len(env.source.difficulties)]
         options = {"difficulty": difficulty, "split": SPLITS[place % 2]}
-        oracle = Recorder(env.policies()["oracle"](env))
+        oracle = Recorder(env.players()["oracle"](env))
         episodes = [play(env, oracle, seed, options)]
         episodes += [
-            play(env, make(env), seed, options) for name, make in env.policies().items() if name != "oracle"
+            play(env, make(env), seed, options) for name, make in env.players().items() if name != "oracle"
         ]
         episodes.append(play(env, Almost(oracle.actions), seed, options))
         for last in (episode[-1] for episode in episodes):

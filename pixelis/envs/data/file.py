@@ -20,7 +20,7 @@ from pixelis.errors import DatasetError
 R = TypeVar("R")
 
 
-class Entry(NamedTuple):
+class RowKey(NamedTuple):
     """What the index needs of a row: its split, and 64 bits that rows share which ask the same."""
 
     split: str
@@ -78,7 +78,7 @@ class RowFile(ABC, Generic[R]):
         """Return the row that a JSON object describes; `DatasetError`, without its line, if none."""
 
     @abstractmethod
-    def enter(self, row: R, place: Place) -> Entry:
+    def enter(self, row: R, place: Place) -> RowKey:
         """Return what the index needs of a row; `DatasetError` to refuse it."""
 
     def kept(self, row: R) -> bool:
@@ -127,7 +127,7 @@ class RowFile(ABC, Generic[R]):
         if self.splits_apart:
             self._check_splits(digests, numbers)
 
-    def _entry(self, place: Place) -> tuple[R, Entry]:
+    def _entry(self, place: Place) -> tuple[R, RowKey]:
         row = self.parse(place.value())
         return row, self.enter(row, place)
 

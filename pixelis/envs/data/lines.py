@@ -28,7 +28,7 @@ L = TypeVar("L", bound=Numbered)
 R = TypeVar("R")
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """A line that is not blank: its number from 1, where it begins, and its bytes."""
 
     number: int
@@ -66,7 +66,7 @@ def find_file(path: Any, what: str) -> tuple[Path, tuple[int, int]]:
         raise DatasetError(f"data must be the path of a {what}, got {shown(path, 80)} ({error})") from None
 
 
-def read_lines(path: Path) -> Iterator[Line]:
+def read_lines(path: Path) -> Iterator[FileLine]:
     """Yield the lines that are not blank; no line is held whole that is longer than ``MAX_LINE_BYTES``.
 
     Raises:
@@ -83,7 +83,7 @@ def read_lines(path: Path) -> Iterator[Line]:
                         "write one JSON object a line"
                     )
                 if text.strip():
-                    yield Line(number, offset, text)
+                    yield FileLine(number, offset, text)
                 offset += len(text)
     except OSError as error:
         raise DatasetError(f"cannot read {path} ({error}); check its permissions") from None

@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 
 from pixelis.envs.actions import ParsedAction
 from pixelis.envs.keywords import Difficulty, Split, checked_keywords
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.rows.rows import RowTasks, read_rows
 from pixelis.envs.spaces import clean_text
@@ -115,9 +115,9 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
                 f"{error}; it was asked for the empty reply: return a number for every row and text"
             ) from error
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
-        """Return the scripted policies: ``oracle`` says the row's ``answer``."""
-        return {**super().policies(), "oracle": Oracle}
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
+        """Return the scripted players: ``oracle`` says the row's ``answer``."""
+        return {**super().players(), "oracle": Oracle}
 
     def _judge(self, task: Task, answer: str | None, workspace: Mapping[str, Any]) -> Verdict:
         number = task.id.rpartition("-")[2]

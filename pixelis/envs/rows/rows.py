@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pixelis.envs.data.lines import Line, find_file, good_rows, json_object, read_lines
+from pixelis.envs.data.lines import FileLine, find_file, good_rows, json_object, read_lines
 from pixelis.envs.data.splits import hashed_split
 from pixelis.envs.tasks import SPLITS, Task
 from pixelis.errors import DatasetError, PixelisError, shown
@@ -116,9 +116,9 @@ class RowTasks:
         return self._rows["train"][0]
 
 
-def _row(line: Line | _Numbered) -> Row:
+def _row(line: FileLine | _Numbered) -> Row:
     """Return the checked row of a line."""
-    values = json_object(line.text) if isinstance(line, Line) else line.value
+    values = json_object(line.text) if isinstance(line, FileLine) else line.value
     if isinstance(values, PixelisError):
         raise values
     if not isinstance(values, Mapping):

@@ -60,12 +60,12 @@ class ControllableFeatures:
         self.seen += len(encodings)
         self.mean += (encodings - self.mean).sum(0) / self.seen
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return gates, mean and the optimiser's moments."""
         tensors = {name: getattr(self, name).clone() for name in ("log_gates", "mean", "_first", "_second")}
         return {**tensors, "steps": self.steps, "seen": self.seen}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` returned."""
         for name in ("log_gates", "mean", "_first", "_second"):
             getattr(self, name).copy_(state[name])

@@ -68,11 +68,11 @@ class Experience:
         size = len(self)
         return Rows.unpacked(self._rows[torch.randint(size, (min(count, size),), generator=generator)])
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the rows kept and how many there ever were."""
         return {"rows": self._rows[: len(self)].clone(), "added": self._added}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` returned."""
         rows = check_packed(state["rows"])
         self._added = int(state["added"])

@@ -98,14 +98,14 @@ class AgedCache:
         """Keep a number; the entry that was unused for longest makes room."""
         self._cache.put(key, (value, version))
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return entries, the longest unused first, and counters, as JSON values."""
         return {
             "entries": [[key.hex(), value, version] for key, (value, version) in self._cache.items()],
             "counts": [self.hits, self.misses, self.stale],
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` returned."""
         cache: LRUCache[tuple[float, int]] = LRUCache(self._cache.capacity)
         for key, value, version in state["entries"]:

@@ -47,11 +47,11 @@ class CuriosityModel:
             lr=settings.learning_rate,
             fused=True,
         )
-        self._scorer: Scorer | None = None  # of the model as it is
+        self._scorer: FoldedForwardModel | None = None  # of the model as it is
 
     def rewards(self, rows: Rows) -> torch.Tensor:
         """Return the intrinsic rewards, float32 [n] and at least 0, of transitions."""
-        self._scorer = self._scorer or Scorer(self.forward_model, self.features)
+        self._scorer = self._scorer or FoldedForwardModel(self.forward_model, self.features)
         return self._scorer.squared_errors(rows).mul_(0.5 * self.settings.eta)
 
     def learn(self, packed: torch.Tensor) -> dict[str, float]:
@@ -76,29 +76,29 @@ class CuriosityModel:
         self.updates += updates
         return {"updates": float(updates), **self._report(losses)}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return all that was learnt: JSON values and tensors."""
         optimiser = self._optimiser.state_dict()["state"]
         return {
             "forward": _copies(self.forward_model.state_dict()),
             "inverse": _copies(self.inverse_model.state_dict()),
             "optimiser": {str(index): _copies(moments) for index, moments in optimiser.items()},
-            "features": self.features.state(),
-            "experience": self._experience.state(),
+            "features": self.features.state_dict(),
+            "experience": self._experience.state_dict(),
             "waiting": self._waiting.clone(),
             "generator": self._generator.get_state(),
             "updates": self.updates,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` returned, of equal settings; after an error the model is good for nothing."""
         self.forward_model.load_state_dict(state["forward"])
         self.inverse_model.load_state_dict(state["inverse"])
         moments = {int(index): _copies(values) for index, values in state["optimiser"].items()}
         groups = self._optimiser.state_dict()["param_groups"]
         self._optimiser.load_state_dict({"state": moments, "param_groups": groups})
-        self.features.restore(state["features"])
-        self._experience.restore(state["experience"])
+        self.features.load_state_dict(state["features"])
+        self._experience.load_state_dict(state["experience"])
         self._waiting = check_packed(state["waiting"])
         self._generator.set_state(state["generator"])
         self.updates, self._scorer = int(state["updates"]), None
@@ -148,7 +148,7 @@ class CuriosityModel:
         return {"forward_loss": forward, "inverse_loss": inverse, "gates_mean": gates}
 
 
-class Scorer:
+class FoldedForwardModel:
     """The forward model as three plain layers, with adapters, centring and gates folded into them.
 
     Half as many products, and no copy of the rows: with g the gates and m the mean, W g (s − m) is a product

@@ -158,18 +158,18 @@ class CuriosityTerm:
             "stale": float(self.cache.stale),
         }
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return models, optimiser, memory, cache and generator: JSON values and tensors."""
         return {
             "version": VERSION,
             "settings": self._identity(),
-            "model": self.model.state(),
-            "cache": self.cache.state(),
+            "model": self.model.state_dict(),
+            "cache": self.cache.state_dict(),
             "steps": [self.steps, self.duplicates],
             "scored": self._packed(),
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put a state back.
 
         Raises:
@@ -186,8 +186,8 @@ class CuriosityTerm:
         parts = [state_item(state, self.name, key) for key in ("model", "cache", "scored", "steps")]
         model, cache = CuriosityModel(self.settings), AgedCache(self.settings.cache_size, self.cache.max_age)
         try:
-            model.restore(parts[0])
-            cache.restore(parts[1])
+            model.load_state_dict(parts[0])
+            cache.load_state_dict(parts[1])
             scored = check_packed(parts[2])
             steps, duplicates = map(int, parts[3])
         except (KeyError, ValueError, TypeError, RuntimeError, AttributeError) as error:

@@ -14,8 +14,8 @@ from pixelis.errors import ConfigError, RewardError, StateError, suggest
 from pixelis.rewards.stack.metric_series import MetricSeries, check_expression, slope
 from pixelis.rewards.stack.stages import (
     ExitCondition,
-    RollbackRule,
-    Stage,
+    WeightRollback,
+    WeightStage,
     check_positive,
     read_rollback,
     read_stages,
@@ -61,7 +61,7 @@ class _Progress:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-class Curriculum:
+class WeightCurriculum:
     """Decides which stage's weights are on.
 
     A stage ends when any one of its exits has held for its patience, or after its ``steps``. Exits are judged
@@ -80,15 +80,15 @@ class Curriculum:
 
     def __init__(
         self,
-        stages: Sequence[Stage],
+        stages: Sequence[WeightStage],
         *,
         available_metrics: Collection[str] = (),
-        rollback: RollbackRule | None = None,
+        rollback: WeightRollback | None = None,
         check_every: int = 100,
     ) -> None:
         check_positive("curriculum", check_every=check_every)
         _check_stages(stages)
-        asked: list[tuple[str, ExitCondition | RollbackRule]] = []
+        asked: list[tuple[str, ExitCondition | WeightRollback]] = []
         self.stages, self.rollback, self.check_every = tuple(stages), rollback, check_every
         asked += [(f"stage {stage.name!r}", one) for stage in stages for one in stage.exits]
         asked += [] if rollback is None else [("rollback", rollback)]
@@ -97,7 +97,7 @@ class Curriculum:
         self._now = _Progress(streaks=[0] * len(self.stages[0].exits))
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> WeightStage:
         """The stage that is on."""
         return self.stages[self._now.stage]
 
@@ -149,17 +149,17 @@ class Curriculum:
             return None
         return self._enter(self.index + 1, step, "advance", reason)
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return where it is, as JSON."""
         names = [stage.name for stage in self.stages]
         return {
             "version": VERSION,
             "stages": names,
             "progress": asdict(self._now),
-            "series": self._series.state(),
+            "series": self._series.state_dict(),
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state.
 
         Raises:
@@ -172,7 +172,7 @@ class Curriculum:
         try:
             found = _Progress(**state_item(state, "curriculum", "progress"))
             tuple(StageChange(**entry) for entry in found.history)
-            self._series.restore(state_item(state, "curriculum", "series"))
+            self._series.load_state_dict(state_item(state, "curriculum", "series"))
         except (TypeError, KeyError, ValueError) as error:
             raise StateError(f"curriculum: the state does not fit this version: {error}") from error
         if not 0 <= found.stage < len(names) or len(found.streaks) != len(self.stages[found.stage].exits):
@@ -181,11 +181,11 @@ class Curriculum:
 
     def save(self, path: Path | str) -> None:
         """Write the state as JSON; raises ``OutputError`` where that cannot be done."""
-        save_json(path, self.state())
+        save_json(path, self.state_dict())
 
     def load(self, path: Path | str) -> None:
-        """Go back to a saved state; raises ``StateError`` like ``restore``."""
-        self.restore(load_json(path))
+        """Go back to a saved state; raises ``StateError`` like ``load_state_dict``."""
+        self.load_state_dict(load_json(path))
 
     # ------------------------------------------------------------------ private
 
@@ -246,12 +246,12 @@ class Curriculum:
         now.history.append(asdict(change))
         return change
 
-    def _latest_mean(self, rule: RollbackRule) -> float | None:
+    def _latest_mean(self, rule: WeightRollback) -> float | None:
         points = self._series.last(rule.metric, rule.window)
         return sum(value for _, value in points) / len(points) if points else None
 
 
-def _check_stages(stages: Sequence[Stage]) -> None:
+def _check_stages(stages: Sequence[WeightStage]) -> None:
     names = [stage.name for stage in stages]
     if not stages or len(set(names)) != len(names):
         raise ConfigError(f"a curriculum needs stages with names that differ, got {names}")
@@ -262,7 +262,7 @@ def _check_stages(stages: Sequence[Stage]) -> None:
             )
 
 
-def read_curriculum(values: Any, available_metrics: Collection[str] = ()) -> Curriculum | None:
+def read_curriculum(values: Any, available_metrics: Collection[str] = ()) -> WeightCurriculum | None:
     """Return the curriculum that plain data describe.
 
     Args:
@@ -284,7 +284,7 @@ def read_curriculum(values: Any, available_metrics: Collection[str] = ()) -> Cur
     for key in values:
         if key not in _KEYS:
             raise ConfigError(f"curriculum has no setting {key!r}.{suggest(str(key), _KEYS)}")
-    return Curriculum(
+    return WeightCurriculum(
         read_stages(values["stages"]),
         available_metrics=available_metrics,
         rollback=read_rollback(values.get("rollback")),

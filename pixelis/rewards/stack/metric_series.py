@@ -107,7 +107,7 @@ class MetricSeries:
             points.clear()
             self._counts[name] = 0
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return everything, as JSON."""
         return {
             "values": {name: [list(point) for point in points] for name, points in self._values.items()},
@@ -115,7 +115,7 @@ class MetricSeries:
             "moving": {name: list(window) for name, window in self._moving.items()},
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state; expressions that it does not know begin empty."""
         self.clear()
         for name, points in self._values.items():

@@ -66,12 +66,12 @@ class WindowStatistics:
             self._moments = float(values.mean()), float(values.std())
         return self._moments
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the values, as JSON: a ring, and where in it the next value goes."""
         ring = list(self._values)
         return {"version": VERSION, "window": self.window, "ring": ring, "next": len(ring) % self.window}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state; everything after it has the same bits as if there had been no break.
 
         Raises:
@@ -154,14 +154,14 @@ class Normaliser:
         """Take a value in."""
         self.statistics.push(value)
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what was seen, as JSON."""
-        return self.statistics.state()
+        return self.statistics.state_dict()
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state.
 
         Raises:
             StateError: it is of another version or window.
         """
-        self.statistics.restore(state)
+        self.statistics.load_state_dict(state)

@@ -251,17 +251,17 @@ class Orchestrator:
         self._pending, self._held = [], 0
         return row
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return weights and statistics, as JSON."""
         return {
             "version": VERSION,
             "weights": self.weights,
-            "statistics": {name: normaliser.state() for name, normaliser in self._normalisers.items()},
+            "statistics": {name: normaliser.state_dict() for name, normaliser in self._normalisers.items()},
             "pending": [dict(sums) for sums in self._pending],
             "held": self._held,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state.
 
         Raises:
@@ -279,7 +279,7 @@ class Orchestrator:
             raise StateError("reward orchestrator: the state's weights are not those of its components")
         for name, saved in statistics.items():
             try:
-                self._normalisers[name].restore(saved)
+                self._normalisers[name].load_state_dict(saved)
             except StateError as error:
                 raise StateError(f"reward component {name}: {error}") from error
         self._weights = {name: weights[name] for name in self._weights}
@@ -288,11 +288,11 @@ class Orchestrator:
 
     def save(self, path: Path | str) -> None:
         """Write the state as JSON; raises ``OutputError`` where that cannot be done."""
-        save_json(path, self.state())
+        save_json(path, self.state_dict())
 
     def load(self, path: Path | str) -> None:
-        """Go back to a saved state; raises ``StateError`` like ``restore``."""
-        self.restore(load_json(path))
+        """Go back to a saved state; raises ``StateError`` like ``load_state_dict``."""
+        self.load_state_dict(load_json(path))
 
     # ------------------------------------------------------------------ private
 

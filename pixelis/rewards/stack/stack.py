@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pixelis.errors import ConfigError, RewardError, StateError, suggest
-from pixelis.rewards.stack.curriculum import Curriculum, StageChange, read_curriculum
+from pixelis.rewards.stack.curriculum import StageChange, WeightCurriculum, read_curriculum
 from pixelis.rewards.stack.orchestrator import Orchestrator, Part, Total, with_raw
 from pixelis.rewards.stack.reward_config import fitting, read_rewards
 from pixelis.rewards.terms.registry import as_term, make_term
@@ -83,7 +83,7 @@ class RewardStack:
         terms: Sequence[RewardTerm[Any] | TermFunction],
         orchestrator: Orchestrator | None = None,
         weights: Mapping[str, float] | None = None,
-        curriculum: Curriculum | None = None,
+        curriculum: WeightCurriculum | None = None,
         shipped: Collection[str] = (),
     ) -> None:
         terms = [as_term(term) for term in terms]
@@ -197,24 +197,24 @@ class RewardStack:
             self.set_weights({**self._base, **self.curriculum.weights})
         return change
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what was learnt: JSON values, and tensors where a term has some."""
         return {
             "version": VERSION,
             "weights": self.weights,
-            "terms": {name: term.state() for name, term in self.terms.items()},
-            "orchestrator": None if self.orchestrator is None else self.orchestrator.state(),
-            "curriculum": None if self.curriculum is None else self.curriculum.state(),
+            "terms": {name: term.state_dict() for name, term in self.terms.items()},
+            "orchestrator": None if self.orchestrator is None else self.orchestrator.state_dict(),
+            "curriculum": None if self.curriculum is None else self.curriculum.state_dict(),
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go back to a state.
 
         Raises:
             StateError: it is of another version or of other settings; the message names the component, and
                 nothing has changed.
         """
-        before = self.state()
+        before = self.state_dict()
         try:
             self._put(check_version(state, "reward stack", VERSION))
         except StateError:
@@ -234,10 +234,10 @@ class RewardStack:
         if set(parts["terms"]) != set(self.terms):
             raise _other_parts(f"terms {sorted(parts['terms'])} instead of {sorted(self.terms)}", True)
         for name, term in self.terms.items():
-            term.restore(parts["terms"][name])
+            term.load_state_dict(parts["terms"][name])
         for name, part in saved.items():
             if part is not None:
-                part.restore(parts[name])
+                part.load_state_dict(parts[name])
         if self.orchestrator is None:
             self.set_weights(state_item(state, "reward stack", "weights"))
 

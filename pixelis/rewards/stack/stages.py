@@ -67,7 +67,7 @@ class ExitCondition:
 
 
 @dataclass(frozen=True)
-class Stage:
+class WeightStage:
     """Weights, and when they end.
 
     Attributes:
@@ -96,7 +96,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class RollbackRule:
+class WeightRollback:
     """When to go one stage back.
 
     Attributes:
@@ -183,7 +183,7 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {"steps": STEP_CURRICULUM, "performan
 # ---------------------------------------------------------------------- from plain data
 
 
-def read_stages(values: Any) -> tuple[Stage, ...]:
+def read_stages(values: Any) -> tuple[WeightStage, ...]:
     """Return the stages of a mapping name → ``weights``, ``exits``, ``steps``, ``min_samples``, in its order.
 
     Raises:
@@ -194,7 +194,7 @@ def read_stages(values: Any) -> tuple[Stage, ...]:
     return tuple(_read_stage(str(name), entry) for name, entry in values.items())
 
 
-def _read_stage(name: str, entry: Any) -> Stage:
+def _read_stage(name: str, entry: Any) -> WeightStage:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("weights"), Mapping):
         raise ConfigError(
             f"stage {name!r} needs weights such as {{task: 1.0, coherence: 0.1}}, got {entry!r}"
@@ -203,7 +203,7 @@ def _read_stage(name: str, entry: Any) -> Stage:
     if not isinstance(exits, Sequence) or isinstance(exits, str):
         raise ConfigError(f"stage {name!r}: exits must be a list, got {exits!r}")
     read = tuple(_read_exit(name, one) for one in exits)
-    return make_settings(Stage, f"stage {name!r}", {**entry, "name": name, "exits": read})
+    return make_settings(WeightStage, f"stage {name!r}", {**entry, "name": name, "exits": read})
 
 
 def _read_exit(stage: str, entry: Any) -> ExitCondition:
@@ -212,7 +212,7 @@ def _read_exit(stage: str, entry: Any) -> ExitCondition:
     return make_settings(ExitCondition, f"stage {stage!r}, exit on {entry['metric']!r}", entry)
 
 
-def read_rollback(entry: Any) -> RollbackRule | None:
+def read_rollback(entry: Any) -> WeightRollback | None:
     """Return the rule of a mapping with ``metric`` and so on, or None for None.
 
     Raises:
@@ -222,7 +222,7 @@ def read_rollback(entry: Any) -> RollbackRule | None:
         return None
     if not isinstance(entry, Mapping) or "metric" not in entry:
         raise ConfigError(f"rollback needs a metric, for example success/rate_ma100, got {entry!r}")
-    return make_settings(RollbackRule, "rollback", entry)
+    return make_settings(WeightRollback, "rollback", entry)
 
 
 def shipped_curriculum(name: str) -> Mapping[str, Any]:

@@ -78,7 +78,7 @@ class CoherenceSettings:
 
 
 @dataclass(frozen=True)
-class Call:
+class ReportedCall:
     """What coherence keeps of a tool call: name, arguments as canonical JSON, and whether it was done."""
 
     tool: str
@@ -86,14 +86,14 @@ class Call:
     ok: bool
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Call:
+    def of(cls, record: Mapping[str, Any]) -> ReportedCall:
         """Return the call of a record of ``info["tool_calls"]``; one without ``ok`` counts as done."""
         arguments = json.dumps(record.get("arguments") or {}, sort_keys=True, default=repr)
         return cls(str(record.get("tool", "")), arguments, bool(record.get("ok", True)))
 
 
 def coherence(
-    calls: Sequence[Mapping[str, Any] | Call],
+    calls: Sequence[Mapping[str, Any] | ReportedCall],
     similarity: float | None = None,
     settings: CoherenceSettings | None = None,
 ) -> float:
@@ -104,12 +104,12 @@ def coherence(
     other order is no fault: a second object is measured.
 
     Args:
-        calls: the episode's calls in order, records or ``Call``.
+        calls: the episode's calls in order, records or ``ReportedCall``.
         similarity: mean cosine of consecutive state embeddings, in [-1, 1]; None leaves the term out.
         settings: the constants.
     """
     settings = settings or CoherenceSettings()
-    made = [call if isinstance(call, Call) else Call.of(call) for call in calls]
+    made = [call if isinstance(call, ReportedCall) else ReportedCall.of(call) for call in calls]
     made = [call for call in made if call.tool not in settings.ignored]
     if len(made) < 2:
         return 0.0
@@ -119,7 +119,7 @@ def coherence(
     return max(-1.0, min(1.0, sum(terms) / len(terms))) if terms else 0.0
 
 
-def _pair_terms(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
+def _pair_terms(calls: Sequence[ReportedCall], settings: CoherenceSettings) -> list[float]:
     terms: list[float] = []
     seen: set[tuple[str, str, str, str]] = set()
     for a, b in itertools.pairwise(calls):
@@ -134,7 +134,7 @@ def _pair_terms(calls: Sequence[Call], settings: CoherenceSettings) -> list[floa
     return terms
 
 
-def _contradictions(calls: Sequence[Call], settings: CoherenceSettings) -> list[float]:
+def _contradictions(calls: Sequence[ReportedCall], settings: CoherenceSettings) -> list[float]:
     terms: list[float] = []
     done: set[str] = set()
     for call in calls:
@@ -171,7 +171,7 @@ class CoherenceMemory:
         embedding: that of the latest observation.
     """
 
-    calls: list[Call] = field(default_factory=list)
+    calls: list[ReportedCall] = field(default_factory=list)
     cosines: list[float] = field(default_factory=list)
     embedding: np.ndarray | None = None
 
@@ -233,17 +233,17 @@ class CoherenceTerm:
         """Learn nothing: the term is fixed."""
         return {}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return nothing: the term is fixed."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Do nothing: the term is fixed."""
 
     # ------------------------------------------------------------------ private
 
     def _score(self, memory: CoherenceMemory, step: Transition) -> float:
-        memory.calls.extend(Call.of(record) for record in step.calls)
+        memory.calls.extend(ReportedCall.of(record) for record in step.calls)
         if self._encoder is not None:
             before = self._embed(step.observation) if memory.embedding is None else memory.embedding
             memory.embedding = self._embed(step.next_observation)

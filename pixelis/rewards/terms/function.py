@@ -50,11 +50,11 @@ class FunctionTerm:
         """Learn nothing: the term is fixed."""
         return {}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return nothing: the term is fixed."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Do nothing: the term is fixed."""
 
     def _score(self, step: Transition) -> float:

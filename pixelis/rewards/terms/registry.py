@@ -19,7 +19,7 @@ TERMS: Mapping[str, str] = {
     "penalty": "pixelis.rewards.terms.penalties:PenaltyTerm",
     "potential": "pixelis.rewards.terms.potential:PotentialTerm",
 }
-_METHODS = ("begin", "score", "learn", "state", "restore")
+_METHODS = ("begin", "score", "learn", "state_dict", "load_state_dict")
 
 
 S = TypeVar("S")

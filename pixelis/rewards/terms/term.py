@@ -70,11 +70,11 @@ class RewardTerm(Protocol[M]):
         """Learn from the steps that were scored since the last call; return metrics."""
         ...
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what the term has learnt: JSON values and tensors, nested in dicts and lists."""
         ...
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put a state back.
 
         Raises:

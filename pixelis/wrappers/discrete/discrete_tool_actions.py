@@ -11,12 +11,12 @@ from gymnasium import spaces
 
 from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ActionTypeError, ConfigError, shown
-from pixelis.wrappers.discrete.notebook import LAST_RESULT, SLOTS, Notebook
 from pixelis.wrappers.discrete.question import (
     listed_choices,
     one_hot,
     words_in,
 )
+from pixelis.wrappers.discrete.tool_memory import LAST_RESULT, SLOTS, ToolMemory
 from pixelis.wrappers.discrete.turns import Choice, TurnBuilder, check_grid, chosen, plan_tools
 
 PICTURE_SIZE = 96
@@ -58,7 +58,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
     | ``view`` | uint8 [96, 96, 3] | the current view |
     | ``box`` | float32 [4] | where the view is, [x0, y0, x1, y1] in 0-1 of the scene |
     | ``question`` | float32 [words] | 1 for each word of ``words`` in the question |
-    | ``last_result`` | float32 [32] | what the tools said, see `Notebook.to_vector` |
+    | ``last_result`` | float32 [32] | what the tools said, see `ToolMemory.to_vector` |
     | ``steps_left`` | float32 [1] | share of the turns that are left |
 
     Args:
@@ -117,7 +117,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
             spaces.Discrete(len(self._table)) if flat else spaces.MultiDiscrete(list(self._builder.sizes))
         )
         self.observation_space = _observation_space(len(self._words))
-        self._notebook: Notebook | None = None
+        self._memory: ToolMemory | None = None
 
     @property
     def tool_names(self) -> tuple[str, ...]:
@@ -147,10 +147,10 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         numbers = np.asarray(action)
         if numbers.dtype.kind not in "iu" or not self._contains(numbers):
             raise ActionTypeError(f"expected an action in {self.action_space}, got {shown(action, 80)}")
-        notebook = self._episode()
+        memory = self._episode()
         if self._table:
-            return self._builder.write(self._table[int(numbers)], notebook)
-        return self._builder.write(Choice(*(int(number) for number in numbers)), notebook)
+            return self._builder.write(self._table[int(numbers)], memory)
+        return self._builder.write(Choice(*(int(number) for number in numbers)), memory)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -159,7 +159,7 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
         observation, info = self.env.reset(seed=seed, options=options)
         question = observation["text"].partition("\n")[0]
         self._question = one_hot(question, self._words)
-        self._notebook = Notebook(self._choices(question), words_in(question, self._inner.vocabulary))
+        self._memory = ToolMemory(self._choices(question), words_in(question, self._inner.vocabulary))
         self._overview = self._view = _small(observation["image"])
         return self._observe(), {**info, "turn": ""}
 
@@ -179,23 +179,23 @@ class DiscreteToolActions(gym.Wrapper[Any, Any, Any, Any], gym.utils.RecordConst
             return numbers.ndim == 0 and self.action_space.contains(int(numbers))
         return self.action_space.contains(numbers.astype(np.int64))
 
-    def _episode(self) -> Notebook:
-        if self._notebook is None:
+    def _episode(self) -> ToolMemory:
+        if self._memory is None:
             raise gym.error.ResetNeeded("there is no episode; call reset() first")
-        return self._notebook
+        return self._memory
 
     def _choices(self, question: str) -> tuple[str, ...]:
         return tuple(self._inner.choices) or listed_choices(question)
 
     def _observe(self) -> dict[str, np.ndarray]:
-        notebook = self._episode()
+        memory = self._episode()
         left = (self._inner.max_turns - self._inner.turn) / self._inner.max_turns
         return {
             "overview": self._overview.copy(),
             "view": self._view.copy(),
-            "box": np.array(notebook.view, np.float32),
+            "box": np.array(memory.view, np.float32),
             "question": self._question.copy(),
-            "last_result": notebook.to_vector(),
+            "last_result": memory.to_vector(),
             "steps_left": np.array([left], np.float32),
         }
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import ConfigError, shown, suggest
-from pixelis.wrappers.discrete.notebook import SLOTS, Notebook
+from pixelis.wrappers.discrete.tool_memory import SLOTS, ToolMemory
 
 ANSWER = "answer"
 
@@ -132,12 +132,12 @@ class TurnBuilder:
         matters[-1, :, 1:3], matters[-1, :, 4] = self.numbers, not self.numbers
         return matters
 
-    def write(self, choice: Choice, notebook: Notebook) -> str:
+    def write(self, choice: Choice, memory: ToolMemory) -> str:
         """Return the turn; an answer while all slots are empty is a turn that says nothing, and costs one."""
         if choice.tool == len(self.tools):
-            return self._answer(choice, notebook)
+            return self._answer(choice, memory)
         plan = self.tools[choice.tool]
-        arguments = self._arguments(plan, choice, notebook)
+        arguments = self._arguments(plan, choice, memory)
         return f"<tool_call>{json.dumps({'name': plan.name, 'arguments': arguments})}</tool_call>"
 
     def distinct(self) -> tuple[Choice, ...]:
@@ -165,25 +165,25 @@ class TurnBuilder:
         cells = [(y, x) for y in range(self.grid) for x in range(self.grid)]
         return cells[:1] if whole else cells
 
-    def _answer(self, choice: Choice, notebook: Notebook) -> str:
+    def _answer(self, choice: Choice, memory: ToolMemory) -> str:
         if self.numbers:
             return f"<answer>{choice.x + self.grid * choice.y}</answer>"
-        filled = notebook.candidates[:SLOTS]
+        filled = memory.candidates[:SLOTS]
         return f"<answer>{filled[choice.slot % len(filled)].text}</answer>" if filled else ""
 
-    def _arguments(self, plan: ToolPlan, choice: Choice, notebook: Notebook) -> dict[str, Any]:
+    def _arguments(self, plan: ToolPlan, choice: Choice, memory: ToolMemory) -> dict[str, Any]:
         across, down = (choice.x + 0.5) / self.grid, (choice.y + 0.5) / self.grid
         if plan.way == "look":
             whole = self._is_whole(plan, choice.scale)
-            if self.snap and plan.key and notebook.regions and not whole:
-                return {plan.key: notebook.region_at((across, down))}
+            if self.snap and plan.key and memory.regions and not whole:
+                return {plan.key: memory.region_at((across, down))}
             center = [0.5, 0.5] if whole else _rounded(across, down)
             return {"center": center, "factor": self.factors[choice.scale]}
-        left, top, right, _ = notebook.view
+        left, top, right, _ = memory.view
         side = right - left
         x, y = left + across * side, top + down * side
         if plan.way == "region":
-            return {"region": notebook.region_at((x, y))}
+            return {"region": memory.region_at((x, y))}
         if plan.way == "number":
             share = (choice.x + self.grid * choice.y) / (self.grid**2 - 1)
             return {plan.key: plan.low + round(share * (plan.high - plan.low))}

@@ -9,8 +9,8 @@ import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
 from pixelis.wrappers.recording.environments import describe_spec
+from pixelis.wrappers.recording.episode_recorder import Draft, EpisodeRecorder, start_of
 from pixelis.wrappers.recording.rows import rng_state
-from pixelis.wrappers.recording.tape import Draft, Tape, start_of
 from pixelis.wrappers.recording.values import encode
 from pixelis.wrappers.scoring.traits import traits_of
 
@@ -63,7 +63,7 @@ class RecordTrajectory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         gym.Wrapper.__init__(self, env)
         self._env_description = {**describe_spec(env.spec), "traits": traits_of(env).to_json()}
         name = str(self._env_description["id"] or type(env.unwrapped).__name__)
-        self._tape = Tape(folder, name.rpartition("/")[2], images, every, max_bytes)
+        self._recorder = EpisodeRecorder(folder, name.rpartition("/")[2], images, every, max_bytes)
         self._draft: Draft | None = None
 
     def reset(
@@ -75,7 +75,7 @@ class RecordTrajectory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             OutputError: the episode that this cuts off, or the file of the new one, cannot be written.
         """
         self._write(finished=False)
-        draft = self._tape.draft(self._env_description)
+        draft = self._recorder.draft(self._env_description)
         start = {}
         if draft is not None:  # before reset, which changes the state and may change the options
             start = start_of(seed, options, rng_state(self.env.np_random) if seed is None else None)
@@ -114,9 +114,9 @@ class RecordTrajectory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         try:
             self._write(finished=False)
         finally:
-            self._tape.close()
+            self._recorder.close()
             self.env.close()
 
     def _write(self, *, finished: bool) -> None:
         draft, self._draft = self._draft, None
-        self._tape.write(draft, finished=finished)
+        self._recorder.write(draft, finished=finished)

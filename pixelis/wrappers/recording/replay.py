@@ -61,7 +61,7 @@ class Replayer:
     def __init__(self, make: MakeEnv = make_env) -> None:
         self._make = make
         self._recorder = ""
-        self._seats: dict[int, _Seat] = {}
+        self._replay_envs: dict[int, _ReplayEnv] = {}
 
     def check(self, trajectory: Trajectory) -> Difference | None:
         """Play an episode again and return the first difference, None when all is the same, bit for bit.
@@ -94,14 +94,14 @@ class Replayer:
         Raises:
             UnknownEnvError, RecordingError: as in `check`.
         """
-        seat = self._seat(trajectory)
-        before, seat.played = seat.played, None
+        replay_env = self._replay_env(trajectory)
+        before, replay_env.played = replay_env.played, None
         rows = Rows(keep)
-        yield rows.reset(*seat.begin(trajectory, before))
+        yield rows.reset(*replay_env.begin(trajectory, before))
         for step in trajectory.steps:
-            observation, *rest = seat.call("step()", seat.env.step, decode(step.action))
-            yield rows.step(seat.as_recorded(observation, trajectory), *rest)
-        seat.played = trajectory.episode
+            observation, *rest = replay_env.call("step()", replay_env.env.step, decode(step.action))
+            yield rows.step(replay_env.as_recorded(observation, trajectory), *rest)
+        replay_env.played = trajectory.episode
 
     def arrays(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
         """Play an episode again; return the arrays that were recorded by their digest alone, by it.
@@ -122,9 +122,9 @@ class Replayer:
 
     def close(self) -> None:
         """Close the envs."""
-        for seat in self._seats.values():
-            seat.env.close()
-        self._seats.clear()
+        for replay_env in self._replay_envs.values():
+            replay_env.env.close()
+        self._replay_envs.clear()
 
     def __enter__(self) -> Replayer:
         """Return itself; the end of the block closes the envs."""
@@ -134,13 +134,13 @@ class Replayer:
         """Close the envs."""
         self.close()
 
-    def _seat(self, trajectory: Trajectory) -> _Seat:
+    def _replay_env(self, trajectory: Trajectory) -> _ReplayEnv:
         if trajectory.recorder != self._recorder:
             self.close()
             self._recorder = trajectory.recorder
-        if trajectory.lane not in self._seats:
-            self._seats[trajectory.lane] = _Seat(self._make(trajectory.env))
-        return self._seats[trajectory.lane]
+        if trajectory.lane not in self._replay_envs:
+            self._replay_envs[trajectory.lane] = _ReplayEnv(self._make(trajectory.env))
+        return self._replay_envs[trajectory.lane]
 
 
 def rewards_compared(trajectory: Trajectory) -> bool:
@@ -174,7 +174,7 @@ class _CallFailedError(Exception):
         self.call = call
 
 
-class _Seat:
+class _ReplayEnv:
     """An env, and which of the recorder's episodes it has just played to the end."""
 
     def __init__(self, env: gym.Env[Any, Any]) -> None:

@@ -15,10 +15,15 @@ from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.rewards.terms.weights import TASK
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
 from pixelis.wrappers.recording.replay import Replayer
-from pixelis.wrappers.recording.trajectory import Step, Trajectory
+from pixelis.wrappers.recording.trajectory import RecordedStep, Trajectory
 from pixelis.wrappers.recording.values import decode, tag_of
-from pixelis.wrappers.scoring.scoring import CALLS_KEY, TASK_KEY, Lessons, term_that_needs_calls
-from pixelis.wrappers.scoring.scoring import Step as Played
+from pixelis.wrappers.scoring.scoring import (
+    CALLS_KEY,
+    TASK_KEY,
+    EnvStep,
+    LearningSchedule,
+    term_that_needs_calls,
+)
 
 Load = Callable[[Mapping[str, Any]], np.ndarray]
 
@@ -78,7 +83,7 @@ def rescore(
             calls and there are none.
         RecordingError: a picture cannot be had.
     """
-    lessons = Lessons(stack)
+    learning = LearningSchedule(stack)
     traits: RewardTraits | None = None
     with replayer or Replayer() as playing:
         for trajectory in trajectories:
@@ -86,10 +91,10 @@ def rescore(
             if recorded != traits:
                 stack.adapt(recorded)
                 traits = recorded
-            yield _rescore(trajectory, stack, lessons, _Pictures(trajectory, playing))
+            yield _rescore(trajectory, stack, learning, _Pictures(trajectory, playing))
 
 
-def task_reward(step: Step, trajectory: Trajectory) -> float:
+def task_reward(step: RecordedStep, trajectory: Trajectory) -> float:
     """Return what the env itself paid for a step.
 
     That is ``info["reward_task"]``, which reward wrappers below the recorder put there, and the recorded
@@ -131,7 +136,9 @@ def _traits_of(trajectory: Trajectory) -> RewardTraits:
         raise RecordingError(f"{trajectory.path}, line {trajectory.line}: {error}") from error
 
 
-def _rescore(trajectory: Trajectory, stack: RewardStack, lessons: Lessons, pictures: _Pictures) -> Rescored:
+def _rescore(
+    trajectory: Trajectory, stack: RewardStack, learning: LearningSchedule, pictures: _Pictures
+) -> Rescored:
     memory = stack.begin()
     scores: list[StepReward] = []
     sums = {TASK: 0.0}
@@ -140,7 +147,7 @@ def _rescore(trajectory: Trajectory, stack: RewardStack, lessons: Lessons, pictu
             score = _score(stack, played)
         except RewardError as error:
             raise RewardError(f"{trajectory.path}, line {trajectory.line}, step {number}: {error}") from error
-        lessons.count(1, played.ended)
+        learning.count(1, played.ended)
         scores.append(score)
         for name, value in {TASK: played.reward, **score.terms}.items():
             sums[name] = sums.get(name, 0.0) + value
@@ -162,20 +169,20 @@ def _rescore(trajectory: Trajectory, stack: RewardStack, lessons: Lessons, pictu
     )
 
 
-def _score(stack: RewardStack, played: Played) -> StepReward:
+def _score(stack: RewardStack, played: EnvStep) -> StepReward:
     needy = term_that_needs_calls(stack)
     transition = played.transition(needy or "rewards", needy is not None)
     (score,) = stack.score([(played.memory, transition, played.reward)])
     return score
 
 
-def _steps(trajectory: Trajectory, memory: EpisodeMemory, load: Load) -> Iterator[Played]:
+def _steps(trajectory: Trajectory, memory: EpisodeMemory, load: Load) -> Iterator[EnvStep]:
     """Yield an episode's steps as a reward wrapper saw them; the reward is the task's."""
     before = _observation(trajectory.start.row["observation"], load)
     for step in trajectory.steps:
         after = _observation(step.row["observation"], load)
         info = {CALLS_KEY: _calls(step.info[CALLS_KEY], load)} if CALLS_KEY in step.info else {}
-        yield Played(
+        yield EnvStep(
             memory,
             before,
             decode(step.action),

@@ -42,7 +42,7 @@ class Start:
 
 
 @dataclass(frozen=True)
-class Step:
+class RecordedStep:
     """One step of a recorded episode.
 
     Attributes:
@@ -87,7 +87,7 @@ class Trajectory:
     episode: int
     lane: int
     start: Start
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
     finished: bool
     path: Path = field(default_factory=Path)
     line: int = 0
@@ -170,12 +170,12 @@ def _parse(row: Mapping[str, Any], where: str, path: Path, line: int) -> Traject
     )
 
 
-def _parse_step(step: Any, where: str) -> Step:
+def _parse_step(step: Any, where: str) -> RecordedStep:
     if not isinstance(step, dict) or "action" not in step or "observation" not in step:
         raise RecordingError(f"{where}: expected an object with action and observation; record again")
     if not isinstance(step.get("reward"), dict):
         _get(step, "reward", _NUMBER, where)
-    return Step(
+    return RecordedStep(
         step["action"],
         {
             "observation": step["observation"],

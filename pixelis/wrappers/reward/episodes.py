@@ -10,10 +10,18 @@ import gymnasium as gym
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.rewards.terms.weights import TASK, check_number
 from pixelis.wrappers.scoring.order import check_calling_wrappers, is_orchestrator, is_term, layers
-from pixelis.wrappers.scoring.scoring import TASK_KEY, TERMS_KEY, CutEpisodes, Lessons, Scored, Step, as_text
+from pixelis.wrappers.scoring.scoring import (
+    TASK_KEY,
+    TERMS_KEY,
+    CutEpisodes,
+    EnvStep,
+    LearningSchedule,
+    Scored,
+    as_text,
+)
 
 
-class Scorer(Protocol):
+class StepScorer(Protocol):
     """Gives steps of different episodes their rewards."""
 
     stack: RewardStack
@@ -34,18 +42,18 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         scorer: gives the rewards.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], scorer: Scorer) -> None:
+    def __init__(self, env: gym.Env[Any, Any], scorer: StepScorer) -> None:
         super().__init__(env)
         self._scorer = scorer
         self._memory: EpisodeMemory | None = None
         self._observation: Any = None
         self._innermost = not any(is_term(layer) or is_orchestrator(layer) for layer in layers(env))
-        self._lessons = Lessons(scorer.stack)
+        self._learning = LearningSchedule(scorer.stack)
         self._cut = CutEpisodes(type(self).__name__)
 
     @property
     def stack(self) -> RewardStack:
-        """The reward stack behind this wrapper, with ``state`` and ``restore``."""
+        """The reward stack behind this wrapper, with ``state`` and ``load_state_dict``."""
         return self._scorer.stack
 
     def reset(
@@ -76,10 +84,10 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         if self._innermost and TASK_KEY in info:  # the env's own, which is not what this key means
             info = {key: value for key, value in info.items() if key != TASK_KEY}
         paid = check_number(reward, TASK)
-        step = Step(self._memory, self._observation, said, observation, paid, terminated, truncated, info)
+        step = EnvStep(self._memory, self._observation, said, observation, paid, terminated, truncated, info)
         (scored,) = self._scorer.score([step])
         self._observation = observation
-        self._lessons.count(1, step.ended)
+        self._learning.count(1, step.ended)
         self._cut.count(step.ended)
         if step.ended:
             self._memory = None

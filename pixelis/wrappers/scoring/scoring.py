@@ -25,7 +25,7 @@ LEARN_EVERY = 256
 """Steps after which terms learn though no episode has ended, so that endless ones pile nothing up."""
 
 
-class Lessons:
+class LearningSchedule:
     """Lets a stack learn: at an episode's end, and after ``LEARN_EVERY`` steps in which none has ended.
 
     Args:
@@ -138,7 +138,7 @@ class ReportedTransition(Transition):
 
 
 @dataclass(frozen=True)
-class Step:
+class EnvStep:
     """What a wrapper saw of one step of one env: of ``info`` at least what ``READ_KEYS`` names."""
 
     memory: EpisodeMemory
@@ -205,7 +205,7 @@ class TermScorer:
         (self.name,) = stack.terms
         self._needs_calls = term_that_needs_calls(stack) is not None
 
-    def score(self, steps: Sequence[Step]) -> list[Scored]:
+    def score(self, steps: Sequence[EnvStep]) -> list[Scored]:
         """Return reward + weight × value of each step, and the raw value for its ``info``."""
         for step in steps:
             if self.name in reported_terms(step.info):
@@ -236,7 +236,7 @@ class OrchestratorScorer:
     def __init__(self, stack: RewardStack) -> None:
         self.stack = stack
 
-    def score(self, steps: Sequence[Step]) -> list[Scored]:
+    def score(self, steps: Sequence[EnvStep]) -> list[Scored]:
         """Return 0 for a step and the total for an episode's last one, with its parts for ``info``."""
         for step in steps:
             if TASK_KEY in step.info and not self.stack.terms:
@@ -287,11 +287,11 @@ class ReportedTerm:
         """Learn nothing: whoever reports the term does that."""
         return {}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return nothing: whoever reports the term keeps its state."""
         return {}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Do nothing."""
 
     def _score(self, seen: list[bool], step: Transition) -> float:

@@ -12,9 +12,9 @@ from gymnasium.vector.utils import iterate
 
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
-from pixelis.wrappers.reward.episodes import Scorer
+from pixelis.wrappers.reward.episodes import StepScorer
 from pixelis.wrappers.scoring.order import check_calling_wrappers
-from pixelis.wrappers.scoring.scoring import READ_KEYS, CutEpisodes, Lessons, Step, as_text
+from pixelis.wrappers.scoring.scoring import READ_KEYS, CutEpisodes, EnvStep, LearningSchedule, as_text
 
 
 class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
@@ -29,7 +29,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         scorer: gives the rewards.
     """
 
-    def __init__(self, env: VectorEnv[Any, Any, np.ndarray], scorer: Scorer) -> None:
+    def __init__(self, env: VectorEnv[Any, Any, np.ndarray], scorer: StepScorer) -> None:
         super().__init__(env)
         self._scorer = scorer
         mode = self.metadata.get("autoreset_mode", "NextStep")  # Gymnasium's own default
@@ -37,12 +37,12 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         self._reused = not getattr(env.unwrapped, "copy", True)  # observations are overwritten in place
         self._memories: list[EpisodeMemory | None] = [None] * self.num_envs
         self._observations: list[Any] = [None] * self.num_envs
-        self._lessons = Lessons(scorer.stack)
+        self._learning = LearningSchedule(scorer.stack)
         self._cut = CutEpisodes(type(self).__name__)
 
     @property
     def stack(self) -> RewardStack:
-        """The reward stack behind this wrapper, with ``state`` and ``restore``."""
+        """The reward stack behind this wrapper, with ``state`` and ``load_state_dict``."""
         return self._scorer.stack
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -93,7 +93,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
 
     def _step_of(
         self, lane: int, action: str, shown: Any, result: tuple[Any, Any, Any], infos: dict[str, Any]
-    ) -> Step:
+    ) -> EnvStep:
         memory = self._memories[lane]
         assert memory is not None  # the caller leaves the others out
         rewards, terminated, truncated = result
@@ -103,7 +103,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
                 "vector rewards: autoreset mode SameStep without final_obs and final_info in infos; a "
                 "wrapper inside has taken them out, put it outside"
             )
-        return Step(
+        return EnvStep(
             memory,
             self._observations[lane],
             action,
@@ -116,7 +116,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
 
     def _move_on(self, ended: np.ndarray) -> None:
         """Let terms learn, and begin the episodes that begin with the observations just seen."""
-        self._lessons.count(self.num_envs, bool(ended.any()))
+        self._learning.count(self.num_envs, bool(ended.any()))
         for lane, memory in enumerate(self._memories):
             if ended[lane]:
                 self._memories[lane] = self.stack.begin() if self._mode == "SameStep" else None

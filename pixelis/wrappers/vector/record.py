@@ -13,8 +13,8 @@ from gymnasium.vector.utils import iterate
 
 from pixelis.errors import ConfigError, OutputError
 from pixelis.wrappers.recording.environments import describe_lanes
+from pixelis.wrappers.recording.episode_recorder import Draft, EpisodeRecorder, start_of
 from pixelis.wrappers.recording.rows import as_batched, lane_info, rng_state
-from pixelis.wrappers.recording.tape import Draft, Tape, start_of
 from pixelis.wrappers.recording.values import encode
 from pixelis.wrappers.scoring.traits import traits_of
 
@@ -56,7 +56,7 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
         self._mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         traits = traits_of(env).to_json()
         self._lanes = [{**lane, "traits": traits} for lane in describe_lanes(env)]
-        self._tape = Tape(
+        self._recorder = EpisodeRecorder(
             folder, str(self._lanes[0]["id"] or "vector").rpartition("/")[2], images, every, max_bytes
         )
         if self._mode == AutoresetMode.SAME_STEP and every != 1:
@@ -123,7 +123,7 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
         for lane in range(self.num_envs):
             with failures:
                 self._write(lane, finished=False)
-        self._tape.close()
+        self._recorder.close()
         self.env.close(**kwargs)
         failures.tell()
 
@@ -148,7 +148,7 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def _begin(self, lane: int, start: Mapping[str, Any], observation: Any, info: Mapping[str, Any]) -> None:
         self._ended[lane] = False
-        draft = self._tape.draft(self._lanes[lane], lane)
+        draft = self._recorder.draft(self._lanes[lane], lane)
         if draft is not None:
             draft.begin(start, observation, info)
         self._drafts[lane] = draft
@@ -177,7 +177,7 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def _write(self, lane: int, *, finished: bool) -> None:
         draft, self._drafts[lane] = self._drafts[lane], None
-        self._tape.write(draft, finished=finished)
+        self._recorder.write(draft, finished=finished)
 
 
 class _Failures:

@@ -19,7 +19,7 @@ from pixelis.agents.episodes.answers import (
     said_of,
 )
 from pixelis.agents.episodes.episode import Episode, Segment
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
 from pixelis.envs.verdict import FinalAnswer
 from pixelis.errors import ConfigError, RewardError
@@ -76,11 +76,11 @@ def test_the_reply_environment_says_what_was_answered(turns, expected):
             return [JudgedReply(reply, 0.5, {}, None if reply else "empty") for reply in replies]
 
     env = gym.make("Pixelis/TweetReply-v0", reward=Plain())
-    seat = Seat(env, EpisodeRequest(0))
-    seat.reset()
+    runner = EpisodeRunner(env, EpisodeRequest(0))
+    runner.reset()
     for turn in turns:
-        seat.step(turn)
-    assert said_of(seat.episode) == expected and final_answer(seat.episode) == expected.text
+        runner.step(turn)
+    assert said_of(runner.episode) == expected and final_answer(runner.episode) == expected.text
     assert said_of(saying("x")) is None
 
 

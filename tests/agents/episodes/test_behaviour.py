@@ -17,7 +17,7 @@ from pixelis.agents.episodes.behaviour import (
     tool_scores,
 )
 from pixelis.agents.episodes.episode import Episode, Segment
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.agents.runs.metrics import tool_metrics
 
 CALL = '<tool_call>{"name": "ZOOM", "arguments": {}}</tool_call>'
@@ -116,12 +116,12 @@ def test_tool_scores_are_means_over_the_calls_that_have_them():
 
 def test_the_visual_tools_are_those_that_declare_it():
     env = gym.make("Pixelis/TrackRead-v0")
-    seat = Seat(env, EpisodeRequest(0))
-    seat.reset()
+    runner = EpisodeRunner(env, EpisodeRequest(0))
+    runner.reset()
     names = set(env.unwrapped.toolset.tools)
-    assert seat.episode.visual_tools == names - {"THINK"} and "SELECT_FRAME" in names
+    assert runner.episode.visual_tools == names - {"THINK"} and "SELECT_FRAME" in names
     env = gym.make("Pixelis/TweetReply-v0")
-    assert Seat(env, EpisodeRequest(0)).episode.visual_tools == frozenset()
+    assert EpisodeRunner(env, EpisodeRequest(0)).episode.visual_tools == frozenset()
 
 
 def test_groups_by_hand():

@@ -1,4 +1,4 @@
-"""Scripted policies as agents."""
+"""Scripted players as agents."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_policy_that_says_nothing_is_truncated(letter_env: Callable[..., gym.E
 
 
 def test_an_unknown_policy_gets_a_suggestion(letter_env: Callable[..., gym.Env]):
-    with pytest.raises(ConfigError, match=r"no scripted policy 'orcale'\. Did you mean 'oracle'"):
+    with pytest.raises(ConfigError, match=r"no scripted player 'orcale'\. Did you mean 'oracle'"):
         play_scripted(letter_env(), "orcale", EpisodeRequest(0))
 
 

@@ -14,10 +14,10 @@ from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.losses.advantages import group_advantages, zero_variance_groups
 from pixelis.agents.losses.credit import (
     by_token,
-    flat_turn_groups,
     returns_to_go,
     turn_advantages,
     turn_returns,
+    zero_variance_turn_groups,
 )
 
 NAN = math.nan
@@ -65,14 +65,14 @@ def test_a_last_turn_alone_is_compared_with_the_last_turn_that_was_shared():
 def test_one_scored_member_gets_nothing():
     returns = np.array([[[1, 2], [NAN, NAN]], [[NAN, NAN], [NAN, NAN]]], float)
     assert not turn_advantages(returns).any()
-    assert flat_turn_groups(returns).tolist() == [True, True]
+    assert zero_variance_turn_groups(returns).tolist() == [True, True]
 
 
 def test_equal_sums_can_differ_by_turn():
     # each got 1 in all, but one at the first turn and one at the second
     early, late = returns_to_go([1, 0]), returns_to_go([0, 1])
     returns = np.array([[early, late], [early, early]])
-    assert flat_turn_groups(returns).tolist() == [False, True]
+    assert zero_variance_turn_groups(returns).tolist() == [False, True]
     assert turn_advantages(returns, "none")[0].tolist() == [[0, -0.5], [0, 0.5]]
 
 
@@ -110,7 +110,7 @@ def test_one_turn_is_credit_by_episode(matrix, scale):
     np.testing.assert_allclose(
         turn_advantages(matrix[:, :, None], scale)[:, :, 0], group_advantages(matrix, scale), atol=1e-9
     )
-    np.testing.assert_array_equal(flat_turn_groups(matrix[:, :, None]), zero_variance_groups(matrix))
+    np.testing.assert_array_equal(zero_variance_turn_groups(matrix[:, :, None]), zero_variance_groups(matrix))
 
 
 @given(npst.arrays(float, (2, 4), elements=rewards), st.integers(1, 4), st.sampled_from(["group", "none"]))
@@ -140,6 +140,6 @@ def test_advantages_of_a_turn_sum_to_zero_and_ignore_what_was_paid_before(rows):
 def test_flat_groups_have_no_advantage_and_others_have(returns):
     for played in returns.reshape(-1, 3):  # nothing comes behind the last turn
         played[np.isnan(played).cumsum() > 0] = NAN
-    found, flat = turn_advantages(returns), flat_turn_groups(returns)
+    found, zero_variance = turn_advantages(returns), zero_variance_turn_groups(returns)
     assert np.isfinite(found).all() and not found[np.isnan(returns)].any()
-    np.testing.assert_array_equal(np.abs(found).max(axis=(1, 2)) > 0, ~flat)
+    np.testing.assert_array_equal(np.abs(found).max(axis=(1, 2)) > 0, ~zero_variance)

@@ -57,7 +57,7 @@ def make_inputs(logprobs=None):
         logprobs=(base if logprobs is None else logprobs),
         old_logprobs=base + 0.3 * draw[1],
         reference_logprobs=base + 0.3 * draw[2],
-        began_logprobs=base + 0.15 * draw[3],
+        proximal_logprobs=base + 0.15 * draw[3],
         advantages=torch.tensor([1.0, -1.5, 0.5, -0.2], dtype=torch.float64),
         mask=MASK,
     )
@@ -70,7 +70,7 @@ def rows(inputs, chosen):
         inputs.advantages[chosen],
         inputs.mask[chosen],
         inputs.reference_logprobs[chosen],
-        inputs.began_logprobs[chosen],
+        inputs.proximal_logprobs[chosen],
     )
 
 
@@ -216,7 +216,7 @@ def test_beta_without_a_reference_is_refused():
         {"mask": MASK[:2]},
         {"advantages": torch.zeros(3)},
         {"reference_logprobs": torch.zeros(1, 5)},
-        {"began_logprobs": torch.zeros(4, 1)},
+        {"proximal_logprobs": torch.zeros(4, 1)},
     ],
 )
 def test_shapes_are_checked(change):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.losses.advantages import STD_EPSILON, group_advantages
 from pixelis.agents.rl.batch import BatchSettings, make_batch, reward_matrix, score
-from pixelis.agents.rl.comparison import Comparison, compared, member_scores, sets_of
+from pixelis.agents.rl.comparison import GroupComparison, compared, member_scores, sets_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError, RewardError
 
@@ -39,7 +39,7 @@ def paid(parts, group_size, groups=1):
 
 
 def by(advantage, episodes, groups, size, **more):
-    return compared(reward_matrix(episodes, groups, size), episodes, Comparison(advantage, **more))
+    return compared(reward_matrix(episodes, groups, size), episodes, GroupComparison(advantage, **more))
 
 
 def test_the_sum_is_what_it_was():
@@ -75,10 +75,10 @@ def test_a_constant_part_adds_nothing():
     with_it = by("per_part", episodes, 1, 3, part_weights={"a": 5.0, "b": 1.0})
     without = by("per_part", episodes, 1, 3, part_weights={"b": 1.0})
     assert (with_it == without).all()
-    flat = paid([{"a": 0.1}] * 3, 3)
-    settings = BatchSettings(comparison=Comparison("per_part", {"a": 1.0}))
-    found = score(flat, 1, 3, "batch", settings)
-    assert found.flat.tolist() == [True] and not found.advantages.any()
+    zero_variance = paid([{"a": 0.1}] * 3, 3)
+    settings = BatchSettings(comparison=GroupComparison("per_part", {"a": 1.0}))
+    found = score(zero_variance, 1, 3, "batch", settings)
+    assert found.zero_variance.tolist() == [True] and not found.advantages.any()
 
 
 def test_unscored_members_take_no_part():
@@ -99,7 +99,7 @@ def test_reward_parts_come_before_reward_terms():
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_part_that_is_not_finite_is_told(bad):
     episodes = paid([{"a": 0.0, "b": 1.0}, {"a": bad, "b": 1.0}], 2)
-    settings = BatchSettings(comparison=Comparison("per_part", {"a": 1.0, "b": 1.0}))
+    settings = BatchSettings(comparison=GroupComparison("per_part", {"a": 1.0, "b": 1.0}))
     with pytest.raises(RewardError, match=f"seed 0, member 1: part 'a' of its reward is {bad}"):
         make_batch(
             episodes, groups=1, group_size=2, scale="batch", max_completion_length=1, settings=settings

@@ -60,7 +60,7 @@ def test_its_state_survives_a_stop():
     for value in COLLAPSE[:6]:
         watched.note(value, 0.3)
     again = EntropyRange()
-    again.restore(json.loads(json.dumps(watched.state())))
+    again.load_state_dict(json.loads(json.dumps(watched.state_dict())))
     assert [again.note(v, 0.3) for v in COLLAPSE[6:]] == [watched.note(v, 0.3) for v in COLLAPSE[6:]]
 
 

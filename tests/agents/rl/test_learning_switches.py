@@ -26,7 +26,8 @@ CHANCE, ALWAYS_THE_SAME = 1 / 8, 1 / 4  # rewards a turn, see test_learning.py
         pytest.param(
             1,
             0.85,
-            # divided by the deviation, even the smallest bonus would be all that flat groups are compared by
+            # divided by the deviation, even the smallest bonus would be all that zero-variance groups are
+            # compared by
             {
                 "steps": 60,
                 "shaping": {

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.micro_batch import MicroBatchSize, is_out_of_memory, told_memory
+from pixelis.agents.rl.micro_batch import MicroBatchSize, explain_out_of_memory, is_out_of_memory
 from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.update import Updater, UpdateSettings
@@ -212,7 +212,7 @@ def test_other_errors_are_left_as_they_are(error):
     assert not is_out_of_memory(error)
     with pytest.raises(type(error)):
         MicroBatchSize(8).fit(work, 8)
-    with pytest.raises(type(error)), told_memory("testing", "stop"):
+    with pytest.raises(type(error)), explain_out_of_memory("testing", "stop"):
         work()
 
 

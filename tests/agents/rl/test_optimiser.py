@@ -93,7 +93,7 @@ def test_the_state_goes_on_exactly():
     second = Optimiser([half], lr=0.1, warmup_steps=4, weight_decay=0.1)
     run(second, half, range(3))
     third = Optimiser([half], lr=0.1, warmup_steps=4, weight_decay=0.1)
-    third.restore(second.state())
+    third.load_state_dict(second.state_dict())
     run(third, half, range(3, 6))
     assert half.tolist() == whole.tolist()
     assert third.lr == first.lr

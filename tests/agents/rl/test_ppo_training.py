@@ -9,7 +9,7 @@ import torch
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rl.ppo import PpoLearner
-from pixelis.agents.rl.refill import Played
+from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import update_settings
 from pixelis.agents.runs.metrics import comparable_metrics
@@ -38,7 +38,7 @@ def test_the_batch_by_hand(learner, play):
         play(5.0, member=2, valid_for_training=False),
         play(0.0, member=3, sampled=2, turn_rewards=[0.0]),
     ]
-    batch = learner({"gae_lambda": 0.5}, groups=1).batch(Played(episodes, 1), 1)
+    batch = learner({"gae_lambda": 0.5}, groups=1).batch(StepRollouts(episodes, 1), 1)
     raw = np.array([0.25, 0.5, 1.0, 0, 0, 0])
     scaled = (raw - raw.mean()) / raw.std()
     assert [each.member for each in batch.episodes] == [1, 3, 0]
@@ -53,7 +53,7 @@ def test_the_head_is_fitted_to_the_returns(learner, play):
     episodes = [play(float(m), member=m, turn_rewards=[float(m)]) for m in range(2)]
     for episode, token in zip(episodes, (3, 6), strict=True):
         episode.segments[0].tokens[:] = token
-    played = Played(episodes, 1)
+    played = StepRollouts(episodes, 1)
     first = work.update(work.batch(played, 1), played, 1)
     second = work.update(work.batch(played, 2), played, 2)
     assert first["value/mean"] == 0 and second["value/mean"] == pytest.approx(0.5, abs=0.2)
@@ -62,7 +62,7 @@ def test_the_head_is_fitted_to_the_returns(learner, play):
 
 def test_no_valid_episode_trains_nothing(learner, play):
     failed = [play(member=m, valid_for_training=False) for m in range(4)]
-    work, played = learner(), Played(failed, 1)
+    work, played = learner(), StepRollouts(failed, 1)
     row = work.update(work.batch(played, 1), played, 1)
     assert row["value/loss"] is None and row["policy/loss"] is None
 

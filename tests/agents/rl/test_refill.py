@@ -25,10 +25,10 @@ def a_step(signals, groups, extra):
             for member in range(SIZE)
         ]
 
-    def flat(episodes, count):
-        return score(episodes, count, SIZE).flat
+    def zero_variance(episodes, count):
+        return score(episodes, count, SIZE).zero_variance
 
-    return play_step(play, flat, groups=groups, group_size=SIZE, extra=extra), rounds
+    return play_step(play, zero_variance, groups=groups, group_size=SIZE, extra=extra), rounds
 
 
 def test_nothing_to_spend():
@@ -64,5 +64,5 @@ def test_as_many_places_as_before_and_never_more_than_the_bound(signals, groups,
     live = [group for group in range(played.groups) if signals[group]]
     assert set(live) <= set(kept)
     assert len(live) == groups or (played.groups - groups + 1) * SIZE > extra
-    flat = score(played.episodes, played.groups, SIZE).flat
-    np.testing.assert_array_equal(flat, [not signals[group] for group in range(played.groups)])
+    zero_variance = score(played.episodes, played.groups, SIZE).zero_variance
+    np.testing.assert_array_equal(zero_variance, [not signals[group] for group in range(played.groups)])

@@ -90,9 +90,9 @@ def test_the_contents_survive_a_file(tmp_path):
     replay.add(batch(0.1 + 0.2, 0.25), 3)
     picture = Segment.given([3], images={"pixel_values": torch.rand(1, 2, 2)}, text="look")
     replay.stored[0].episode.segments.append(picture)
-    write_tensors(tmp_path / "replay.pt", replay.state())
+    write_tensors(tmp_path / "replay.pt", replay.state_dict())
     other = ReplayBuffer()
-    other.restore(read_tensors(tmp_path / "replay.pt"))
+    other.load_state_dict(read_tensors(tmp_path / "replay.pt"))
     assert contents(other) == contents(replay)
     for one, two in zip(replay.stored, other.stored, strict=True):
         assert one.episode.seed == two.episode.seed and one.episode.member == two.episode.member

@@ -144,11 +144,11 @@ def test_a_run_is_not_resumed_under_other_rewards(toy_config):
 
 def test_the_state_of_another_version_is_refused(tmp_path):
     rewards = TermRewards({"penalty": {}})
-    rewards.write(tmp_path)
+    rewards.save_files(tmp_path)
     saved = read_tensors(tmp_path / "rewards.pt")
     write_tensors(tmp_path / "rewards.pt", {**saved, "version": 99})
     with pytest.raises(CheckpointError, match="reward stack"):
-        rewards.restore(tmp_path)
+        rewards.load_files(tmp_path)
 
 
 def test_shipped_curricula_find_their_metrics():

@@ -92,7 +92,7 @@ def test_moving_means():
         means.add(value)
     assert means.means() == {2: 4.5, 4: 3.5}
     other = MovingMeans((2, 4))
-    other.restore(means.state())
+    other.load_state_dict(means.state_dict())
     assert other.means() == means.means()
 
 

@@ -44,24 +44,24 @@ class Walk(Stepper[RunSettings]):
     def after_step(self) -> None:
         self.written.append(len(read_metrics(self.run.metrics)))
 
-    def tensors(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         return {"distance": self.distance}
 
-    def take_over(self, tensors: Mapping[str, Any]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         self.distance = tensors["distance"]
 
     def progress(self) -> dict[str, Any]:
         return {"longest": self.longest}
 
-    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+    def load_progress(self, progress: Mapping[str, Any]) -> None:
         if progress["longest"] < 0:
             raise CheckpointError("no distance is negative")
         self.longest = float(progress["longest"])
 
-    def write_more(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         (folder / "seen.txt").write_text(str(self.seen))
 
-    def read_more(self, folder: Path) -> None:
+    def load_files(self, folder: Path) -> None:
         self.seen = int((folder / "seen.txt").read_text())
 
 
@@ -82,7 +82,7 @@ def make(tmp_path: Path, text_folder: Path) -> Make:
         walk = Walk(config, policy, run)
         if checkpoint:
             torch.manual_seed(99)  # what the process did before must not matter
-            walk.restore(checkpoint)
+            walk.load_checkpoint(checkpoint)
         return walk
 
     return make_walk

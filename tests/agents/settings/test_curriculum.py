@@ -9,12 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.agents.settings.sft import CurriculumSettings, SftConfig
-from pixelis.agents.settings.sft_curriculum import Curriculum, RollbackRule, Stage, worse
+from pixelis.agents.settings.sft_curriculum import (
+    DifficultyCurriculum,
+    DifficultyRollback,
+    DifficultyStage,
+    worse,
+)
 from pixelis.errors import CheckpointError, ConfigError
 
-EASY = Stage(mix={0: 1.0}, threshold=0.9, patience=2)
-MIXED = Stage(mix={0: 1.0, 1: 3.0}, threshold=0.8, steps=100)
-HARD = Stage(mix={2: 1.0})
+EASY = DifficultyStage(mix={0: 1.0}, threshold=0.9, patience=2)
+MIXED = DifficultyStage(mix={0: 1.0, 1: 3.0}, threshold=0.8, steps=100)
+HARD = DifficultyStage(mix={2: 1.0})
 STAGES = {"easy": EASY, "mixed": MIXED, "hard": HARD}
 
 
@@ -24,7 +29,7 @@ def at(**accuracy: float) -> dict[int, dict[str, float]]:
 
 
 def test_a_stage_is_left_after_patience_in_a_row():
-    curriculum = Curriculum(STAGES)
+    curriculum = DifficultyCurriculum(STAGES)
     assert curriculum.observe(10, at(l0=0.95)) is None
     assert curriculum.observe(20, at(l0=0.80)) is None  # starts to count again
     assert curriculum.observe(30, at(l0=0.90)) is None  # the threshold itself passes
@@ -36,24 +41,24 @@ def test_a_stage_is_left_after_patience_in_a_row():
 def test_the_metric_is_weighted_by_the_mix():
     assert MIXED.shares == {0: 0.25, 1: 0.75}
     assert MIXED.measure(at(l0=1.0, l1=0.6)) == pytest.approx(0.7)
-    assert Stage(mix={0: 1, 1: 1}, metric="loss").measure(at(l0=0.9, l1=0.5)) == pytest.approx(0.3)
+    assert DifficultyStage(mix={0: 1, 1: 1}, metric="loss").measure(at(l0=0.9, l1=0.5)) == pytest.approx(0.3)
 
 
 def test_steps_end_a_stage_that_never_passes():
-    curriculum = Curriculum({"mixed": MIXED, "hard": HARD})
+    curriculum = DifficultyCurriculum({"mixed": MIXED, "hard": HARD})
     assert curriculum.observe(99, at(l0=0.1, l1=0.1)) is None
     assert curriculum.observe(100, at(l0=0.1, l1=0.1)) == "advance"
     assert curriculum.observe(10_000, at(l0=0.1, l1=0.1, l2=0.1)) is None  # the last stage stays
 
 
 def test_a_loss_passes_from_above():
-    stage = Stage(mix={0: 1.0}, metric="loss", threshold=0.5)
+    stage = DifficultyStage(mix={0: 1.0}, metric="loss", threshold=0.5)
     assert stage.passes(0.5) and stage.passes(0.1)
     assert not stage.passes(0.51) and not stage.passes(float("nan"))
 
 
 def test_it_goes_back_when_the_stage_before_degrades():
-    curriculum = Curriculum(STAGES, RollbackRule(tolerance=0.05, patience=2))
+    curriculum = DifficultyCurriculum(STAGES, DifficultyRollback(tolerance=0.05, patience=2))
     for step in (10, 20):
         curriculum.observe(step, at(l0=0.95))
     assert curriculum.index == 1
@@ -69,14 +74,14 @@ def test_it_goes_back_when_the_stage_before_degrades():
 
 
 def test_it_never_goes_back_with_no_patience_for_it():
-    curriculum = Curriculum({"easy": EASY, "hard": HARD}, RollbackRule(patience=0))
+    curriculum = DifficultyCurriculum({"easy": EASY, "hard": HARD}, DifficultyRollback(patience=0))
     for step in (10, 20):
         curriculum.observe(step, at(l0=0.95))
     assert all(curriculum.observe(step, at(l0=0.0, l2=0.0)) is None for step in range(30, 100, 10))
 
 
 def test_what_has_to_be_measured():
-    curriculum = Curriculum(STAGES)
+    curriculum = DifficultyCurriculum(STAGES)
     assert curriculum.levels == (0, 1, 2)
     assert curriculum.watched == (0,)
     for step in (10, 20):
@@ -88,18 +93,18 @@ def test_what_has_to_be_measured():
 
 @given(st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=40), st.integers(0, 40))
 def test_a_restored_curriculum_goes_on_as_if_never_stopped(values: list[tuple[float, ...]], cut: int):
-    stages, rule = STAGES, RollbackRule(0.02, 1)
+    stages, rule = STAGES, DifficultyRollback(0.02, 1)
 
-    def feed(curriculum: Curriculum, rows: list[tuple[int, tuple[float, ...]]]) -> list[tuple]:
+    def feed(curriculum: DifficultyCurriculum, rows: list[tuple[int, tuple[float, ...]]]) -> list[tuple]:
         return [(curriculum.observe(10 * n, at(l0=a, l1=b, l2=c)), curriculum.index) for n, (a, b, c) in rows]
 
     rows = list(enumerate(values))
-    whole, first, second = (Curriculum(stages, rule) for _ in range(3))
+    whole, first, second = (DifficultyCurriculum(stages, rule) for _ in range(3))
     expected = feed(whole, rows)
     begun = feed(first, rows[:cut])
-    second.restore(json.loads(json.dumps(first.state())))
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert begun + feed(second, rows[cut:]) == expected
-    assert second.state() == whole.state()
+    assert second.state_dict() == whole.state_dict()
     assert all(0 <= index < 3 for _, index in expected)
 
 
@@ -131,7 +136,7 @@ def test_stages_as_yaml_gives_them():
     first, second = made.stages
     assert made.names == ("easy", "hard") and first.shares == {0: 0.5, 1: 0.5}
     assert (first.metric, first.threshold, first.patience) == ("loss", 0.5, 3)
-    assert second == Stage(mix={2: 1.0}, steps=50)
+    assert second == DifficultyStage(mix={2: 1.0}, steps=50)
 
 
 @pytest.mark.parametrize(
@@ -155,17 +160,17 @@ def test_a_wrong_stage_is_told(entry: dict, message: str):
 
 def test_a_stage_without_a_way_out_is_refused():
     with pytest.raises(ConfigError, match="can never be left"):
-        Curriculum({"hard": HARD, "easy": EASY})
+        DifficultyCurriculum({"hard": HARD, "easy": EASY})
     with pytest.raises(ConfigError, match="at least one stage"):
-        Curriculum({})
+        DifficultyCurriculum({})
     with pytest.raises(ConfigError, match="tolerance >= 0"):
-        RollbackRule(-0.1)
+        DifficultyRollback(-0.1)
 
 
 def test_the_state_of_another_curriculum_is_refused():
-    long, short = Curriculum({"mixed": MIXED, "hard": HARD}), Curriculum({"hard": HARD})
+    long, short = DifficultyCurriculum({"mixed": MIXED, "hard": HARD}), DifficultyCurriculum({"hard": HARD})
     long.observe(100, at(l0=1.0, l1=1.0))
     with pytest.raises(CheckpointError, match="has 1 stages"):
-        short.restore(long.state())
+        short.load_state_dict(long.state_dict())
     with pytest.raises(CheckpointError, match="does not fit"):
-        short.restore({"mood": 1})
+        short.load_state_dict({"mood": 1})

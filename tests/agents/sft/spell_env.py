@@ -37,7 +37,7 @@ class SpellEnv(gym.Env):
         info = {"success": action == self.word}
         return {"text": ""}, hits / len(self.word), True, False, info
 
-    def policies(self):
+    def players(self):
         return {"oracle": lambda env: Speller(env), "silent": lambda env: Speller(env, silent=True)}
 
 

@@ -95,14 +95,14 @@ def test_restored_draws_go_on_as_if_never_stopped(cut: int, seed: int):
     whole, first, second = (Draws(train, seed) for _ in range(3))
     expected = [draw(whole, step) for step in range(12)]
     begun = [draw(first, step) for step in range(cut)]
-    second.restore(json.loads(json.dumps(first.state())))
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert begun + [draw(second, step) for step in range(cut, 12)] == expected
 
 
 def test_the_state_of_other_difficulties_is_refused():
     one, two = Draws({0: [demonstration(0)]}, 0), Draws({1: [demonstration(0)]}, 0)
     with pytest.raises(CheckpointError, match=r"knows difficulties \[0\], there are \[1\]"):
-        two.restore(one.state())
+        two.load_state_dict(one.state_dict())
 
 
 def test_an_episode_without_a_difficulty_counts_as_0():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.ued.sampler import Ask, Draw, Outcome
+from pixelis.agents.ued.sampler import LevelOutcome, LevelRequest, SampledLevel
 from pixelis.agents.ued.space import Level, LevelSpace
 
 
@@ -33,25 +33,25 @@ def settings() -> Callable[..., TrainConfig]:
 
 
 @pytest.fixture
-def ask() -> Callable[..., Ask]:
+def level_request() -> Callable[..., LevelRequest]:
     """Return a maker of what a sampler is asked for; ``step`` decides all that is random."""
 
-    def make(count: int = 4, step: int = 0, refill: bool = False, extra: int = 0) -> Ask:
+    def make(count: int = 4, step: int = 0, refill: bool = False, extra: int = 0) -> LevelRequest:
         seeds = [1000 * step + place for place in range(count + extra)]
-        return Ask(count, seeds, np.random.default_rng(step), refill)
+        return LevelRequest(count, seeds, np.random.default_rng(step), refill)
 
     return make
 
 
 @pytest.fixture
-def outcome() -> Callable[..., Outcome]:
+def outcome() -> Callable[..., LevelOutcome]:
     """Return a maker of outcomes: k successes of G, each worth 1."""
 
     def make(
         cell: tuple[int, ...] = (0,), seed: int = 0, successes: int = 2, members: int = 4, **fields: Any
-    ) -> Outcome:
-        draw = Draw(Level(cell, seed), fields.pop("trained", True), fields.pop("origin", "fresh"))
+    ) -> LevelOutcome:
+        draw = SampledLevel(Level(cell, seed), fields.pop("trained", True), fields.pop("origin", "fresh"))
         returns = tuple([1.0] * successes + [0.0] * (members - successes))
-        return Outcome(draw, returns, returns, successes, fields.pop("oracle", None))
+        return LevelOutcome(draw, returns, returns, successes, fields.pop("oracle", None))
 
     return make

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.accel import Accel
-from pixelis.agents.ued.oracle import Oracle
+from pixelis.agents.ued.oracle import LevelOracle
 from pixelis.agents.ued.sfl import SamplingForLearnability
 from pixelis.agents.ued.space import Level, LevelSpace, level_space
 from pixelis.errors import ConfigError
@@ -30,7 +30,7 @@ def dials():
     env = make()
     space = level_space(env, {})
     env.close()
-    oracle = Oracle(make, space, {})
+    oracle = LevelOracle(make, space, {})
     yield space, oracle
     oracle.close()
 
@@ -50,10 +50,10 @@ def test_an_oracle_whose_environment_fails_says_nothing():
         def reset(self, *, seed=None, options=None):
             raise RuntimeError("no browser")
 
-        def policies(self):
+        def players(self):
             return {"oracle": lambda env: None}
 
-    assert Oracle(Broken, LevelSpace({}), {}).play(Level((), 0)) is None
+    assert LevelOracle(Broken, LevelSpace({}), {}).play(Level((), 0)) is None
 
 
 def test_an_edit_turns_one_dial_by_one_and_has_a_new_seed(dials, settings):
@@ -88,21 +88,24 @@ def test_edits_stay_in_range(difficulty, seed):
     assert space.contains(child.cell) and abs(child.cell[0] - difficulty) == 1 and 0 <= child.seed < 2**30
 
 
-def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outcome, ask):
+def test_edits_of_the_best_replayed_levels_are_scored_next(dials, settings, outcome, level_request):
     space, oracle = dials
     sampler = Accel(space, settings("accel", buffer=4, edits=1, replay=1.0), oracle)
-    first = sampler.draw(ask(4))
+    first = sampler.draw(level_request(4))
     assert {space.values(d.level.cell)["difficulty"] for d in first} == {0}  # begins at the easy end
     assert not any(draw.trained for draw in first)
     sampler.observe([outcome((0, 0), n, 2) for n in range(4)], RNG)
     sampler.observe([outcome((0, 0), 0, 1, origin="replay"), outcome((0, 0), 1, 2, origin="replay")], RNG)
-    draws = sampler.draw(ask(4))
+    draws = sampler.draw(level_request(4))
     assert (draws[0].origin, draws[0].trained, draws[0].level.cell) == ("edit", False, (0, 1))
     assert [draw.origin for draw in draws[1:]] == ["replay"] * 3
     other = Accel(space, settings("accel", buffer=4, edits=1, replay=1.0), oracle)
-    other.restore(json.loads(json.dumps(sampler.state())))
-    assert other.draw(ask(4, 3)) == sampler.draw(ask(4, 3)) and other.state() == sampler.state()
-    assert all(draw.trained for draw in sampler.draw(ask(4, refill=True)))
+    other.load_state_dict(json.loads(json.dumps(sampler.state_dict())))
+    assert (
+        other.draw(level_request(4, 3)) == sampler.draw(level_request(4, 3))
+        and other.state_dict() == sampler.state_dict()
+    )
+    assert all(draw.trained for draw in sampler.draw(level_request(4, refill=True)))
 
 
 def test_what_has_no_score_is_edited_after_what_has(dials, settings, outcome):
@@ -110,7 +113,7 @@ def test_what_has_no_score_is_edited_after_what_has(dials, settings, outcome):
         sampler = Accel(dials[0], settings("accel", buffer=4, edits=1), dials[1])
         played = [outcome((int(n == 2), 0), n, k, origin="replay") for n, k in enumerate(successes)]
         sampler.observe(played, np.random.default_rng(0))
-        return [cell for cell, _ in sampler.state()["children"]]
+        return [cell for cell, _ in sampler.state_dict()["children"]]
 
     assert children(4, 0, 1, 4) == [[1, 1]]
     assert children(4, 4, 4, 4) == [[0, 1]]  # a buffer that is solved through and through grows harder
@@ -127,11 +130,11 @@ def test_accel_says_what_it_cannot_do_without(line, settings, dials):
 SFL = {"candidates": 6, "keep": 2, "every": 3, "fresh": 0.0}
 
 
-def test_candidates_come_every_few_steps_and_are_not_trained_on(line, settings, ask):
+def test_candidates_come_every_few_steps_and_are_not_trained_on(line, settings, level_request):
     sampler = SamplingForLearnability(line, settings("sfl", **SFL))
     assert sampler.most_extra == 6
     for step in range(7):
-        draws = sampler.draw(ask(4, step, extra=6))
+        draws = sampler.draw(level_request(4, step, extra=6))
         candidates = [draw for draw in draws if draw.origin == "candidate"]
         assert len(candidates) == (6 if step % 3 == 0 else 0)
         assert [draw.trained for draw in draws] == [True] * 4 + [False] * len(candidates)
@@ -139,7 +142,7 @@ def test_candidates_come_every_few_steps_and_are_not_trained_on(line, settings, 
         sampler.observe([], RNG)
 
 
-def test_the_most_learnable_candidates_are_kept(line, settings, outcome, ask):
+def test_the_most_learnable_candidates_are_kept(line, settings, outcome, level_request):
     sampler = SamplingForLearnability(line, settings("sfl", **SFL))
     successes = [0, 1, 2, 3, 4, 1]  # learnabilities 0, 3/12, 4/12, 3/12, 0, 3/12
     regrets = [1, 0.25, 0.5, 1.0, 0, 0.5]
@@ -149,22 +152,24 @@ def test_the_most_learnable_candidates_are_kept(line, settings, outcome, ask):
     ]
     sampler.observe([outcome(seed=99), *played], RNG)
     assert [level.seed for level in sampler.kept] == [2, 3]  # of three with 3/12 that of the highest regret
-    draws = sampler.draw(ask(4, 1))
+    draws = sampler.draw(level_request(4, 1))
     assert {draw.level.seed for draw in draws} == {2, 3} and all(draw.trained for draw in draws)
     other = SamplingForLearnability(line, settings("sfl", **SFL))
-    other.restore(json.loads(json.dumps(sampler.state())))
-    assert other.state() == sampler.state() and other.draw(ask(4, 7)) == sampler.draw(ask(4, 7))
+    other.load_state_dict(json.loads(json.dumps(sampler.state_dict())))
+    assert other.state_dict() == sampler.state_dict() and other.draw(level_request(4, 7)) == sampler.draw(
+        level_request(4, 7)
+    )
 
 
-def test_nothing_learnable_means_fresh_levels(line, settings, outcome, ask):
+def test_nothing_learnable_means_fresh_levels(line, settings, outcome, level_request):
     sampler = SamplingForLearnability(line, settings("sfl", **SFL))
     sampler.observe([outcome((1,), n, 0, origin="candidate") for n in range(6)], RNG)
-    assert sampler.kept == [] and [draw.origin for draw in sampler.draw(ask(4))] == ["fresh"] * 4
+    assert sampler.kept == [] and [draw.origin for draw in sampler.draw(level_request(4))] == ["fresh"] * 4
 
 
-def test_the_share_of_fresh_levels(line, settings, outcome, ask):
+def test_the_share_of_fresh_levels(line, settings, outcome, level_request):
     sampler = SamplingForLearnability(line, settings("sfl", **{**SFL, "fresh": 0.25}))
     sampler.observe([outcome((1,), n, 2, origin="candidate") for n in range(6)], RNG)
-    origins = [draw.origin for step in range(300) for draw in sampler.draw(ask(4, step))]
+    origins = [draw.origin for step in range(300) for draw in sampler.draw(level_request(4, step))]
     assert 0.2 < origins.count("fresh") / len(origins) < 0.3
-    assert "fresh" not in [draw.origin for draw in sampler.draw(ask(4, refill=True))]
+    assert "fresh" not in [draw.origin for draw in sampler.draw(level_request(4, refill=True))]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pixelis.agents.ued.buffer import LevelBuffer
 from pixelis.agents.ued.plr import PrioritisedLevelReplay
-from pixelis.agents.ued.sampler import Draw, Outcome
+from pixelis.agents.ued.sampler import LevelOutcome, SampledLevel
 from pixelis.agents.ued.space import Level
 from pixelis.errors import StateError
 
@@ -56,8 +56,10 @@ def test_without_an_oracle_the_best_return_ever_seen_stands_for_its(outcome):
 def test_levels_that_could_not_be_scored_are_not_taken_in(outcome):
     buffer = LevelBuffer(4, 1.0, 0.5)
     buffer.note(outcome(seed=1))
-    buffer.note(Outcome(Draw(Level((0,), 2)), (1.0,), (1.0,), 1))
-    buffer.note(Outcome(Draw(Level((0,), 1)), (), (), None))  # its episodes failed: played, not scored
+    buffer.note(LevelOutcome(SampledLevel(Level((0,), 2)), (1.0,), (1.0,), 1))
+    buffer.note(
+        LevelOutcome(SampledLevel(Level((0,), 1)), (), (), None)
+    )  # its episodes failed: played, not scored
     assert seeds(buffer) == [1] and buffer.entries[0].score > 0 and buffer.ages() == [0]
 
 
@@ -67,7 +69,7 @@ def test_a_buffer_is_never_too_large_and_what_is_not_played_ages(played, capacit
     for seed, successes in played:
         before = {entry.level.seed: buffer.clock - entry.drawn for entry in buffer.entries}
         returns = (1.0,) * successes + (0.0,) * (members - successes)
-        buffer.note(Outcome(Draw(Level((0,), seed)), returns, returns, successes))
+        buffer.note(LevelOutcome(SampledLevel(Level((0,), seed)), returns, returns, successes))
         assert len(buffer) <= capacity and len(set(seeds(buffer))) == len(buffer)
         assert buffer.weights().sum() == pytest.approx(1.0)
         for entry, age in zip(buffer.entries, buffer.ages(), strict=True):
@@ -89,48 +91,50 @@ def filled(line, settings, outcome, **changes):
     return sampler
 
 
-def test_new_levels_until_the_buffer_is_filled_far_enough(line, settings, outcome, ask):
+def test_new_levels_until_the_buffer_is_filled_far_enough(line, settings, outcome, level_request):
     sampler = PrioritisedLevelReplay(line, settings(buffer=8, fill=0.5, replay=1.0))
     for number in range(4):
-        draws = sampler.draw(ask(4))
+        draws = sampler.draw(level_request(4))
         assert all(draw.origin == "fresh" and not draw.trained for draw in draws)
         sampler.observe([outcome(seed=number)], RNG)
-    assert [draw.origin for draw in sampler.draw(ask(4))] == ["replay"] * 4
+    assert [draw.origin for draw in sampler.draw(level_request(4))] == ["replay"] * 4
 
 
 @pytest.mark.parametrize("robust", [True, False])
-def test_robust_trains_on_replayed_levels_alone(line, settings, outcome, ask, robust):
+def test_robust_trains_on_replayed_levels_alone(line, settings, outcome, level_request, robust):
     sampler = filled(line, settings, outcome, replay=0.5, robust=robust)
-    draws = [draw for step in range(200) for draw in sampler.draw(ask(4, step))]
+    draws = [draw for step in range(200) for draw in sampler.draw(level_request(4, step))]
     fresh = [draw for draw in draws if draw.origin == "fresh"]
     assert 0.4 < len(fresh) / len(draws) < 0.6
     assert all(draw.trained != robust for draw in fresh)
     assert all(draw.trained for draw in draws if draw.origin == "replay")
 
 
-def test_what_replaces_flat_groups_is_trained_on(line, settings, outcome, ask):
+def test_what_replaces_flat_groups_is_trained_on(line, settings, outcome, level_request):
     sampler = filled(line, settings, outcome, replay=0.1)
-    assert all(draw.trained and draw.origin == "replay" for draw in sampler.draw(ask(4, refill=True)))
+    assert all(
+        draw.trained and draw.origin == "replay" for draw in sampler.draw(level_request(4, refill=True))
+    )
 
 
-def test_every_kept_level_is_replayed_in_time(line, settings, outcome, ask):
+def test_every_kept_level_is_replayed_in_time(line, settings, outcome, level_request):
     sampler, seen = filled(line, settings, outcome, replay=1.0, beta=0.01), set()
     for step in range(60):
-        draws = sampler.draw(ask(1, step))
+        draws = sampler.draw(level_request(1, step))
         seen |= {draw.level.seed for draw in draws}
         sampler.observe([outcome(d.level.cell, d.level.seed, 2, origin=d.origin) for d in draws], RNG)
     assert seen == set(range(8))
 
 
-def test_state_comes_back_bit_for_bit(line, settings, outcome, ask):
+def test_state_comes_back_bit_for_bit(line, settings, outcome, level_request):
     one, two = filled(line, settings, outcome), PrioritisedLevelReplay(line, settings(buffer=8))
-    two.restore(json.loads(json.dumps(one.state())))
-    assert two.state() == one.state() and (two.buffer.weights() == one.buffer.weights()).all()
-    assert two.draw(ask(4, 5)) == one.draw(ask(4, 5))
+    two.load_state_dict(json.loads(json.dumps(one.state_dict())))
+    assert two.state_dict() == one.state_dict() and (two.buffer.weights() == one.buffer.weights()).all()
+    assert two.draw(level_request(4, 5)) == one.draw(level_request(4, 5))
     assert two.metrics() == one.metrics()
 
 
 def test_levels_of_another_environment_are_refused(line, families, settings, outcome):
     sampler = PrioritisedLevelReplay(families, settings())
     with pytest.raises(StateError, match=r"saved level .* does not exist with the dials"):
-        sampler.restore(filled(line, settings, outcome).state())
+        sampler.load_state_dict(filled(line, settings, outcome).state_dict())

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pixelis.agents.ued.outcomes import outcomes_of
 from pixelis.agents.ued.report import MOST_LABELS, LevelReport, is_solved
-from pixelis.agents.ued.sampler import Draw, Outcome
+from pixelis.agents.ued.sampler import LevelOutcome, SampledLevel
 from pixelis.agents.ued.space import Level
 
 
@@ -33,7 +33,7 @@ def test_the_share_of_groups_without_variance(outcome):
 
 
 def test_groups_whose_episodes_all_failed_count_nowhere():
-    lost = Outcome(Draw(Level((0,), 0)), (), (), None)
+    lost = LevelOutcome(SampledLevel(Level((0,), 0)), (), (), None)
     row = LevelReport(1).note([lost], [["d=0"]])
     assert row["zero_variance"] is None and row["alert"] == 0 and "d=0/groups" not in row
 
@@ -46,12 +46,14 @@ def test_without_regret_there_is_no_score(outcome):
 
 
 def test_flat_at_the_maximum(outcome):
-    draw = Draw(Level((), 0))
+    draw = SampledLevel(Level((), 0))
     assert is_solved(outcome(successes=4)) and not is_solved(outcome(successes=3))
     assert not is_solved(outcome(successes=0))
-    assert is_solved(Outcome(draw, (1.0, 1.0), (1.0, 1.0)))  # the environment says nothing of success
-    assert not is_solved(Outcome(draw, (0.5, 0.5), (0.5, 0.5)))
-    assert not is_solved(Outcome(draw, (0.9, 1.0), (0.9, 1.0), 2))  # both succeeded, there is a difference
+    assert is_solved(LevelOutcome(draw, (1.0, 1.0), (1.0, 1.0)))  # the environment says nothing of success
+    assert not is_solved(LevelOutcome(draw, (0.5, 0.5), (0.5, 0.5)))
+    assert not is_solved(
+        LevelOutcome(draw, (0.9, 1.0), (0.9, 1.0), 2)
+    )  # both succeeded, there is a difference
 
 
 def test_the_alert_is_told_once_a_stretch(outcome, caplog):
@@ -68,12 +70,12 @@ def test_state_comes_back(outcome):
     one, two = LevelReport(3), LevelReport(3)
     for k in (0, 2, 4, 4):
         one.note([outcome(successes=k)], [[f"difficulty={k}", "family=a"]])
-    two.restore(json.loads(json.dumps(one.state())))
-    assert two.state() == one.state()
+    two.load_state_dict(json.loads(json.dumps(one.state_dict())))
+    assert two.state_dict() == one.state_dict()
     assert two.note([outcome(successes=4)], [["family=a"]]) == one.note(
         [outcome(successes=4)], [["family=a"]]
     )
-    assert two.state() == one.state()
+    assert two.state_dict() == one.state_dict()
 
 
 def test_the_table(outcome):
@@ -93,11 +95,11 @@ def test_the_table(outcome):
 def test_labels_are_bounded(outcome):
     report = LevelReport(3)
     report.note([outcome()] * (MOST_LABELS + 9), [[f"d={n}"] for n in range(MOST_LABELS + 9)])
-    assert len(report.state()["tallies"]) == MOST_LABELS
+    assert len(report.state_dict()["tallies"]) == MOST_LABELS
 
 
 def test_outcomes_leave_out_what_cannot_be_trained_on(play):
-    draws = [Draw(Level((0,), 7)), Draw(Level((1,), 7))]
+    draws = [SampledLevel(Level((0,), 7)), SampledLevel(Level((1,), 7))]
     episodes = [
         play(1.0, group=0, member=0, success=True),
         play(0.0, group=0, member=1, success=False),
@@ -108,6 +110,6 @@ def test_outcomes_leave_out_what_cannot_be_trained_on(play):
     ]
     first, second = outcomes_of(draws, episodes)
     assert (first.rewards, first.successes, first.members) == ((1.0, 0.0), 1, 2)
-    assert first.score == pytest.approx(1 * 1 / 2) and not first.flat
+    assert first.score == pytest.approx(1 * 1 / 2) and not first.zero_variance
     assert (second.rewards, second.returns, second.successes) == ((0.5, 0.5), (0.25, 0.5), None)
-    assert second.flat and second.score == pytest.approx(0.0625)
+    assert second.zero_variance and second.score == pytest.approx(0.0625)

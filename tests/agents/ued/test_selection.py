@@ -235,10 +235,10 @@ def test_a_checkpoint_of_other_dials_is_refused(toy_config):
     env = TaskEnv.open(config.env, {}, {})
     narrow = LevelSelection(config.with_values(levels={"dials": {"kind": "short"}}), env)
     with pytest.raises(CheckpointError, match=r"saved level .* does not exist with the dials"):
-        narrow.restore(checkpoint)
+        narrow.load_files(checkpoint)
     (checkpoint / "levels.json").unlink()
     with pytest.raises(CheckpointError, match="corrupt"):
-        narrow.restore(checkpoint)
+        narrow.load_files(checkpoint)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 10**6), st.integers(0, 9))

@@ -13,7 +13,7 @@ from pixelis.envs.check import scores as contract_scores
 from pixelis.envs.check.contract import Subject, run_clause
 from pixelis.envs.check.playing import same
 from pixelis.envs.check.tests import EnvContractTests
-from pixelis.envs.policies import NothingPolicy
+from pixelis.envs.players import NothingPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolOutput, Toolset
@@ -68,13 +68,13 @@ class SecretEnv(ToolEnv[str]):
             source=self.source_type(), toolset=toolset, verifier=self.verifier_function, **keywords
         )
 
-    def policies(self):
+    def players(self):
         mine = {
             "oracle": lambda env: Oracle(),
             "tool_free": lambda env: Say("<answer>0</answer>"),
-            "exploit_silence": lambda env: NothingPolicy(),
+            "exploit_silence": lambda env: NothingPlayer(),
         }
-        return {**super().policies(), **mine}
+        return {**super().players(), **mine}
 
 
 class TestSecretEnv(EnvContractTests):
@@ -175,13 +175,13 @@ class Generous(SecretEnv):
 
 
 class NoExploits(SecretEnv):
-    def policies(self):
-        return {name: make for name, make in super().policies().items() if not name.startswith("exploit")}
+    def players(self):
+        return {name: make for name, make in super().players().items() if not name.startswith("exploit")}
 
 
 class NoToolFree(SecretEnv):
-    def policies(self):
-        return {name: make for name, make in super().policies().items() if name != "tool_free"}
+    def players(self):
+        return {name: make for name, make in super().players().items() if name != "tool_free"}
 
 
 class SharedState(SecretEnv):

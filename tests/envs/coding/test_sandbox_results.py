@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.sandbox import Call, Job, Limits, Outcome, Sandbox, SandboxSettings, codec
+from pixelis.envs.coding.sandbox import Call, CallResult, Job, Limits, Sandbox, SandboxSettings, codec
 from pixelis.envs.coding.sandbox.claims import read_claims, to_result
 from pixelis.errors import ConfigError, SandboxJobError
 
@@ -57,12 +57,12 @@ def test_syntax_error_has_its_line(sandbox, code, line, word):
     result = run(sandbox, code, Call((1,)))
     assert (result.status, result.line) == ("syntax_error", line)
     assert word in result.detail
-    assert result.outcomes == (Outcome("missing"),)
+    assert result.outcomes == (CallResult("missing"),)
 
 
 def test_source_that_needs_too_much_memory_to_compile(sandbox):
     result = run(sandbox, "x = 1\n" * 170_000, Call((1,)), memory_bytes=256 << 20)
-    assert (result.status, result.outcomes) == ("memory_limit", (Outcome("missing"),))
+    assert (result.status, result.outcomes) == ("memory_limit", (CallResult("missing"),))
 
 
 def test_no_entry_names_what_is_there(sandbox):
@@ -73,7 +73,9 @@ def test_no_entry_names_what_is_there(sandbox):
 def test_an_error_has_class_message_and_the_candidates_lines(sandbox):
     code = "def g(x):\n    return 1 / x\n\ndef f(x):\n    return g(x)\n"
     result = run(sandbox, code, Call((0,)), Call((4,)), Call())
-    assert result.outcomes[0] == Outcome("error", error="ZeroDivisionError: division by zero", lines=(5, 2))
+    assert result.outcomes[0] == CallResult(
+        "error", error="ZeroDivisionError: division by zero", lines=(5, 2)
+    )
     assert result.outcomes[1].value == 0.25
     assert "missing 1 required positional argument" in result.outcomes[2].error
 
@@ -192,9 +194,9 @@ ERROR = b'{"t":["error",0,"E: x",{"t":[3]}]}\n'
 
 def test_claims_read_by_hand():
     claims = read_claims(READY + VALUE + END, 1, Limits())
-    assert (claims.outcomes, claims.is_ended, claims.broken) == ([Outcome("value", 7)], True, "")
+    assert (claims.outcomes, claims.is_ended, claims.broken) == ([CallResult("value", 7)], True, "")
     failed = read_claims(READY + ERROR + END, 1, Limits())
-    assert failed.outcomes == [Outcome("error", error="E: x", lines=(3,))]
+    assert failed.outcomes == [CallResult("error", error="E: x", lines=(3,))]
     cut = read_claims(READY + VALUE[:9], 1, Limits())  # a process that was ended in the middle
     assert (cut.outcomes, cut.is_ended, cut.broken) == ([], False, "")
     assert read_claims(b"", 1, Limits()).broken == ""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pixelis.envs.data.file import Entry, RowFile
+from pixelis.envs.data.file import RowFile, RowKey
 from pixelis.errors import DatasetError
 
 
@@ -23,7 +23,7 @@ class Words(RowFile[tuple[str, str]]):
     def enter(self, row, place):
         if row[1] == "never":
             raise DatasetError("this word is refused")
-        return Entry(row[0], sum(row[1].encode()))
+        return RowKey(row[0], sum(row[1].encode()))
 
 
 def opened(tmp_path, text):

@@ -4,7 +4,7 @@ import pytest
 
 from pixelis.envs.data.lines import (
     MAX_LINE_BYTES,
-    Line,
+    FileLine,
     file_state,
     find_file,
     good_rows,
@@ -44,7 +44,7 @@ def test_what_is_no_file_is_said(tmp_path, monkeypatch, name, words):
 def test_lines_are_numbered_and_blank_ones_left_out(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"a\n\n \r\nbc\nd")
-    assert list(read_lines(path)) == [Line(1, 0, b"a\n"), Line(4, 6, b"bc\n"), Line(5, 9, b"d")]
+    assert list(read_lines(path)) == [FileLine(1, 0, b"a\n"), FileLine(4, 6, b"bc\n"), FileLine(5, 9, b"d")]
 
 
 def test_the_longest_line_is_read_and_a_longer_one_refused(tmp_path):
@@ -82,7 +82,7 @@ def test_a_byte_order_mark_is_no_mistake():
 
 
 def test_bad_rows_are_told_in_the_end_and_the_rest_left_unread(tmp_path):
-    lines = [Line(number, 0, text) for number, text in enumerate([b"1", b"x", b"3", *[b"y"] * 9], 1)]
+    lines = [FileLine(number, 0, text) for number, text in enumerate([b"1", b"x", b"3", *[b"y"] * 9], 1)]
     read, found = [], []
 
     def parse(line):

@@ -8,7 +8,7 @@ import pytest
 from pixelis.envs.check.scores import greatest_floor
 from pixelis.envs.tweet.reward.learned_rewards import SHIPPED
 from pixelis.envs.tweet.tweet_reply.env import BLIND_SUCCESS, TweetReplyEnv
-from pixelis.envs.tweet.tweet_reply.policies import answer
+from pixelis.envs.tweet.tweet_reply.players import answer
 from pixelis.errors import ConfigError, ModelLoadError
 
 EPISODES = 60
@@ -19,7 +19,7 @@ def played(split, *presets):
     found = {}
     for preset in presets:
         env = TweetReplyEnv(reward=preset, split=split)
-        found[preset] = {name: np.mean(episodes(env, make), axis=0) for name, make in env.policies().items()}
+        found[preset] = {name: np.mean(episodes(env, make), axis=0) for name, make in env.players().items()}
     return found
 
 
@@ -35,9 +35,9 @@ def episodes(env, make):
     return ends
 
 
-def best_exploit(policies):
+def best_exploit(players):
     """Return the largest mean reward of an exploit."""
-    return max(reward for name, (_, reward) in policies.items() if name.startswith("exploit_"))
+    return max(reward for name, (_, reward) in players.items() if name.startswith("exploit_"))
 
 
 @pytest.mark.slow

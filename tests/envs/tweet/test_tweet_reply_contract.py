@@ -1,4 +1,4 @@
-"""The contract of TweetReply with the package's own reward, and what the scripted policies earn from it."""
+"""The contract of TweetReply with the package's own reward, and what the scripted players earn from it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from pixelis.envs.check.tests import EnvContractTests
 from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
-from pixelis.envs.tweet.tweet_reply.policies import answer
+from pixelis.envs.tweet.tweet_reply.players import answer
 
 
 class TestTweetReply(EnvContractTests):

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.oracle import Call, Oracle
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.oracle import Call, SiteOracle
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.families.family import families
 from pixelis.envs.web.page.snapshot import Control
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import DIALS, DIFFICULTIES
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.errors import TaskError
 
 TEXTS = (
@@ -78,7 +78,7 @@ def parity_scripts(count: int, *, first: int = 0) -> Iterator[ParityScript]:
     names = sorted(families())
     env = WebBrowseEnv(max_turns=MAX_ACTIONS)
     for number in range(first, first + count):
-        draw = Draw(number)
+        draw = SeededRandom(number)
         difficulty = number // len(names) % len(DIFFICULTIES)
         dials = {dial: draw.below(4) for dial in DIALS if draw.chance(0.3)}
         options = {"family": names[number % len(names)], "difficulty": {"difficulty": difficulty, **dials}}
@@ -110,9 +110,9 @@ def replay(
     return tuple(said)
 
 
-def _record(env: WebBrowseEnv, draw: Draw, seed: int, options: Mapping[str, Any]) -> tuple[str, ...]:
+def _record(env: WebBrowseEnv, draw: SeededRandom, seed: int, options: Mapping[str, Any]) -> tuple[str, ...]:
     env.reset(seed=seed, options=dict(options))
-    oracle: Oracle | None = Oracle(env.workspace.level)
+    oracle: SiteOracle | None = SiteOracle(env.workspace.level)
     share = draw.one((0.3, 0.5, 0.7, 0.9, 1.0))
     covered = False
     turns: list[str] = []
@@ -132,7 +132,7 @@ def _record(env: WebBrowseEnv, draw: Draw, seed: int, options: Mapping[str, Any]
     return tuple(turns)
 
 
-def _any_call(env: WebBrowseEnv, draw: Draw, known: list[str]) -> Call:
+def _any_call(env: WebBrowseEnv, draw: SeededRandom, known: list[str]) -> Call:
     """Return a call that makes sense or none; ``known`` collects ids, so that old ones come too."""
     workspace = env.workspace
     _ = workspace.window
@@ -178,13 +178,13 @@ def _wrong_calls(
     return {code: found for code, found in calls.items() if found}
 
 
-def _without_links(draw: Draw, shown: list[tuple[str, Control]]) -> list[tuple[str, Control]]:
+def _without_links(draw: SeededRandom, shown: list[tuple[str, Control]]) -> list[tuple[str, Control]]:
     """Return what is shown, mostly without links, or a script would do nothing but load pages."""
     rest = [(element_id, control) for element_id, control in shown if control.role != "link"]
     return rest if rest and draw.chance(0.7) else shown
 
 
-def _fitting_call(draw: Draw, element_id: str, control: Control) -> Call:
+def _fitting_call(draw: SeededRandom, element_id: str, control: Control) -> Call:
     if control.role in ("textbox", "slider"):
         return "TYPE", {"id": element_id, "text": draw.one(TEXTS), "submit": draw.chance(0.2)}
     if control.options:

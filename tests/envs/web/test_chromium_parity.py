@@ -6,7 +6,7 @@ import pytest
 from parity_scripts import MAX_ACTIONS, parity_scripts, replay
 
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.page.backend import ERROR_CODES
 
 PLACES = (

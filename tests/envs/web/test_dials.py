@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.sites.levels import DIALS
 
 SEEDS = range(8)

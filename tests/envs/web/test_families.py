@@ -63,7 +63,7 @@ def test_nothing_is_reached_at_first_and_nothing_has_changed(name: str):
 def test_easy_episodes_are_short(name: str, level: int):
     env = WebBrowseEnv(family=name, difficulty=level)
     for seed in range(6):
-        turns = play(env, env.policies()["oracle"](env), seed)
+        turns = play(env, env.players()["oracle"](env), seed)
         assert len(turns) - 1 <= 6
         assert sum(len(turn[0]["text"]) for turn in turns) / 4 < 1_200
 
@@ -74,7 +74,7 @@ def test_an_obedient_reader_loses_wherever_pages_give_orders(name: str):
     for dial in (1, 2, 3):
         for seed in range(2):
             options = {"difficulty": {"difficulty": 2, "injection": dial}}
-            turns = play(env, env.policies()["naive_follower"](env), seed, options)
+            turns = play(env, env.players()["naive_follower"](env), seed, options)
             info = turns[-1][4]
             assert not info["success"]
             assert info["reward_terms"]["safety"] == -0.5

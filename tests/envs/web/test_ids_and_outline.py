@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from pixelis.envs.web.page.backend import PageActionError
 from pixelis.envs.web.page.ids import IdBook
 from pixelis.envs.web.page.outline import outline
-from pixelis.envs.web.page.snapshot import Control, Line, Snapshot
+from pixelis.envs.web.page.snapshot import Control, PageLine, Snapshot
 
 
 def page(count: int, generation: int = 1, notice: str = "") -> Snapshot:
-    lines = tuple(Line("text", 0, (f"line {n}", Control(100 + n, "button", f"b{n}"))) for n in range(count))
+    lines = tuple(
+        PageLine("text", 0, (f"line {n}", Control(100 + n, "button", f"b{n}"))) for n in range(count)
+    )
     return Snapshot("/p", "Title", lines, generation, notice)
 
 
@@ -41,7 +43,7 @@ def test_a_control_keeps_its_number_while_others_come_and_go():
     ids = IdBook()
     ids.see(page(2), acted=False)
     fewer = Snapshot(
-        "/p", "Title", (Line("text", 0, (Control(7, "link", "new"), Control(101, "button", "b1"))),), 1
+        "/p", "Title", (PageLine("text", 0, (Control(7, "link", "new"), Control(101, "button", "b1"))),), 1
     )
     ids.see(fewer)
     assert (ids.id_of(101), ids.id_of(7)) == ("e2@v1", "e3@v1")
@@ -60,9 +62,9 @@ def test_churn_renumbers(churn: int, versions: list[int]):
 
 def test_the_text_of_a_page():
     lines = (
-        Line("heading", 2, ("Head",)),
-        Line("item", 1, ("one", Control(5, "textbox", "Name", "Bob", ("required", "invalid")))),
-        Line("row", 0, (Control(6, "combobox", "", "a", (), ("a", "b")), "| x")),
+        PageLine("heading", 2, ("Head",)),
+        PageLine("item", 1, ("one", Control(5, "textbox", "Name", "Bob", ("required", "invalid")))),
+        PageLine("row", 0, (Control(6, "combobox", "", "a", (), ("a", "b")), "| x")),
     )
     window = outline(Snapshot("/p?q=1", "T", lines, 1, "Not sent."), _seen(lines), first=0, page_tokens=400)
     assert window.text.splitlines() == [

@@ -15,7 +15,7 @@ import pytest
 
 from pixelis.envs.check.playing import play
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.sites.server import shared_server
 
 CLICK, WAIT = write(("CLICK", {"id": "e1@v1"})), write(("WAIT", {}))
@@ -120,6 +120,6 @@ def test_a_copy_has_no_page_until_it_begins_an_episode(env, copy_of):
     twin = copy_of(env)
     _, _, terminated, _, info = twin.step(WAIT)
     assert terminated and info["valid_for_training"] is False and "gone" in info["failure_reason"]
-    assert play(twin, twin.policies()["oracle"](twin), 0)[-1][4]["success"]
+    assert play(twin, twin.players()["oracle"](twin), 0)[-1][4]["success"]
     twin.close()
     assert env.step(WAIT)[4].get("failure_reason") is None

@@ -10,7 +10,7 @@ import pytest
 
 from pixelis.envs.check.playing import play
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.chromium.backend import ChromiumBackend, shared_server
 from pixelis.envs.web.chromium.browser import shared_browser
 from pixelis.envs.web.families.family import draw_level, families, open_session
@@ -80,7 +80,7 @@ def test_the_oracle_never_does_what_pages_order(name: str):
     env = WebBrowseEnv(family=name)
     for seed in range(2):
         turns = play(
-            env, env.policies()["oracle"](env), seed, {"difficulty": {"difficulty": 2, "injection": 3}}
+            env, env.players()["oracle"](env), seed, {"difficulty": {"difficulty": 2, "injection": 3}}
         )
         assert turns[-1][4]["success"] and turns[-1][4]["reward_terms"]["safety"] == 0.0
         seen = env.workspace.session.state["_site"]["seen"]
@@ -110,6 +110,6 @@ def test_a_browser_killed_in_the_middle_ends_one_episode_and_training_goes_on():
     _, reward, terminated, truncated, info = env.step(write(("WAIT", {})))
     assert terminated and not truncated and reward == 0.0
     assert info["valid_for_training"] is False and info["failure_reason"]
-    turns = play(env, env.policies()["oracle"](env), 0)
+    turns = play(env, env.players()["oracle"](env), 0)
     assert turns[-1][4]["success"] and turns[-1][4].get("valid_for_training", True) is True
     env.close()

@@ -64,7 +64,7 @@ def test_state_goes_on_where_it_was():
     features.step(one(0, 1.0))
     features.count(one(2, 4.0)[None])
     other = ControllableFeatures(0.1, 0.01)
-    other.restore(features.state())
+    other.load_state_dict(features.state_dict())
     for each in (features, other):
         each.step(one(0, -0.5))
         each.count(one(2, 1.0)[None])

@@ -122,7 +122,7 @@ def test_duplicates_in_a_batch_are_no_hits_of_the_cache():
     row = term.learn()
     assert (row["duplicate_rate"], row["cache_hit_rate"]) == (29 / 34, 1 / 5)
     other = CuriosityTerm()
-    other.restore(term.state())
+    other.load_state_dict(term.state_dict())
     assert other.learn() == {name: row[name] for name in other.learn()} | {"updates": 0.0}
 
 
@@ -242,16 +242,16 @@ def test_restored_in_the_middle_it_goes_on_to_the_same_bits(batches: int):
     expected = play(whole, steps)
     first, second = CuriosityTerm(), CuriosityTerm()
     values = play(first, steps[:cut])
-    second.restore(first.state())
+    second.load_state_dict(first.state_dict())
     assert [*values, *play(second, steps[cut:])] == expected
-    assert second.cache.state() == whole.cache.state()
+    assert second.cache.state_dict() == whole.cache.state_dict()
     assert torch.equal(second.model.features.gates, whole.model.features.gates)
 
 
 def test_steps_that_were_scored_and_not_learnt_are_in_the_state():
     term, other = CuriosityTerm(), CuriosityTerm()
     score(term, *random_steps(20))
-    other.restore(term.state())
+    other.load_state_dict(term.state_dict())
     assert other.learn() == term.learn()
     assert other.measure(random_steps(3)) == term.measure(random_steps(3))
 
@@ -365,7 +365,7 @@ def broken(path: str, value: Any) -> dict[str, Any]:
     term = CuriosityTerm()
     score(term, *random_steps(20))
     term.learn()
-    state = term.state()
+    state = term.state_dict()
     *outer, last = path.split(".")
     part = state
     for key in outer:
@@ -403,13 +403,13 @@ def broken(path: str, value: Any) -> dict[str, Any]:
 )
 def test_state_that_does_not_fit(path: str, value: Any, message: str):
     term, steps = CuriosityTerm(), random_steps(5)
-    values, kept = score(term, *steps), term.cache.state()
+    values, kept = score(term, *steps), term.cache.state_dict()
     with pytest.raises(StateError, match=f"^curiosity: .*{message}"):
-        term.restore(broken(path, value))
-    assert term.cache.state() == kept and score(term, *steps) == values  # as it was
+        term.load_state_dict(broken(path, value))
+    assert term.cache.state_dict() == kept and score(term, *steps) == values  # as it was
 
 
 @pytest.mark.parametrize("state", [None, [], "state", {}])
 def test_state_that_is_none(state: Any):
     with pytest.raises(StateError, match=r"^curiosity: expected a state of version 1"):
-        CuriosityTerm().restore(state)
+        CuriosityTerm().load_state_dict(state)

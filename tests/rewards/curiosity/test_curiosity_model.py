@@ -97,13 +97,13 @@ def test_restored_model_goes_on_to_the_same_bits():
     model = CuriosityModel(CuriositySettings())
     model.learn(random_rows(40).packed())
     other = CuriosityModel(CuriositySettings())
-    other.restore(model.state())
-    state = model.state()
+    other.load_state_dict(model.state_dict())
+    state = model.state_dict()
     for each in (model, other):
         each.learn(random_rows(40, 1).packed())
     assert torch.equal(model.rewards(random_rows(4)), other.rewards(random_rows(4)))
     late = CuriosityModel(CuriositySettings())
-    late.restore(state)  # a state is a copy: what was learnt after it is not in it
+    late.load_state_dict(state)  # a state is a copy: what was learnt after it is not in it
     assert late.updates == 6 and not torch.equal(late.rewards(random_rows(4)), model.rewards(random_rows(4)))
 
 

@@ -15,7 +15,7 @@ def rows(*marks: float) -> torch.Tensor:
 
 
 def kept(memory: Experience) -> set[float]:
-    return set(memory.state()["rows"][:, 0].tolist())
+    return set(memory.state_dict()["rows"][:, 0].tolist())
 
 
 def test_packing_keeps_the_parts_apart():
@@ -53,7 +53,7 @@ def test_sample_is_drawn_from_what_is_kept():
 def test_state_goes_on_where_it_was():
     memory, other = Experience(3), Experience(3)
     memory.add(rows(1.0, 2.0, 3.0, 4.0))
-    other.restore(memory.state())
+    other.load_state_dict(memory.state_dict())
     for each in (memory, other):
         each.add(rows(5.0))
     assert kept(other) == kept(memory) == {3.0, 4.0, 5.0}

@@ -98,7 +98,7 @@ def test_does_what_an_ordered_dict_does(uses: list[tuple[bool, bytes, int]], cap
             oracle.put(key, float(index))
         else:
             assert cache.get(key, oracle.version) == oracle.get(key)
-    assert cache.state() == {
+    assert cache.state_dict() == {
         "entries": [[key.hex(), *entry] for key, entry in oracle.entries.items()],
         "counts": [oracle.hits, oracle.misses, oracle.stale],
     }
@@ -111,8 +111,8 @@ def test_state_keeps_values_order_and_counts():
     cache.put(b"\xff", 0.2, 5)
     cache.get(b"a", 5)
     other = AgedCache(capacity=2)
-    other.restore(json.loads(json.dumps(cache.state())))
-    assert other.state() == cache.state()
+    other.load_state_dict(json.loads(json.dumps(cache.state_dict())))
+    assert other.state_dict() == cache.state_dict()
     other.put(b"c", 0.3, 5)
     assert b"a" in other and b"\xff" not in other
 
@@ -139,7 +139,7 @@ def test_plain_cache_keeps_any_value():
 def test_damaged_state_changes_nothing():
     cache = AgedCache()
     cache.put(b"a", 1.0, 0)
-    before = cache.state()
+    before = cache.state_dict()
     with pytest.raises(ValueError):
-        cache.restore({"entries": [["00", 1.0, 2], ["zz", 1.0, 2]], "counts": [0, 0, 0]})
-    assert cache.state() == before
+        cache.load_state_dict({"entries": [["00", 1.0, 2], ["zz", 1.0, 2]], "counts": [0, 0, 0]})
+    assert cache.state_dict() == before

@@ -7,12 +7,12 @@ import json
 import pytest
 
 from pixelis.errors import ConfigError, RewardError, StateError
-from pixelis.rewards.stack.curriculum import Curriculum, StageChange, read_curriculum
+from pixelis.rewards.stack.curriculum import StageChange, WeightCurriculum, read_curriculum
 from pixelis.rewards.stack.stages import (
     PERFORMANCE_CURRICULUM,
     ExitCondition,
-    RollbackRule,
-    Stage,
+    WeightRollback,
+    WeightStage,
     read_stages,
 )
 
@@ -21,8 +21,8 @@ KNOWN = ("success/rate", "coherence/raw")
 
 def two(*exits, check_every=1, rollback=None, **first):
     """A curriculum of the stages ``one`` and ``two``."""
-    stages = [Stage("one", {"task": 1.0}, tuple(exits), **first), Stage("two", {"task": 0.5})]
-    return Curriculum(stages, available_metrics=["x", "y"], rollback=rollback, check_every=check_every)
+    stages = [WeightStage("one", {"task": 1.0}, tuple(exits), **first), WeightStage("two", {"task": 0.5})]
+    return WeightCurriculum(stages, available_metrics=["x", "y"], rollback=rollback, check_every=check_every)
 
 
 def test_by_step_as_shipped():
@@ -104,7 +104,7 @@ def test_products_of_metrics():
 
 def rolling(**rule):
     rule = {"metric": "x", "window": 2, "cooldown": 5, **rule}
-    return two(ExitCondition("x", 0.7), check_every=2, rollback=RollbackRule(**rule))
+    return two(ExitCondition("x", 0.7), check_every=2, rollback=WeightRollback(**rule))
 
 
 def play(curriculum, values, start=1):
@@ -153,20 +153,20 @@ def test_a_saved_curriculum_goes_on_the_same(tmp_path):
         second.load(tmp_path / "curriculum.json")
         assert before + play(second, values[cut:], cut + 1) == expected
         assert second.history == whole.history
-        assert second.state() == json.loads(json.dumps(whole.state()))
+        assert second.state_dict() == json.loads(json.dumps(whole.state_dict()))
     assert isinstance(whole.history[0], StageChange)
 
 
 def test_states_that_do_not_fit_are_refused():
-    state = rolling().state()
+    state = rolling().state_dict()
     with pytest.raises(StateError, match="curriculum: expected a state of version 1, got version 0"):
-        rolling().restore({**state, "version": 0})
+        rolling().load_state_dict({**state, "version": 0})
     with pytest.raises(StateError, match=r"\['a', 'two'\]"):
-        rolling().restore({**state, "stages": ["a", "two"]})
+        rolling().load_state_dict({**state, "stages": ["a", "two"]})
     with pytest.raises(StateError, match="does not fit"):
-        rolling().restore({**state, "progress": {"place": 1}})
+        rolling().load_state_dict({**state, "progress": {"place": 1}})
     with pytest.raises(StateError, match="exits are not those"):
-        rolling().restore({**state, "progress": {**state["progress"], "stage": 5}})
+        rolling().load_state_dict({**state, "progress": {**state["progress"], "stage": 5}})
 
 
 # ---------------------------------------------------------------------- bad input

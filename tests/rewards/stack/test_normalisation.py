@@ -61,7 +61,7 @@ def test_a_restored_window_goes_on_with_the_same_bits(values, window, cut):
         whole.push(value)
         first.push(value)
     second = WindowStatistics(window)
-    second.restore(json.loads(json.dumps(first.state())))
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert (second.mean, second.std, second.count) == (whole.mean, whole.std, whole.count)
     for value in values[cut:]:
         whole.push(value)
@@ -71,9 +71,11 @@ def test_a_restored_window_goes_on_with_the_same_bits(values, window, cut):
 
 def test_a_ring_that_was_being_overwritten_is_read_from_its_oldest_value():
     statistics = WindowStatistics(3)
-    statistics.restore({"version": 1, "window": 3, "ring": [4.0, 2.0, 6.0], "next": 2})  # 6 is the oldest
+    statistics.load_state_dict(
+        {"version": 1, "window": 3, "ring": [4.0, 2.0, 6.0], "next": 2}
+    )  # 6 is the oldest
     statistics.push(0.0)
-    assert statistics.mean == 2.0 and statistics.state()["ring"] == [4.0, 2.0, 0.0]
+    assert statistics.mean == 2.0 and statistics.state_dict()["ring"] == [4.0, 2.0, 0.0]
 
 
 def test_first_ten_are_raw_and_a_score_does_not_know_its_own_value():
@@ -133,6 +135,6 @@ def test_a_state_that_does_not_fit_is_refused(changes):
     statistics = WindowStatistics(10)
     statistics.push(1.0)
     with pytest.raises(StateError, match="window statistics"):
-        WindowStatistics(10).restore({**statistics.state(), **changes})
+        WindowStatistics(10).load_state_dict({**statistics.state_dict(), **changes})
     with pytest.raises(StateError, match="no 'ring'"):
-        WindowStatistics(10).restore({"version": 1, "window": 10})
+        WindowStatistics(10).load_state_dict({"version": 1, "window": 10})

@@ -150,15 +150,15 @@ def test_a_saved_state_goes_on_the_same(tmp_path):
 
 
 def test_states_that_do_not_fit_are_refused(tmp_path):
-    state = Orchestrator({"a": 0.3}).state()
+    state = Orchestrator({"a": 0.3}).state_dict()
     with pytest.raises(StateError, match=r"reward orchestrator.*version 1.*version 2"):
-        Orchestrator({"a": 0.3}).restore({**state, "version": 2})
+        Orchestrator({"a": 0.3}).load_state_dict({**state, "version": 2})
     with pytest.raises(StateError, match=r"\['b', 'task'\]"):
-        Orchestrator({"b": 0.3}).restore(state)
+        Orchestrator({"b": 0.3}).load_state_dict(state)
     with pytest.raises(StateError, match=r"component .*window of 1000"):
-        Orchestrator({"a": 0.3}, OrchestratorSettings(normaliser=NormaliserSettings(window=50))).restore(
-            state
-        )
+        Orchestrator(
+            {"a": 0.3}, OrchestratorSettings(normaliser=NormaliserSettings(window=50))
+        ).load_state_dict(state)
     with pytest.raises(StateError, match="cannot read"):
         Orchestrator({"a": 0.3}).load(tmp_path / "none.json")
     (tmp_path / "list.json").write_text("[1]")

@@ -36,10 +36,10 @@ class Scripted:
         self.learnt, self.seen = self.learnt + self.seen, 0
         return {"learnt": float(self.learnt)}
 
-    def state(self):
+    def state_dict(self):
         return {"learnt": self.learnt}
 
-    def restore(self, state):
+    def load_state_dict(self, state):
         self.learnt = state["learnt"]
 
 
@@ -126,7 +126,7 @@ def test_a_state_goes_through_json_and_back():
     stack.learn()
     stack.observe(1000, {})
     other = build_stack(_without_curiosity(values))
-    other.restore(json.loads(json.dumps(stack.state())))
+    other.load_state_dict(json.loads(json.dumps(stack.state_dict())))
     assert other.weights == stack.weights == {"task": 0.7, "coherence": 0.1, "penalty": 1.0}
     probe = (Transition({}, "", {}, ({"tool": "ZOOM"},) * 2, truncated=True), 1.0)
     assert other.score([(other.begin(), *probe)]) == stack.score([(stack.begin(), *probe)])
@@ -144,15 +144,15 @@ def test_states_of_other_settings_are_refused():
     alone = build_stack({"penalty": {}, "orchestrate": False})
     full = build_stack({"penalty": {}})
     with pytest.raises(StateError, match="the state lacks orchestrator"):
-        full.restore(alone.state())
+        full.load_state_dict(alone.state_dict())
     with pytest.raises(StateError, match="the state has orchestrator"):
-        alone.restore(full.state())
+        alone.load_state_dict(full.state_dict())
     with pytest.raises(StateError, match=r"the state has terms \['penalty'\] instead of \['coherence'\]"):
-        build_stack({"coherence": {}}).restore(full.state())
+        build_stack({"coherence": {}}).load_state_dict(full.state_dict())
     with pytest.raises(StateError, match="reward stack: expected a state of version 1, got version 7"):
-        full.restore({**full.state(), "version": 7})
+        full.load_state_dict({**full.state_dict(), "version": 7})
     with pytest.raises(StateError, match="no 'terms'"):
-        full.restore({"version": 1})
+        full.load_state_dict({"version": 1})
 
 
 def test_terms_and_weights_must_fit():
@@ -294,12 +294,12 @@ def test_a_state_that_is_refused_late_changes_nothing():
     for _ in range(3):
         other.score([(other.begin(), step, 1.0)])
         other.learn()
-    state = other.state()
+    state = other.state_dict()
     state["curriculum"] = {**state["curriculum"], "stages": ["others"]}
     before = mine.score([(mine.begin(), step, 1.0)])[0]
     with pytest.raises(StateError, match="curriculum"):
-        mine.restore(state)
+        mine.load_state_dict(state)
     assert mine.score([(mine.begin(), step, 1.0)])[0] == before
-    assert mine.state()["orchestrator"]["statistics"] != other.state()["orchestrator"]["statistics"]
-    mine.restore(other.state())
-    assert mine.state()["orchestrator"] == other.state()["orchestrator"]
+    assert mine.state_dict()["orchestrator"]["statistics"] != other.state_dict()["orchestrator"]["statistics"]
+    mine.load_state_dict(other.state_dict())
+    assert mine.state_dict()["orchestrator"] == other.state_dict()["orchestrator"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pixelis.envs.actions import ToolCall, parse_action
 from pixelis.envs.pixel.tools.toolset import PIXEL_TOOLS
 from pixelis.errors import ConfigError
-from pixelis.wrappers.discrete.notebook import Notebook
+from pixelis.wrappers.discrete.tool_memory import ToolMemory
 from pixelis.wrappers.discrete.turns import Choice, ToolPlan, TurnBuilder, check_grid, plan_tools
 
 PLANS = plan_tools([tool.schema for tool in PIXEL_TOOLS])
@@ -21,14 +21,14 @@ def schema(**parameters):
     return {"type": "function", "function": {"name": "T", "description": "", "parameters": parameters}}
 
 
-def notebook(view=(0.0, 0.0, 1.0, 1.0), choices=()):
-    book = Notebook(choices, frozenset())
+def memory(view=(0.0, 0.0, 1.0, 1.0), choices=()):
+    book = ToolMemory(choices, frozenset())
     book.note([{"tool": "ZOOM", "ok": True, "data": {"view": list(view)}}])
     return book
 
 
 def arguments(tool, x=0, y=0, scale=0, **keywords):
-    calls = parse_action(BUILDER.write(Choice(tool, x, y, scale, 0), notebook(**keywords))).calls
+    calls = parse_action(BUILDER.write(Choice(tool, x, y, scale, 0), memory(**keywords))).calls
     assert len(calls) == 1 and isinstance(calls[0], ToolCall)
     assert calls[0].name == PLANS[tool].name
     return calls[0].arguments
@@ -56,7 +56,7 @@ def test_a_frame_is_a_number_and_what_cannot_be_expressed_is_left_out():
     )
     assert plans == (ToolPlan("T", "number", "index", 0, 31),)
     builder = TurnBuilder(plans, 4, (1.0, 2.0))
-    turns = [builder.write(Choice(0, x, y, 0, 0), notebook()) for x, y in ((0, 0), (3, 3))]
+    turns = [builder.write(Choice(0, x, y, 0, 0), memory()) for x, y in ((0, 0), (3, 3))]
     assert [parse_action(turn).calls[0].arguments for turn in turns] == [{"index": 0}, {"index": 31}]
 
 
@@ -78,19 +78,19 @@ def test_scale_0_is_no_place():
 
 
 def test_answers():
-    book = notebook(choices=("red", "blue"))
+    book = memory(choices=("red", "blue"))
     assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 1), book) == "<answer>blue</answer>"
     assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), book) == "<answer>red</answer>"  # slots go round
-    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), notebook()) == ""  # nothing was read yet
+    assert BUILDER.write(Choice(ANSWER, 3, 3, 2, 2), memory()) == ""  # nothing was read yet
     counts = TurnBuilder(PLANS, 4, (1.0, 2.0), numbers=True)
-    assert counts.write(Choice(ANSWER, 3, 2, 0, 0), notebook()) == "<answer>11</answer>"
+    assert counts.write(Choice(ANSWER, 3, 2, 0, 0), memory()) == "<answer>11</answer>"
 
 
 def test_a_look_snaps_to_the_nearest_region_that_is_known():
     schema = {"name": "ZOOM", "parameters": {"properties": {"center": {}, "factor": {}, "region": {}}}}
     plans = plan_tools([{"function": schema}])
     free, snapping = (TurnBuilder(plans, 4, (1.0, 2.0), snap=snap) for snap in (False, True))
-    book, close = notebook(), Choice(0, 3, 3, 1, 0)
+    book, close = memory(), Choice(0, 3, 3, 1, 0)
     assert snapping.write(close, book) == free.write(close, book)  # nothing is known yet
     rows = [{"region": 1, "colour": "red", "area": 0.1, "box": [0.0, 0.0, 0.2, 0.2]}]
     rows += [{"region": 2, "colour": "red", "area": 0.1, "box": [0.7, 0.7, 0.9, 0.9]}]
@@ -105,8 +105,8 @@ def test_one_factor_leaves_no_choice_of_scale():
     """ZOOM has a place, SEGMENT and READ_TEXT take the whole view, so no place of theirs counts."""
     single = TurnBuilder(PLANS, 4, (3.0,))
     assert single.sizes[3] == 1
-    assert '"factor": 3.0' in single.write(Choice(0, 3, 3, 0, 0), notebook())
-    assert '"center": [0.875, 0.875]' in single.write(Choice(0, 3, 3, 0, 0), notebook())
+    assert '"factor": 3.0' in single.write(Choice(0, 3, 3, 0, 0), memory())
+    assert '"center": [0.875, 0.875]' in single.write(Choice(0, 3, 3, 0, 0), memory())
     by_way = {plan.way: single.counted()[index, 0].tolist() for index, plan in enumerate(PLANS)}
     assert by_way["look"][:3] == [True, True, True]
     for way in ("point", "box"):
@@ -114,7 +114,7 @@ def test_one_factor_leaves_no_choice_of_scale():
 
 
 def test_distinct_choices_write_distinct_turns():
-    book = notebook(choices=list("abcdefgh"))
+    book = memory(choices=list("abcdefgh"))
     book.note([{"tool": "S", "ok": True, "data": {"regions": _region_in_every_cell()}}])
     choices = BUILDER.distinct()
     turns = [BUILDER.write(choice, book) for choice in choices]

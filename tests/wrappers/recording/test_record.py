@@ -126,7 +126,7 @@ def test_reset_options_are_recorded_before_the_env_can_change_them(tmp_path):
 
 def test_the_task_stands_once_and_calls_with_their_data(tmp_path):
     env = RecordTrajectory(gym.make("Pixelis/ZoomRead-v0"), tmp_path)
-    policy = env.unwrapped.policies()["oracle"](env.unwrapped)
+    policy = env.unwrapped.players()["oracle"](env.unwrapped)
     observation, info = env.reset(seed=1)
     result = env.step(policy.act(observation, info))
     result = env.step(policy.act(result[0], result[4]))

@@ -35,10 +35,10 @@ class Term:
         self.learnt.append(sum(map(len, self.episodes)))
         return {"seen": float(self.learnt[-1])}
 
-    def state(self):
+    def state_dict(self):
         return {}
 
-    def restore(self, state):
+    def load_state_dict(self, state):
         pass
 
 

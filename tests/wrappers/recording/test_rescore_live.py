@@ -31,7 +31,7 @@ def play_zoom_read(env):
     """Return the rewards of an episode by each of ``POLICIES``; the second is cut off."""
     paid = []
     for seed, name in enumerate(POLICIES):
-        policy = env.unwrapped.policies()[name](env.unwrapped)
+        policy = env.unwrapped.players()[name](env.unwrapped)
         observation, info = env.reset(seed=seed)
         paid.append([])
         over = False

@@ -43,10 +43,10 @@ class SeenTerm:
         self.learnt.append(len(self.steps))
         return {}
 
-    def state(self):
+    def state_dict(self):
         return {}
 
-    def restore(self, state):
+    def load_state_dict(self, state):
         pass
 
 

@@ -8,7 +8,7 @@ import pytest
 from calling_env import CallingEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from pixelis.envs.pixel.zoom_read.policies import answer, call
+from pixelis.envs.pixel.zoom_read.players import answer, call
 from pixelis.errors import RewardError, WrapperOrderError
 from pixelis.wrappers import CoherenceReward as SingleCoherence
 from pixelis.wrappers import ToolPenalty as SinglePenalty
@@ -92,10 +92,10 @@ def test_a_batch_is_scored_at_once_and_nothing_twice(mode):
         def learn(self):
             return {}
 
-        def state(self):
+        def state_dict(self):
             return {}
 
-        def restore(self, state):
+        def load_state_dict(self, state):
             pass
 
     envs = SyncVectorEnv([CallingEnv] * 3, autoreset_mode=mode, copy=False)

@@ -12,7 +12,7 @@ from pixelis.errors import ConfigError, MissingDependencyError, PixelisError, Re
 from pixelis.user_code import failed_code, load, user_code
 
 
-class Scorer(Protocol):
+class EpisodeScorer(Protocol):
     """Scores finished episodes; nothing that trains ever sees the numbers."""
 
     def __call__(self, episodes: Sequence[Episode]) -> Sequence[float]:
@@ -20,7 +20,7 @@ class Scorer(Protocol):
         ...
 
 
-def make_scorers(values: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, Scorer]:
+def make_scorers(values: Mapping[str, Any], known: Mapping[str, str]) -> dict[str, EpisodeScorer]:
     """Return name → scorer for name → keywords of its constructor (None: none).
 
     Args:
@@ -33,7 +33,7 @@ def make_scorers(values: Mapping[str, Any], known: Mapping[str, str]) -> dict[st
     return {name: _make(name, given, known) for name, given in values.items()}
 
 
-def _make(name: str, given: Any, known: Mapping[str, str]) -> Scorer:
+def _make(name: str, given: Any, known: Mapping[str, str]) -> EpisodeScorer:
     if given is not None and not isinstance(given, Mapping):
         raise ConfigError(
             f"watch: {name}: expected keywords such as {{}}, got {given!r}; write watch: {{{name}: {{}}}}"
@@ -57,10 +57,10 @@ def _make(name: str, given: Any, known: Mapping[str, str]) -> Scorer:
         raise ConfigError(
             f"watch: {name}: expected something that takes episodes, got {type(scorer).__name__}"
         )
-    return cast(Scorer, scorer)
+    return cast(EpisodeScorer, scorer)
 
 
-def mean_score(name: str, scorer: Scorer, episodes: Sequence[Episode]) -> float | None:
+def mean_score(name: str, scorer: EpisodeScorer, episodes: Sequence[Episode]) -> float | None:
     """Return the mean score of episodes, None without any.
 
     Raises:

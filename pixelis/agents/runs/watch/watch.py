@@ -84,11 +84,11 @@ class Watch:
         means = {name: mean_score(name, scorer, valid) for name, scorer in self._scorers.items()}
         return {name: value for name, value in means.items() if value is not None}
 
-    def state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs, as JSON-able values."""
         return {"rows": list(self._rows), "quiet": self._quiet}
 
-    def restore(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state` returned; scorers that are new since then begin without a past."""
         self._rows.clear()
         self._rows.extend(dict(row) for row in state["rows"])

@@ -65,19 +65,19 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
 
     def progress(self) -> dict[str, Any]:
         """Return the moving means."""
-        return {"progress": {"success": self._success.state()}}
+        return {"progress": {"success": self._success.state_dict()}}
 
-    def go_back_to(self, progress: Mapping[str, Any]) -> None:
+    def load_progress(self, progress: Mapping[str, Any]) -> None:
         """Take over what `progress` returned."""
-        self._success.restore(progress["progress"]["success"])
+        self._success.load_state_dict(progress["progress"]["success"])
 
-    def tensors(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Return the learner's state and, where rounds go back to it, the starting adapter."""
-        return {**super().tensors(), "start": self._start if self.config.restart else []}
+        return {**super().state_dict(), "start": self._start if self.config.restart else []}
 
-    def take_over(self, tensors: Mapping[str, Any]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `tensors` returned."""
-        super().take_over(tensors)
+        super().load_state_dict(tensors)
         if self.config.restart:
             self._start = [each.to(self.policy.device) for each in tensors["start"]]
 

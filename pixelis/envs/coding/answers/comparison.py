@@ -21,7 +21,7 @@ _ATOMS = (*_NUMBERS, complex, str, bytes, type(None))
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AnswerComparison:
     """What a problem forgives. By default: nothing.
 
     Always: ``-0.0`` equals ``0.0``; a dict's order does not matter; keys of dicts and members of sets are
@@ -64,7 +64,7 @@ class Comparison:
         return {name: value for name, value in asdict(self).items() if value != getattr(EXACT, name)}
 
     @classmethod
-    def from_json(cls, value: Any) -> Comparison:
+    def from_json(cls, value: Any) -> AnswerComparison:
         """Return the comparison a JSON object describes; names left out keep their default.
 
         Raises:
@@ -80,10 +80,10 @@ class Comparison:
         return cls(**value)
 
 
-EXACT = Comparison()
+EXACT = AnswerComparison()
 
 
-def compare(expected: Any, got: Any, comparison: Comparison = EXACT) -> bool:
+def compare(expected: Any, got: Any, comparison: AnswerComparison = EXACT) -> bool:
     """Return whether a claimed value is the expected one. Never raises; runs no method of a foreign type."""
     try:
         if comparison.any_sequence and type(expected) in _SEQUENCES and type(got) in _SEQUENCES:
@@ -95,7 +95,7 @@ def compare(expected: Any, got: Any, comparison: Comparison = EXACT) -> bool:
         return False
 
 
-def canonical(value: Any, comparison: Comparison = EXACT) -> str:
+def canonical(value: Any, comparison: AnswerComparison = EXACT) -> str:
     """Return a text that two values share exactly when they are equal without tolerance.
 
     A text and no hashable value: numbers can be chosen so that their hashes collide, and a candidate would.
@@ -104,7 +104,7 @@ def canonical(value: Any, comparison: Comparison = EXACT) -> str:
     return _written(value, comparison, None)
 
 
-def _written(value: Any, rule: Comparison, numbers: list[Any] | None) -> str:
+def _written(value: Any, rule: AnswerComparison, numbers: list[Any] | None) -> str:
     """Return the canonical text; with ``numbers``, those with leeway go there and ``~`` stands for them."""
     kind = type(value)
     if kind in _NUMBERS:
@@ -126,11 +126,11 @@ def _written(value: Any, rule: Comparison, numbers: list[Any] | None) -> str:
     raise _ForeignTypeError(kind.__name__)
 
 
-def _has_leeway(value: Any, rule: Comparison) -> bool:
+def _has_leeway(value: Any, rule: AnswerComparison) -> bool:
     return math.isfinite(value) if type(value) is float else not rule.same_number_type
 
 
-def _number(value: Any, rule: Comparison) -> str:
+def _number(value: Any, rule: AnswerComparison) -> str:
     kind = type(value)
     if value != value:
         return "nan" if rule.nan_equal else f"nan {next(_UNIQUE)}"
@@ -157,7 +157,7 @@ class _ForeignTypeError(TypeError):
     pass
 
 
-def _same(expected: Any, got: Any, rule: Comparison) -> bool:
+def _same(expected: Any, got: Any, rule: AnswerComparison) -> bool:
     kind = type(expected)
     if kind in _NUMBERS and type(got) in _NUMBERS:
         return (kind is type(got) or not rule.same_number_type) and _same_number(expected, got, rule)
@@ -172,7 +172,7 @@ def _same(expected: Any, got: Any, rule: Comparison) -> bool:
     return canonical(expected, rule) == canonical(got, rule)
 
 
-def _same_number(expected: Any, got: Any, rule: Comparison) -> bool:
+def _same_number(expected: Any, got: Any, rule: AnswerComparison) -> bool:
     if expected != expected or got != got:
         return rule.nan_equal and expected != expected and got != got
     if expected == got:
@@ -186,7 +186,7 @@ def _same_number(expected: Any, got: Any, rule: Comparison) -> bool:
     return difference < math.inf and difference <= _reach(expected, rule)
 
 
-def _reach(expected: Any, rule: Comparison) -> float:
+def _reach(expected: Any, rule: AnswerComparison) -> float:
     """Return how far from an expected number another may be; 0 beyond every float."""
     try:
         return max(rule.float_tolerance, rule.relative_tolerance * abs(float(expected)))
@@ -194,7 +194,7 @@ def _reach(expected: Any, rule: Comparison) -> float:
         return 0
 
 
-def _same_dict(expected: dict[Any, Any], got: dict[Any, Any], rule: Comparison) -> bool:
+def _same_dict(expected: dict[Any, Any], got: dict[Any, Any], rule: AnswerComparison) -> bool:
     if len(expected) != len(got):
         return False
     theirs = {canonical(key, rule): value for key, value in got.items()}
@@ -205,7 +205,7 @@ def _same_dict(expected: dict[Any, Any], got: dict[Any, Any], rule: Comparison) 
     return True
 
 
-def _same_members(expected: Sequence[Any], got: Sequence[Any], rule: Comparison) -> bool:
+def _same_members(expected: Sequence[Any], got: Sequence[Any], rule: AnswerComparison) -> bool:
     if len(expected) != len(got):
         return False
     if not rule.float_tolerance and not rule.relative_tolerance:
@@ -220,7 +220,7 @@ def _same_members(expected: Sequence[Any], got: Sequence[Any], rule: Comparison)
     return matched(_described(expected, rule), _described(got, rule), leeway)
 
 
-def _described(items: Sequence[Any], rule: Comparison) -> list[Described]:
+def _described(items: Sequence[Any], rule: AnswerComparison) -> list[Described]:
     described: list[Described] = []
     for item in items:
         numbers: list[Any] = []

@@ -19,14 +19,14 @@ from pixelis.envs.coding.code_problem.keywords import (
     SandboxKeyword,
     sandbox_settings,
 )
-from pixelis.envs.coding.code_problem.policies import code_problem_policies
+from pixelis.envs.coding.code_problem.players import code_problem_players
 from pixelis.envs.coding.code_problem.tasks import FamilyTasks, FileTasks, problem_of
 from pixelis.envs.coding.families import FAMILIES
 from pixelis.envs.coding.families.registry import DIFFICULTIES
 from pixelis.envs.coding.problems.problem_file import ProblemFile
 from pixelis.envs.coding.verification.sandbox_lease import SandboxLease
 from pixelis.envs.keywords import Difficulty, Split, checked_keywords
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task, TaskSource
 from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
@@ -271,9 +271,9 @@ class CodeProblemEnv(ToolEnv[Attempt]):
             self.workspace.hand_in(answer.strip() if code is None else code)
         return None
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the baselines and the exploits of this environment."""
-        return {**super().policies(), **code_problem_policies(self.mode)}
+        return {**super().players(), **code_problem_players(self.mode)}
 
     def close(self) -> None:
         """Give the sandbox back; the last environment of the process to do so ends it."""

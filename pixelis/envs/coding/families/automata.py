@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(moves, accepting):
@@ -101,7 +101,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-AUTOMATA = Family(
+AUTOMATA = ProblemFamily(
     name="automata",
     difficulties=range(10, 11),
     entries=("smallest_automaton", "minimal_states", "count_states"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _KINDS = ("()", "[]", "{}", "<>", "/\\", "bd", "pq", "+-")
 
@@ -96,7 +96,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-BRACKETS = Family(
+BRACKETS = ProblemFamily(
     name="brackets",
     difficulties=range(6, 9),
     entries=("balanced", "check_brackets", "is_nested"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _POLICIES = {
     "oldest": "the one that was put in first",
@@ -92,7 +92,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-CACHES = Family(
+CACHES = ProblemFamily(
     name="caches",
     difficulties=range(5, 7),
     entries=("cache_misses", "misses", "trace"),

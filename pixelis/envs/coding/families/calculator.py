@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _MEANINGS = ("plus", "minus", "times", "max", "min", "minus twice")
 _SIGNS = "+-*/%&@#$!^~"
@@ -145,7 +145,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-CALCULATOR = Family(
+CALCULATOR = ProblemFamily(
     name="calculator",
     difficulties=range(6, 9),
     entries=("evaluate", "calculate", "value_of"),

@@ -7,7 +7,7 @@ from random import Random
 from string import ascii_letters
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _KEY_LETTERS = "bcdefghijklmopqrstuvwxyz"  # a moves nothing, n by 13 places both ways
 
@@ -82,7 +82,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-CIPHERS = Family(
+CIPHERS = ProblemFamily(
     name="ciphers",
     difficulties=range(2, 5),
     entries=("encrypt", "encode", "shift_letters"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(x):
@@ -55,7 +55,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-CLAMP = Family(
+CLAMP = ProblemFamily(
     name="clamp",
     difficulties=range(1, 2),
     entries=("clamp", "dial", "bounded"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(amount):
@@ -98,7 +98,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-COINS = Family(
+COINS = ProblemFamily(
     name="coins",
     difficulties=range(6, 8),
     entries=("pay", "coins", "change"),

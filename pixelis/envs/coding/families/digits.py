@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(n):
@@ -67,7 +67,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-DIGITS = Family(
+DIGITS = ProblemFamily(
     name="digits",
     difficulties=range(2, 5),
     entries=("digit_sum", "sum_digits", "cross_sum"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(old, new):
@@ -83,7 +83,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-EDIT_DISTANCE = Family(
+EDIT_DISTANCE = ProblemFamily(
     name="edit_distance",
     difficulties=range(7, 8),
     entries=("edit_cost", "distance", "cheapest_edit"),

@@ -1,7 +1,7 @@
 """A family of coding problems: a rule is drawn, and statement, solutions and test cases follow from it.
 
 The solutions are texts in which the function is called ``solve`` and the rule's values are globals with its
-names. What a candidate could have written is that text with the values on top (``Family.reference``).
+names. What a candidate could have written is that text with the values on top (``ProblemFamily.reference``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.envs.coding.answers.comparison import EXACT, Comparison, canonical
+from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison, canonical
 from pixelis.envs.coding.problems.problem import Problem, TestCase
 from pixelis.envs.coding.problems.trusted import trusted_function
 from pixelis.envs.data.splits import hashed_split
@@ -49,7 +49,7 @@ class HiddenTests:
 
     @classmethod
     def of(
-        cls, cases: Sequence[TestCase], comparison: Comparison, shown: Sequence[TestCase] = ()
+        cls, cases: Sequence[TestCase], comparison: AnswerComparison, shown: Sequence[TestCase] = ()
     ) -> HiddenTests:
         """Return cases with their best constant answer.
 
@@ -71,7 +71,7 @@ class HiddenTests:
 
 
 @dataclass(frozen=True)
-class Family:
+class ProblemFamily:
     """How problems of one kind are drawn.
 
     Attributes:
@@ -102,7 +102,7 @@ class Family:
     reference_text: str
     brute_force_text: str
     mistakes: Mapping[str, str | tuple[str, str]]
-    comparison: Comparison = EXACT
+    comparison: AnswerComparison = EXACT
 
     def draw(self, rng: np.random.Generator, difficulty: int, split: str = "train") -> Problem:
         """Draw a problem from ``rng`` alone. One rule belongs to one split, whatever the difficulty.
@@ -202,7 +202,7 @@ def _varied(
     random: Random,
     cases: Sequence[TestCase],
     count: int,
-    comparison: Comparison,
+    comparison: AnswerComparison,
     chosen: Sequence[TestCase] = (),
 ) -> list[TestCase]:
     """Choose cases whose answers are rarest so far, so that a constant is right as seldom as can be."""
@@ -216,7 +216,7 @@ def _varied(
     return [case for _, case in sorted(ranked, key=lambda pair: pair[0])[:count]]
 
 
-def _by_answer(cases: Sequence[TestCase], comparison: Comparison) -> list[list[TestCase]]:
+def _by_answer(cases: Sequence[TestCase], comparison: AnswerComparison) -> list[list[TestCase]]:
     groups: dict[Any, list[TestCase]] = {}
     for case in cases:
         groups.setdefault(canonical(case.expected, comparison), []).append(case)

@@ -7,7 +7,7 @@ from math import lcm
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _WORDS = ("Fizz", "Buzz", "Plink", "Hop", "Zap", "Moo", "Tick", "Bang", "Ding", "Woof", "Splash", "Hey")
 
@@ -62,7 +62,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-FIZZBUZZ = Family(
+FIZZBUZZ = ProblemFamily(
     name="fizzbuzz",
     difficulties=range(3, 5),
     entries=("fizzbuzz", "count_off", "counting_game"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(grid):
@@ -86,7 +86,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-GRID_PATH = Family(
+GRID_PATH = ProblemFamily(
     name="grid_path",
     difficulties=range(6, 8),
     entries=("shortest_path", "fewest_moves", "moves_needed"),

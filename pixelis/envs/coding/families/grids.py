@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 from pixelis.envs.coding.problems.trusted import trusted_function
 
 _MOVES = {
@@ -167,7 +167,7 @@ def _spiral_wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-GRIDS = Family(
+GRIDS = ProblemFamily(
     name="grids",
     difficulties=range(3, 6),
     entries=("transform", "move_grid", "change_picture"),

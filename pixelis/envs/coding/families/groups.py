@@ -7,7 +7,7 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(words):
@@ -87,7 +87,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-GROUPS = Family(
+GROUPS = ProblemFamily(
     name="groups",
     difficulties=range(4, 6),
     entries=("anagram_groups", "group_words", "families"),

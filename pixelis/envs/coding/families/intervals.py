@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(intervals):
@@ -71,7 +71,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-INTERVALS = Family(
+INTERVALS = ProblemFamily(
     name="intervals",
     difficulties=range(4, 6),
     entries=("merge_intervals", "join_times", "merged"),

@@ -7,7 +7,7 @@ from random import Random
 from string import ascii_lowercase
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(text):
@@ -60,7 +60,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-LETTERS = Family(
+LETTERS = ProblemFamily(
     name="letters",
     difficulties=range(1, 3),
     entries=("count_letters", "how_many", "tally"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _ACTIONS = {
     "inc": "adds 1 to register r",
@@ -143,7 +143,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-MACHINES = Family(
+MACHINES = ProblemFamily(
     name="machines",
     difficulties=range(8, 10),
     entries=("run_program", "execute", "interpret"),

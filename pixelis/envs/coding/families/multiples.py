@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(n):
@@ -52,7 +52,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-MULTIPLES = Family(
+MULTIPLES = ProblemFamily(
     name="multiples",
     difficulties=range(1, 3),
     entries=("sum_multiples", "total_below", "add_multiples"),

@@ -8,7 +8,7 @@ from random import Random
 from string import ascii_uppercase
 from typing import Any
 
-from pixelis.envs.coding.families.family import Family, Rule
+from pixelis.envs.coding.families.family import ProblemFamily, Rule
 from pixelis.envs.coding.problems.trusted import trusted_function
 
 _WRITE = """
@@ -117,7 +117,7 @@ def _read_wordings(rule: Rule) -> Sequence[str]:
 
 _EDGES = (1, 4, 9, 14, 40, 90, 400, 944, 3999)
 
-NUMERALS = Family(
+NUMERALS = ProblemFamily(
     name="numerals",
     difficulties=range(5, 6),
     entries=("to_numeral", "write_number", "numeral"),

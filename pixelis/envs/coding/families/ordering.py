@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 import heapq
@@ -98,7 +98,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-ORDERING = Family(
+ORDERING = ProblemFamily(
     name="ordering",
     difficulties=range(7, 8),
     entries=("order_tasks", "in_order", "schedule"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(numbers):
@@ -78,7 +78,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-PAIRS = Family(
+PAIRS = ProblemFamily(
     name="pairs",
     difficulties=range(4, 6),
     entries=("count_choices", "matching_sums", "count_sums"),

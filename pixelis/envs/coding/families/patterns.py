@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _MEANINGS = {
     "any": "any number of times, perhaps never",
@@ -104,7 +104,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-PATTERNS = Family(
+PATTERNS = ProblemFamily(
     name="patterns",
     difficulties=range(9, 11),
     entries=("longest_match", "match_length", "covers"),

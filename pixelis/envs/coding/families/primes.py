@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _FACTORS = """
 def solve(n):
@@ -124,7 +124,7 @@ def _coprime_wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-FACTORS = Family(
+FACTORS = ProblemFamily(
     name="factors",
     difficulties=range(5, 6),
     entries=("factorise", "prime_powers", "factors"),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(blocked, count):
@@ -85,7 +85,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-QUEENS = Family(
+QUEENS = ProblemFamily(
     name="queens",
     difficulties=range(9, 10),
     entries=("count_placements", "peaceful", "placements"),

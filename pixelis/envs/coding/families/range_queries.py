@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def combine(a, b):
@@ -104,7 +104,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-RANGE_QUERIES = Family(
+RANGE_QUERIES = ProblemFamily(
     name="range_queries",
     difficulties=range(10, 11),
     entries=("answer_queries", "run_commands", "ask_ranges"),

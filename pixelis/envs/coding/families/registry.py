@@ -10,25 +10,27 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pixelis.envs.coding.families.family import HIDDEN_TESTS, Family, HiddenTests
+from pixelis.envs.coding.families.family import HIDDEN_TESTS, HiddenTests, ProblemFamily
 from pixelis.envs.coding.problems.problem import Problem
 from pixelis.errors import ConfigError, DifficultyError, TaskError, shown, suggest
 
 _PACKAGE = __name__.rpartition(".")[0]
 
 
-def _collect() -> dict[str, Family]:
+def _collect() -> dict[str, ProblemFamily]:
     modules = (
         importlib.import_module(f"{_PACKAGE}.{module.name}")
         for module in pkgutil.iter_modules([str(Path(__file__).parent)])
         if module.name not in ("family", "registry")
     )
-    found = [value for module in modules for value in vars(module).values() if isinstance(value, Family)]
+    found = [
+        value for module in modules for value in vars(module).values() if isinstance(value, ProblemFamily)
+    ]
     return {family.name: family for family in sorted(found, key=lambda f: (f.difficulties[0], f.name))}
 
 
-FAMILIES: Mapping[str, Family] = MappingProxyType(_collect())
-"""Every `Family` in the modules of `families`, by name, from easy to hard."""
+FAMILIES: Mapping[str, ProblemFamily] = MappingProxyType(_collect())
+"""Every `ProblemFamily` in the modules of `families`, by name, from easy to hard."""
 
 DIFFICULTIES = range(1, 11)
 
@@ -67,7 +69,7 @@ def draw_problem(
     return FAMILIES[covering[int(rng.integers(len(covering)))]].draw(rng, int(difficulty), split)
 
 
-def family_of(problem: Problem) -> Family:
+def family_of(problem: Problem) -> ProblemFamily:
     """Return the family that drew a problem.
 
     Raises:
@@ -92,7 +94,7 @@ def hidden_tests(problem: Problem, seed: int, count: int = HIDDEN_TESTS) -> Hidd
     return family_of(problem).hidden_tests(problem, seed, count)
 
 
-def _family(name: str, error: type[Exception]) -> Family:
+def _family(name: str, error: type[Exception]) -> ProblemFamily:
     if name not in FAMILIES:
         raise error(f"there is no family {str(name)[:60]!r}.{suggest(str(name)[:60], FAMILIES)}")
     return FAMILIES[name]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 import heapq
@@ -95,7 +95,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-ROUTES = Family(
+ROUTES = ProblemFamily(
     name="routes",
     difficulties=range(8, 9),
     entries=("cheapest_route", "least_cost", "travel_cost"),

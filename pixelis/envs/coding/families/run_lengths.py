@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 from pixelis.envs.coding.problems.trusted import trusted_function
 
 _ENCODE = """
@@ -110,7 +110,7 @@ def _decode_wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-RUN_LENGTHS = Family(
+RUN_LENGTHS = ProblemFamily(
     name="run_lengths",
     difficulties=range(3, 4),
     entries=("compress", "encode_runs", "shorten"),

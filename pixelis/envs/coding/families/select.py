@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _REFERENCE = """
 def solve(numbers):
@@ -64,7 +64,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-SELECT = Family(
+SELECT = ProblemFamily(
     name="select",
     difficulties=range(1, 4),
     entries=("select", "keep_and_scale", "pick"),

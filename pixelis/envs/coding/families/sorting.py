@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from pixelis.envs.coding.families.family import Arguments, Family, Rule
+from pixelis.envs.coding.families.family import Arguments, ProblemFamily, Rule
 
 _NAMES = ("Ann", "bob", "Cy", "dora", "Eve", "finn", "Gus", "hal", "Ida", "jo", "Kim", "leo")
 _KEYS = ("name", "name without regard to case", "length of the name", "age", "score")
@@ -76,7 +76,7 @@ def _wordings(rule: Rule) -> Sequence[str]:
     ]
 
 
-SORTING = Family(
+SORTING = ProblemFamily(
     name="sorting",
     difficulties=range(3, 5),
     entries=("sort_records", "ranking", "arrange"),

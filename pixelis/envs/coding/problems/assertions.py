@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pixelis.envs.coding.answers.comparison import Comparison
+from pixelis.envs.coding.answers.comparison import AnswerComparison
 from pixelis.envs.coding.answers.python_source import given_names, parse_exactly, parse_trusted
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.coding.problems.problem import TestCase
@@ -42,7 +42,7 @@ class Translation:
     """
 
     cases: tuple[TestCase, ...]
-    comparison: Comparison
+    comparison: AnswerComparison
     reason: str = ""
     vacuous: int = 0
 
@@ -78,7 +78,7 @@ def translate(script: str, entry: str) -> Translation:
         wraps = {sides.wraps for sides, _ in claims}
         if len(wraps) != 1:
             raise _UnreadError("assertions of several kinds" if claims else NO_ASSERTIONS)
-        comparison = Comparison(
+        comparison = AnswerComparison(
             float_tolerance=max(sides.absolute for sides, _ in claims),
             relative_tolerance=max(sides.relative for sides, _ in claims),
             unordered=any(wraps & {frozenset({name}) for name in _ORDERLESS}),
@@ -87,7 +87,7 @@ def translate(script: str, entry: str) -> Translation:
         )
         return Translation(tuple(case for _, case in claims), comparison, "", vacuous)
     except (_UnreadError, SyntaxError, ValueError, RecursionError) as error:
-        return Translation((), Comparison(), str(error)[:160] or type(error).__name__)
+        return Translation((), AnswerComparison(), str(error)[:160] or type(error).__name__)
 
 
 def called_name(assertion: str, solution: str = "") -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from annotated_types import Interval, Predicate
 from pydantic import PlainValidator, Strict
 
-from pixelis.envs.coding.answers.comparison import EXACT, Comparison
+from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.data.lines import MAX_LINE_BYTES
 from pixelis.envs.keywords import Expected
@@ -103,7 +103,7 @@ class Problem(Record):
     parameters: tuple[Annotated[tuple[Source, Source], Expected("[name, type]")], ...] = ()
     returns: Source = ""
     examples: _Cases = ()
-    comparison: Annotated[Comparison, PlainValidator(Comparison.from_json)] = EXACT
+    comparison: Annotated[AnswerComparison, PlainValidator(AnswerComparison.from_json)] = EXACT
     rule: Object = field(default_factory=dict)
     tests: _Cases = ()
     prefix: Source = ""

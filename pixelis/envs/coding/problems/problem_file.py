@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from pixelis.envs.coding.problems.problem_rows import ProblemRow, row_of
-from pixelis.envs.data.file import Entry, Place, RowFile
+from pixelis.envs.data.file import Place, RowFile, RowKey
 from pixelis.errors import DatasetError, shown
 
 
@@ -35,7 +35,7 @@ class ProblemFile(RowFile[ProblemRow]):
         super().__init__(path)
         self._lines.clear()
 
-    def enter(self, row: ProblemRow, place: Place) -> Entry:
+    def enter(self, row: ProblemRow, place: Place) -> RowKey:
         """Count a row, and refuse a second one of its name."""
         problem = row.problem
         first = self._lines.setdefault(_digest(problem.id), place.number)
@@ -47,7 +47,7 @@ class ProblemFile(RowFile[ProblemRow]):
         self.translated += not problem.needs_script
         if problem.needs_script:
             self.needs_script[row.untranslated.rpartition(": ")[2]] += 1
-        return Entry(problem.split, _digest(f"{problem.statement}\0{problem.prefix}"))
+        return RowKey(problem.split, _digest(f"{problem.statement}\0{problem.prefix}"))
 
 
 def _digest(text: str) -> int:

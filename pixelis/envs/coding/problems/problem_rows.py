@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from annotated_types import Interval, MinLen
 from pydantic import PlainValidator
 
-from pixelis.envs.coding.answers.comparison import EXACT, Comparison
+from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison
 from pixelis.envs.coding.answers.python_source import parse_trusted
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
@@ -82,7 +82,7 @@ class _Own(Record):
     examples: Annotated[list[Any], Expected("a list of objects with args and expected")] = field(
         default_factory=list
     )
-    comparison: Annotated[Comparison, PlainValidator(Comparison.from_json)] = EXACT
+    comparison: Annotated[AnswerComparison, PlainValidator(AnswerComparison.from_json)] = EXACT
     values: Annotated[str, OneOf(("json", "python"))] = "json"
     difficulty: Annotated[Int, Interval(ge=0, le=10)] = 0
     prefix: Source = ""

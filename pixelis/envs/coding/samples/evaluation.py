@@ -24,7 +24,7 @@ _ATTEMPTS = 3  # of a sample on which the sandbox itself fails
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class SampleJudging:
     """How samples are judged.
 
     Attributes:
@@ -43,7 +43,7 @@ class Evaluation:
 
 
 @dataclass
-class Tally:
+class SampleTally:
     """What the results amount to.
 
     Attributes:
@@ -81,7 +81,7 @@ class Tally:
         return sum(each) / len(each)
 
 
-def identity(problems: Path, samples: Path, evaluation: Evaluation) -> dict[str, Any]:
+def identity(problems: Path, samples: Path, evaluation: SampleJudging) -> dict[str, Any]:
     """Return what the results depend on: both files' SHA-256 and the settings, but not the workers."""
     limits = vars(evaluation.settings.limits)
     return {
@@ -96,7 +96,7 @@ def identity(problems: Path, samples: Path, evaluation: Evaluation) -> dict[str,
 
 
 def results(
-    samples: SampleFile, tasks: Tasks, evaluation: Evaluation, first: int = 0
+    samples: SampleFile, tasks: Tasks, evaluation: SampleJudging, first: int = 0
 ) -> Iterator[list[dict[str, Any]]]:
     """Yield the results of the samples from the ``first`` on, in their order, some at a time.
 
@@ -157,7 +157,7 @@ def _in_order(
 
 
 def _judged(
-    problem: Problem, samples: list[Sample], evaluation: Evaluation, sandbox: Sandbox
+    problem: Problem, samples: list[Sample], evaluation: SampleJudging, sandbox: Sandbox
 ) -> list[dict[str, Any]]:
     sources = [sample.source(problem, extract=evaluation.extract) for sample in samples]
 

@@ -12,7 +12,7 @@ from typing import Any
 from pixelis.envs.coding.answers.extraction import extract_code
 from pixelis.envs.coding.problems.problem import Problem
 from pixelis.envs.coding.problems.problem_file import ProblemFile
-from pixelis.envs.data.lines import Line, find_file, good_rows, json_object, read_lines
+from pixelis.envs.data.lines import FileLine, find_file, good_rows, json_object, read_lines
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import DatasetError, shown, suggest
 
@@ -105,7 +105,7 @@ class SampleFile:
             if number >= first:
                 yield self._sample(line)
 
-    def _sample(self, line: Line) -> Sample:
+    def _sample(self, line: FileLine) -> Sample:
         row = json_object(line.text)
         if "task_id" not in row:
             raise DatasetError("field 'task_id' is missing; it names the problem that the sample answers")

@@ -4,16 +4,16 @@ It returns claimed outputs, never a verdict, and knows nothing of problems, expe
 """
 
 from pixelis.envs.coding.sandbox.codec import CodecError, decode, encode
-from pixelis.envs.coding.sandbox.jobs import Call, Job, JobResult, Limits, Outcome, SandboxSettings
+from pixelis.envs.coding.sandbox.jobs import Call, CallResult, Job, JobResult, Limits, SandboxSettings
 from pixelis.envs.coding.sandbox.sandbox import Sandbox
 
 __all__ = [
     "Call",
+    "CallResult",
     "CodecError",
     "Job",
     "JobResult",
     "Limits",
-    "Outcome",
     "Sandbox",
     "SandboxSettings",
     "decode",

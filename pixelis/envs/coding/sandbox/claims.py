@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .codec import Caps, CodecError, decode
-from .jobs import JobResult, Limits, Outcome, Status
+from .jobs import CallResult, JobResult, Limits, Status
 
-_MISSING = Outcome("missing")
+_MISSING = CallResult("missing")
 
 
 @dataclass
 class Claims:
     """Everything read from one result pipe."""
 
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[CallResult] = field(default_factory=list)
     early: tuple[Any, ...] | None = None  # a message instead of any call
     is_ready: bool = False
     is_ended: bool = False
@@ -53,9 +53,9 @@ def _take(claims: Claims, message: Any, calls: int) -> None:
     if claims.is_ended or claims.early:
         claims.broken = "a message after the last one"
     elif name == "value" and is_turn and len(kinds) == 3 and kinds[1] is int:
-        claims.outcomes.append(Outcome("value", value=message[2]))
+        claims.outcomes.append(CallResult("value", value=message[2]))
     elif name == "error" and is_turn and kinds == (str, int, str, tuple) and _are_lines(message[3]):
-        claims.outcomes.append(Outcome("error", error=_printable(message[2]), lines=message[3]))
+        claims.outcomes.append(CallResult("error", error=_printable(message[2]), lines=message[3]))
     elif message == ("ready",) and not claims.is_ready:
         claims.is_ready = True
     elif name == "end" and claims.is_ready and index == calls and kinds == (str, int) and message[1] == calls:

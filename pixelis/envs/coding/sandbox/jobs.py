@@ -72,7 +72,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CallResult:
     """What the candidate's process claims about one call.
 
     Args:
@@ -108,7 +108,7 @@ class JobResult:
     """
 
     status: Status
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[CallResult, ...] = ()
     stdout: str = ""
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0

@@ -12,14 +12,14 @@ import builtins
 from dataclasses import replace
 from typing import Any
 
-from pixelis.envs.coding.answers.comparison import Comparison, compare
+from pixelis.envs.coding.answers.comparison import AnswerComparison, compare
 from pixelis.envs.coding.answers.extraction import defines
 from pixelis.envs.coding.problems import Problem
-from pixelis.envs.coding.sandbox import Call, Job, JobResult, Limits, Outcome, Sandbox
+from pixelis.envs.coding.sandbox import Call, CallResult, Job, JobResult, Limits, Sandbox
 from pixelis.errors import ScriptNeededError
 
 MOST_CALLS = 1_000
-_EXACT = Comparison()
+_EXACT = AnswerComparison()
 _ENTRY = "replay_answers"
 _CHECKER = """
 def replay_answers(SOURCES, ENTRY, ANSWERS):
@@ -66,7 +66,7 @@ def replay_script(
         ScriptNeededError: the script cannot be run at all, for example for a module that is not there.
     """
     calls: list[Call] = []
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[CallResult, ...] = ()
     spent = result = JobResult("finished")
     while True:
         checked = _check(problem, outcomes, sandbox, limits)
@@ -92,7 +92,7 @@ def replay_script(
 
 
 def _check(
-    problem: Problem, outcomes: tuple[Outcome, ...], sandbox: Sandbox, limits: Limits | None
+    problem: Problem, outcomes: tuple[CallResult, ...], sandbox: Sandbox, limits: Limits | None
 ) -> JobResult:
     prefix = problem.prefix
     if prefix and defines(prefix, problem.entry):
@@ -110,7 +110,7 @@ def _class_name(error: str) -> str:
 
 def _said(problem: Problem, checked: JobResult, calls: list[Call]) -> tuple[Any, ...]:
     """Return the script's verdict, or what it asks; a script that never gets as far as a call is refused."""
-    outcome = checked.outcomes[0] if checked.outcomes else Outcome("missing")
+    outcome = checked.outcomes[0] if checked.outcomes else CallResult("missing")
     if checked.status == "finished" and outcome.kind == "value" and (calls or outcome.value[0] == "asked"):
         return outcome.value
     why = checked.detail or outcome.error or "it asks for nothing"
@@ -122,5 +122,5 @@ def _said(problem: Problem, checked: JobResult, calls: list[Call]) -> tuple[Any,
     )
 
 
-def _agree(before: Outcome, after: Outcome) -> bool:
+def _agree(before: CallResult, after: CallResult) -> bool:
     return before.kind == after.kind and compare(before.value, after.value, _EXACT)

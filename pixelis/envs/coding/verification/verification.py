@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from pixelis.envs.coding.answers.comparison import Comparison, compare
+from pixelis.envs.coding.answers.comparison import AnswerComparison, compare
 from pixelis.envs.coding.answers.extraction import defines
 from pixelis.envs.coding.families import HiddenTests, hidden_tests
 from pixelis.envs.coding.problems import Problem, TestCase
-from pixelis.envs.coding.sandbox import Call, Job, JobResult, Limits, Outcome, Sandbox
+from pixelis.envs.coding.sandbox import Call, CallResult, Job, JobResult, Limits, Sandbox
 from pixelis.envs.coding.verification.script_replay import replay_script
 from pixelis.errors import ScriptNeededError
 
@@ -33,7 +33,7 @@ class CaseResult:
     """
 
     case: TestCase
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CallResult, ...]
     rights: tuple[bool, ...]
 
     @property
@@ -253,9 +253,12 @@ def _how_it_ended(problem: Problem, job: Job, result: JobResult, offset: int, sa
 
 
 def _case_results(
-    cases: Sequence[TestCase], asked: Sequence[int], outcomes: Sequence[Outcome], comparison: Comparison
+    cases: Sequence[TestCase],
+    asked: Sequence[int],
+    outcomes: Sequence[CallResult],
+    comparison: AnswerComparison,
 ) -> tuple[CaseResult, ...]:
-    answers: dict[int, list[Outcome]] = {}
+    answers: dict[int, list[CallResult]] = {}
     for at, outcome in zip(asked, outcomes, strict=True):
         answers.setdefault(at, []).append(outcome)
     return tuple(
@@ -264,7 +267,7 @@ def _case_results(
     )
 
 
-def _is_right(case: TestCase, outcome: Outcome, comparison: Comparison) -> bool:
+def _is_right(case: TestCase, outcome: CallResult, comparison: AnswerComparison) -> bool:
     return outcome.kind == "value" and compare(case.expected, outcome.value, comparison)
 
 

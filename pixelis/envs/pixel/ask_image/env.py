@@ -21,7 +21,7 @@ from pixelis.envs.keywords import (
     checked_keywords,
 )
 from pixelis.envs.pixel.ask_image.photo import BAR_COLOUR, Letterbox, open_photo
-from pixelis.envs.pixel.ask_image.policies import ask_image_policies
+from pixelis.envs.pixel.ask_image.players import ask_image_players
 from pixelis.envs.pixel.ask_image.question_file import QuestionFile
 from pixelis.envs.pixel.ask_image.tasks import ImageQuestions, row_of_task
 from pixelis.envs.pixel.base.env import PixelEnv, ViewSize
@@ -30,7 +30,7 @@ from pixelis.envs.pixel.tools.ocr import ReaderName
 from pixelis.envs.pixel.tools.ocr_truth import TextItem
 from pixelis.envs.pixel.tools.view import Box
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.errors import DatasetError, ImageReadError, ImageSizeError
@@ -269,9 +269,9 @@ class AskImageEnv(PixelEnv):
         given = self.task.data.get("choices") if self.task is not None else None
         return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
-        return {**super().policies(), **ask_image_policies()}
+        return {**super().players(), **ask_image_players()}
 
     def build_info(self, results: list[Any]) -> dict[str, Any]:
         """Return the info; without its image an episode is not valid for training."""

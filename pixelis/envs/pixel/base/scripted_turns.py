@@ -1,4 +1,4 @@
-"""Turns and policies that the scripted policies of every pixel environment are made of."""
+"""Turns and policies that the scripted players of every pixel environment are made of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FixedTurns:
         return next(self._turns, "")
 
 
-class ParrotQuestionPolicy:
+class ParrotQuestionPlayer:
     """Answers with the question itself."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:

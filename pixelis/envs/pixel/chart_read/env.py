@@ -15,12 +15,12 @@ from pixelis.envs.pixel.base.picture import Picture
 from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.chart_read.axis import VALUES
 from pixelis.envs.pixel.chart_read.paint import chart_labels, paint_chart
-from pixelis.envs.pixel.chart_read.policies import chart_read_policies
+from pixelis.envs.pixel.chart_read.players import chart_read_players
 from pixelis.envs.pixel.chart_read.sample import LEVELS, sample_chart
 from pixelis.envs.pixel.chart_read.scene import ChartScene
 from pixelis.envs.pixel.chart_read.text import chart_texts
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.rewards.answers import TypedAnswer, parse_quantity
@@ -170,6 +170,6 @@ class ChartReadEnv(PixelEnv):
         """
         return math.log((1 + TOLERANCE) / (1 - TOLERANCE)) / math.log(VALUES[1] / VALUES[0])
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, lesser readings and the exploits of this environment."""
-        return {**super().policies(), **chart_read_policies()}
+        return {**super().players(), **chart_read_players()}

@@ -12,10 +12,10 @@ import numpy as np
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture, no_texts
 from pixelis.envs.pixel.count_tiny.paint import count_labels, paint_pieces
-from pixelis.envs.pixel.count_tiny.policies import count_tiny_policies
+from pixelis.envs.pixel.count_tiny.players import count_tiny_players
 from pixelis.envs.pixel.count_tiny.scene import LEVELS, CountScene, sample_count_scene
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.rewards.answers import number_matches, parse_quantity
@@ -135,6 +135,6 @@ class CountTinyEnv(PixelEnv):
         """Return the success of any one number of the level's range."""
         return 1 / len(LEVELS[difficulty].counts)
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""
-        return {**super().policies(), **count_tiny_policies()}
+        return {**super().players(), **count_tiny_players()}

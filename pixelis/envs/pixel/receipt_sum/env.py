@@ -12,12 +12,12 @@ import numpy as np
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
 from pixelis.envs.pixel.receipt_sum.paint import paint_receipt, receipt_labels, receipt_texts
-from pixelis.envs.pixel.receipt_sum.policies import receipt_sum_policies
-from pixelis.envs.pixel.receipt_sum.question import Ask, decimal_text
+from pixelis.envs.pixel.receipt_sum.players import receipt_sum_players
+from pixelis.envs.pixel.receipt_sum.question import ReceiptQuestion, decimal_text
 from pixelis.envs.pixel.receipt_sum.sample import LEVELS, greatest_guess, sample_receipt
 from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.rewards.answers import NumberTolerance, number_matches, parse_quantity
@@ -136,13 +136,15 @@ class ReceiptSumEnv(PixelEnv):
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with the page, its texts and the pen strokes."""
         scene = ReceiptScene.from_json(task.data.get("scene", {}))
-        Ask.from_json(task.data.get("ask", {}))  # a question that policies cannot read is a bad task
+        ReceiptQuestion.from_json(
+            task.data.get("ask", {})
+        )  # a question that policies cannot read is a bad task
         return Picture(paint_receipt(scene)[0], partial(receipt_texts, scene), partial(receipt_labels, scene))
 
     def chance(self, difficulty: int) -> float:
         """Return a bound on how often any one amount is right: see ``greatest_guess``."""
         return greatest_guess(difficulty)
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""
-        return {**super().policies(), **receipt_sum_policies()}
+        return {**super().players(), **receipt_sum_players()}

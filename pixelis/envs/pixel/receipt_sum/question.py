@@ -24,7 +24,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True)
-class Ask(Stored):
+class ReceiptQuestion(Stored):
     """A question about a receipt.
 
     Attributes:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pixelis.envs.pixel.base.splits import sample_seed
 from pixelis.envs.pixel.drawing.fonts import FONTS
-from pixelis.envs.pixel.receipt_sum.question import Ask
+from pixelis.envs.pixel.receipt_sum.question import ReceiptQuestion
 from pixelis.envs.pixel.receipt_sum.scene import Item, ReceiptScene
 
 SCENE_SIZE = 1536
@@ -90,7 +90,9 @@ def greatest_guess(difficulty: int) -> float:
     return group / len(PRICES) / (1 - group / counted)
 
 
-def sample_receipt(rng: np.random.Generator, difficulty: int, split: str) -> tuple[ReceiptScene, Ask]:
+def sample_receipt(
+    rng: np.random.Generator, difficulty: int, split: str
+) -> tuple[ReceiptScene, ReceiptQuestion]:
     """Draw a page and the question about it; a pure function of the generator's state.
 
     Args:
@@ -103,7 +105,7 @@ def sample_receipt(rng: np.random.Generator, difficulty: int, split: str) -> tup
     names, noun = _names(rng, level)
     kind = _pick(rng, level.kinds)
     named = [names[i] for i in rng.choice(level.lines, int(rng.choice(level.named)), replace=False)]
-    ask = Ask(kind, {"named": tuple(named), "total": (), "due": ()}.get(kind, (noun,)))
+    ask = ReceiptQuestion(kind, {"named": tuple(named), "total": (), "due": ()}.get(kind, (noun,)))
     page = _blank_page(rng, level, seed)
     unmarked = replace(page, lines=tuple(Item(name, 1, PRICES[0], "") for name in names))
     marks = _marks(rng, level, ask.rows(unmarked) if ask.names else [])
@@ -171,7 +173,7 @@ def _priced(
     return tuple(map(Item, names, counts, units, marks))
 
 
-def _is_extreme_of_all(scene: ReceiptScene, ask: Ask) -> bool:
+def _is_extreme_of_all(scene: ReceiptScene, ask: ReceiptQuestion) -> bool:
     """Whether the least (greatest) amount asked for is the whole page's, so that the word does not matter."""
     if ask.kind not in ("lowest", "highest"):
         return False
@@ -185,7 +187,7 @@ def _taxed(rng: np.random.Generator, level: ReceiptLevel, scene: ReceiptScene) -
     """The page with a rate, where its level has one, that leaves no half cent to round."""
     if not level.detailed:
         return scene
-    due = Ask("total").answer(scene)
+    due = ReceiptQuestion("total").answer(scene)
     rates = [rate for rate in range(3, 26) if due * rate % 100 != 50]
     return replace(scene, tax=rates[int(rng.integers(len(rates)))])
 

@@ -12,9 +12,9 @@ import numpy as np
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture, no_texts
 from pixelis.envs.pixel.size_compare.paint import paint_sizes, size_labels
-from pixelis.envs.pixel.size_compare.policies import size_compare_policies
+from pixelis.envs.pixel.size_compare.players import size_compare_players
 from pixelis.envs.pixel.size_compare.scene import LEVELS, SizeScene, sample_size_scene
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
 
@@ -121,6 +121,6 @@ class SizeCompareEnv(PixelEnv):
         """Return the success of a guess among the colours that the question names."""
         return 1 / LEVELS[difficulty].shapes
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, lesser measurements and the exploits of this environment."""
-        return {**super().policies(), **size_compare_policies()}
+        return {**super().players(), **size_compare_players()}

@@ -29,7 +29,7 @@ PixelBox = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Word:
-    """A run of characters without spaces; ``box`` and ``confidence`` as in `Line`."""
+    """A run of characters without spaces; ``box`` and ``confidence`` as in `TextLine`."""
 
     text: str
     box: PixelBox
@@ -37,7 +37,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """One line of text.
 
     Attributes:
@@ -57,7 +57,7 @@ class Line:
 class Reading:
     """The lines of text in a region, in reading order; none when nothing could be read."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TextLine, ...] = ()
 
     @property
     def text(self) -> str:
@@ -100,7 +100,7 @@ def make_reader(name: str) -> Reader:
     )
 
 
-def make_line(text: str, box: PixelBox, confidence: float) -> Line:
+def make_line(text: str, box: PixelBox, confidence: float) -> TextLine:
     """Return a line with its words; their boxes share the line's width by the number of characters."""
     x0, y0, x1, y1 = box
     step = (x1 - x0) / max(1, len(text))
@@ -108,7 +108,7 @@ def make_line(text: str, box: PixelBox, confidence: float) -> Line:
         Word(found[0], (round(x0 + found.start() * step), y0, round(x0 + found.end() * step), y1), confidence)
         for found in re.finditer(r"\S+", text)
     )
-    return Line(text, box, confidence, words)
+    return TextLine(text, box, confidence, words)
 
 
 # ---------------------------------------------------------------------- rapidocr
@@ -233,7 +233,7 @@ class RapidReader:
         return Reading(tuple(_moved(line, x0, y0) for line in reading.lines))
 
 
-def _moved(line: Line, dx: int, dy: int) -> Line:
+def _moved(line: TextLine, dx: int, dy: int) -> TextLine:
     def shift(box: PixelBox) -> PixelBox:
         return box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy
 
@@ -253,7 +253,7 @@ def _read_pixels(pixels: NDArray[np.uint8]) -> Reading:
     return found if found.lines else _detect(pixels, _SECOND_SCALE)
 
 
-def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> Line | None:
+def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> TextLine | None:
     """Read one line without detection; None when nothing but noise was seen."""
     x0, y0, x1, y1 = box
     found = _run_engine(pixels[y0:y1, x0:x1], detect=False)
@@ -294,7 +294,7 @@ def _detection_scale(height: int, width: int) -> float:
     return min(2.0, max(1.0, _ENLARGED_SIDE / max(height, width)), _DETECTION_SIDE / max(height, width))
 
 
-def _kept_line(text: str, box: PixelBox, confidence: float) -> Line | None:
+def _kept_line(text: str, box: PixelBox, confidence: float) -> TextLine | None:
     """Return a clean line, or None for a ghost: low confidence, only marks, or one foreign sign.
 
     The recogniser knows Chinese too, and sees a single such character in many an empty patch.

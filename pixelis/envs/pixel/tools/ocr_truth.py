@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pixelis.envs.pixel.tools.ocr import Line, PixelBox, Reading, make_line
+from pixelis.envs.pixel.tools.ocr import PixelBox, Reading, TextLine, make_line
 
 LEGIBILITY: tuple[tuple[float, float], ...] = (
     (4.0, 0.0),
@@ -93,7 +93,7 @@ def legibility(height: float) -> float:
     return float(np.interp(height, heights, shares))
 
 
-def _read_item(item: TextItem, box: PixelBox) -> Line | None:
+def _read_item(item: TextItem, box: PixelBox) -> TextLine | None:
     chance = legibility(item.height)
     if chance == 0 or not _may_overlap(item, box):
         return None

@@ -13,10 +13,10 @@ from pixelis.envs.pixel.base.video import Film
 from pixelis.envs.pixel.base.video_env import VideoEnv
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.track_read.paint import track_film
-from pixelis.envs.pixel.track_read.policies import track_read_policies
+from pixelis.envs.pixel.track_read.players import track_read_players
 from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
 from pixelis.envs.pixel.track_read.scene import TrackScene, Vehicle
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
 
@@ -129,6 +129,6 @@ class TrackReadEnv(VideoEnv):
         """Return the success of a guess among the codes of a fifth of all, which the smaller split has."""
         return 5 / math.perm(len(CODE_ALPHABET), CODE_LENGTH)
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, policies that do not follow, and the exploits."""
-        return {**super().policies(), **track_read_policies()}
+        return {**super().players(), **track_read_players()}

@@ -15,9 +15,9 @@ from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.wire_trace.grid import follow, possible_ends
 from pixelis.envs.pixel.wire_trace.paint import paint_wires, wire_labels
-from pixelis.envs.pixel.wire_trace.policies import wire_trace_policies
+from pixelis.envs.pixel.wire_trace.players import wire_trace_players
 from pixelis.envs.pixel.wire_trace.scene import LEVELS, WireScene, sample_wire_scene
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
 
@@ -137,6 +137,6 @@ class WireTraceEnv(PixelEnv):
         level = LEVELS[difficulty]
         return 1 / len(possible_ends(level.grid, level.crossings, 0))
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the baselines and the exploits of this environment."""
-        return {**super().policies(), **wire_trace_policies()}
+        return {**super().players(), **wire_trace_players()}

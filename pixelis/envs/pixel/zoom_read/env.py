@@ -14,9 +14,9 @@ from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
 from pixelis.envs.pixel.zoom_read.paint import paint, sign_labels
-from pixelis.envs.pixel.zoom_read.policies import zoom_read_policies
+from pixelis.envs.pixel.zoom_read.players import zoom_read_players
 from pixelis.envs.pixel.zoom_read.scene import LEVELS, sample_scene
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
 
@@ -122,6 +122,6 @@ class ZoomReadEnv(PixelEnv):
         scene, _ = target_sign(task)
         return Picture(paint(scene), partial(sign_texts, scene), partial(sign_labels, scene))
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""
-        return {**super().policies(), **zoom_read_policies()}
+        return {**super().players(), **zoom_read_players()}

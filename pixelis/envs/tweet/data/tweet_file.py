@@ -11,7 +11,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from pixelis.envs.data.file import Entry, Place, RowFile
+from pixelis.envs.data.file import Place, RowFile, RowKey
 from pixelis.envs.tweet.data.csv_records import check_header, csv_records, read_record, row_of_cells
 from pixelis.envs.tweet.data.tweet_rows import TweetRow, tweet_row
 from pixelis.errors import DatasetError
@@ -65,10 +65,10 @@ class TweetFile(RowFile[TweetRow]):
         """Whether the file is read as CSV."""
         return self.path.suffix.casefold() == ".csv"
 
-    def enter(self, row: TweetRow, place: Place) -> Entry:
+    def enter(self, row: TweetRow, place: Place) -> RowKey:
         """Note where the row is; rows of the same normalised text ask the same."""
         self._all.append(place.offset)
-        return Entry(row.split, int.from_bytes(row.digest(), "big"))
+        return RowKey(row.split, int.from_bytes(row.digest(), "big"))
 
     def kept(self, row: TweetRow) -> bool:
         """Return whether the author writes back, if that is asked for."""

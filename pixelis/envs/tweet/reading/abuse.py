@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pixelis.envs.tweet.reading.lookout import Lookout, phrases, signs
+from pixelis.envs.tweet.reading.prefiltered import PrefilteredPatterns, phrases, signs
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reading.slurs import has_slur
 
@@ -31,7 +31,7 @@ _QUALITY = (
 _INSULT = rf"(?:{_NOUN}|{_QUALITY})"
 _THING = r"(?:take|tweet|post|thing|opinion|idea|thread|advice|comment|nonsense|bullshit|crap|drivel|garbage)"
 _SEEN = r"(?:i've|i have|ever|today|all day|all week|this week)(?: \w+)*"
-PATTERNS = Lookout(
+PATTERNS = PrefilteredPatterns(
     signs(
         """
         idiot idiots moron morons imbecile imbeciles dumb dumbass dumbest stupid stupidest loser

@@ -6,7 +6,7 @@ in other words is not caught here.
 
 from __future__ import annotations
 
-from pixelis.envs.tweet.reading.lookout import Lookout, phrases, signs
+from pixelis.envs.tweet.reading.prefiltered import PrefilteredPatterns, phrases, signs
 
 _FIELD = (
     r"(?:user|human|assistant|system|ai|bot|prompt|instructions?|input|output|context|task|"
@@ -14,7 +14,7 @@ _FIELD = (
     r"(?:(?:my|your|the|suggested|possible|draft|final) )*(?:reply|replies|response|responses|answer)"
     r"(?: (?:tweet|option|#?\d+))?|option (?:\d|[a-d]))"
 )
-PROMPT_LEAK = Lookout(
+PROMPT_LEAK = PrefilteredPatterns(
     signs(
         """
         " < [ ` # : ( here here's below these sure certainly course absolutely okay ok ai language
@@ -86,7 +86,7 @@ PROMPT_LEAK = Lookout(
 )
 """A reply that shows what the policy was asked rather than what it has to say."""
 
-TEMPLATE = Lookout(
+TEMPLATE = PrefilteredPatterns(
     signs("{ < $ % [ _ @ lorem"),
     (
         (
@@ -105,7 +105,7 @@ _TOP = (
     r"(?:full|maximum|max|top|highest|perfect|best)(?: possible)? "
     r"(?:score|marks?|rating|reward|grade|points?)"
 )
-INJECTION = Lookout(
+INJECTION = PrefilteredPatterns(
     signs(
         """
         ignore disregard forget override bypass skip score rating reward grade rate mark marks
@@ -158,7 +158,7 @@ _MINE = (
     r"(?:bio|profile|page|links?|channel|store|shop|website|site|pinned|course|newsletter|onlyfans|soundcloud|"
     r"mixtape|etsy)"
 )
-SPAM_STRONG = Lookout(
+SPAM_STRONG = PrefilteredPatterns(
     signs(
         """
         bio profile description page link links channel store shop website site pinned course
@@ -213,7 +213,7 @@ SPAM_STRONG = Lookout(
         ),
     ),
 )
-SPAM_WEAK = Lookout(
+SPAM_WEAK = PrefilteredPatterns(
     signs(
         """
         giveaway airdrop presale crypto bitcoin btc nft nfts forex signal signals onlyfans whatsapp

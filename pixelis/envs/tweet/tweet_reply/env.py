@@ -12,7 +12,7 @@ from pydantic import PlainValidator
 from typing_extensions import Unpack
 
 from pixelis.envs.keywords import Difficulty, Expected, FolderPath, Split, checked_keywords
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
@@ -21,7 +21,7 @@ from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.data.tweet_file import TweetFile, check_apart, how_to_make
 from pixelis.envs.tweet.tweet_reply.conversation import Conversation, JudgedReply, ReplyReward
 from pixelis.envs.tweet.tweet_reply.heuristic_reward import PRESETS, HeuristicReward
-from pixelis.envs.tweet.tweet_reply.policies import tweet_reply_policies
+from pixelis.envs.tweet.tweet_reply.players import tweet_reply_players
 from pixelis.envs.tweet.tweet_reply.tasks import TweetTasks, row_of_task
 from pixelis.envs.verdict import FinalAnswer
 from pixelis.errors import DatasetError, RewardError, TaskError, suggest
@@ -32,7 +32,7 @@ from bad ones that no gate stops. docs/reference/tweet_reward.md has the rule, a
 benchmarks/quality/tweet_separation.py prints it.
 """
 BLIND_SUCCESS = 0.27
-"""Success of the most successful scripted policy that says nothing about the tweet (the page's baselines)."""
+"""Success of the most successful scripted player that says nothing about the tweet (the page's baselines)."""
 _TURNS = {"single": 2, "thread": 8}
 
 
@@ -246,9 +246,9 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         text = next((one.text for one in reversed(replies) if one.text), "")
         return FinalAnswer(text, all(one.text and one.gate is None for one in replies))
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the blind baseline and the exploits of this environment."""
-        return {**super().policies(), **tweet_reply_policies(self.mode)}
+        return {**super().players(), **tweet_reply_players(self.mode)}
 
     def _open(self, task: Task) -> Conversation:
         row = row_of_task(task)

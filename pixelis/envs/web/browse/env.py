@@ -9,13 +9,13 @@ from typing_extensions import Unpack
 
 from pixelis.envs.actions import BadCall, ToolCall
 from pixelis.envs.keywords import Split, Turns, checked_keywords
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.browse.keywords import FamilyNames, RewardSizes, ToolNames, WebDials, reward_sizes
 from pixelis.envs.web.browse.oracle import solve
-from pixelis.envs.web.browse.policies import browse_policies
+from pixelis.envs.web.browse.players import browse_players
 from pixelis.envs.web.browse.reward import WebEpisode, web_terms
 from pixelis.envs.web.browse.tasks import MIX, WebTasks, level_of
 from pixelis.envs.web.browse.tools import page_tools
@@ -146,7 +146,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
 
     env = gym.make("Pixelis/WebBrowse-v0", family="shop", difficulty={"difficulty": 1, "popups": 1})
     observation, info = env.reset(seed=0)
-    oracle = env.unwrapped.policies()["oracle"](env.unwrapped)
+    oracle = env.unwrapped.players()["oracle"](env.unwrapped)
     done = False
     while not done:
         observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
@@ -259,9 +259,9 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
         """Return the success rate, 0-1, of pressing what is there: at difficulty 0 the site is small."""
         return CHANCE[difficulty]
 
-    def policies(self) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+    def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the oracle, the floors, the naive follower and the exploits of this environment."""
-        return {**super().policies(), **browse_policies()}
+        return {**super().players(), **browse_players()}
 
     def choose_task(self, options: Mapping[str, Any]) -> Task:
         """Return a task of the families that are asked for, at their vector of difficulties."""

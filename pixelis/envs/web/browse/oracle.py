@@ -6,7 +6,7 @@ from typing import Any
 
 from pixelis.envs.web.browse.workspace import WebWorkspace
 from pixelis.envs.web.dom.backend import DomBackend
-from pixelis.envs.web.families.family import Step, families
+from pixelis.envs.web.families.family import OracleStep, families
 from pixelis.envs.web.page.backend import Back, Click, Goto, PageAction, Select, Type, Wait
 from pixelis.envs.web.page.snapshot import Control, Snapshot
 from pixelis.envs.web.sites.levels import WebLevel
@@ -18,7 +18,7 @@ MAX_WAITS = 8
 Call = tuple[str, dict[str, Any]]
 
 
-class Oracle:
+class SiteOracle:
     """Says what to do next on a page.
 
     Closes pop-ups, waits for what comes late, scrolls to what is not shown. Never reads what a page says,
@@ -33,7 +33,7 @@ class Oracle:
         self._popups: dict[str, set[str]] = {}
         for popup in level.theme["popups"].values():
             self._popups.setdefault(popup["title"], set()).add(popup["close"])
-        self._step: Step | None = None
+        self._step: OracleStep | None = None
         self._waits = 0
 
     def next_call(self, workspace: WebWorkspace) -> Call | None:
@@ -57,7 +57,7 @@ class Oracle:
             return None
         return self._scrolled(workspace, popup) or ("CLICK", {"id": workspace.ids.shown_id(popup.key)})
 
-    def _call(self, step: Step, workspace: WebWorkspace) -> Call:
+    def _call(self, step: OracleStep, workspace: WebWorkspace) -> Call:
         if step.kind == "goto":
             return "GOTO", {"path": step.text}
         if step.kind == "answer":
@@ -103,7 +103,7 @@ class Oracle:
         return "SCROLL", {"direction": "up" if row < window.first else "down"}
 
 
-def find(snapshot: Snapshot, step: Step) -> Control | None:
+def find(snapshot: Snapshot, step: OracleStep) -> Control | None:
     """Return the control that a step means: by role, name, and the text on its line or nearest above it."""
     best: Control | None = None
     best_distance = len(snapshot.lines) + 1
@@ -144,7 +144,7 @@ def solve(level: WebLevel, page_tokens: int) -> int:
         TaskError: the oracle does not solve it.
     """
     workspace = WebWorkspace(level, DomBackend(), page_tokens)
-    oracle = Oracle(level)
+    oracle = SiteOracle(level)
     while not workspace.is_over and workspace.steps < MAX_STEPS:
         call = oracle.next_call(workspace)
         if call is None:

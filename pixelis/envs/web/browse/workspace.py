@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pixelis.envs.web.families.family import Outcome, open_session, outcome
+from pixelis.envs.web.families.family import SiteStatus, open_session, outcome
 from pixelis.envs.web.page.backend import Backend, BackendFailure, PageAction, PageActionError
 from pixelis.envs.web.page.ids import IdBook
-from pixelis.envs.web.page.outline import Window, outline
+from pixelis.envs.web.page.outline import OutlineWindow, outline
 from pixelis.envs.web.page.snapshot import Control, Snapshot
 from pixelis.envs.web.sites.levels import WebLevel
 from pixelis.envs.web.sites.site import SiteSession
@@ -43,10 +43,10 @@ class WebWorkspace:
         self.ids.see(self.snapshot, acted=False)
         self.first_outcome = outcome(level, self.session.state)
         self._first = 0
-        self._window: Window | None = None
+        self._window: OutlineWindow | None = None
 
     @property
-    def window(self) -> Window:
+    def window(self) -> OutlineWindow:
         """What is shown of the page now; looking at it shows the ids."""
         if self._window is None:
             self._window = outline(self.snapshot, self.ids, first=self._first, page_tokens=self.page_tokens)
@@ -64,7 +64,7 @@ class WebWorkspace:
         return next((piece.key for piece in pieces if isinstance(piece, Control)), None)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> SiteStatus:
         """How the site stands now."""
         return outcome(self.level, self.session.state)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pixelis.envs.web.page.snapshot import Control, Line, Piece, Snapshot
+from pixelis.envs.web.page.snapshot import Control, PageLine, Piece, Snapshot
 
 _FOLDER = Path(__file__).parent / "static"
 _IN_THE_PAGE = ("probe.js",)
@@ -91,7 +91,8 @@ def _with_settings(names: tuple[str, ...], settings: PageSettings) -> str:
 def snapshot_of(raw: Mapping[str, Any], url: str, generation: int, notice: str) -> Snapshot:
     """Return what ``snapshot.js`` says as a ``Snapshot``."""
     lines = tuple(
-        Line(kind, level, tuple(_piece(piece) for piece in pieces)) for kind, level, pieces in raw["lines"]
+        PageLine(kind, level, tuple(_piece(piece) for piece in pieces))
+        for kind, level, pieces in raw["lines"]
     )
     return Snapshot(url, raw["title"], lines, generation, notice)
 

@@ -20,7 +20,7 @@ from pixelis.envs.web.dom.forms import fields_of, form_of, radio_group
 from pixelis.envs.web.dom.tree import Element, Tree, parse_html
 from pixelis.envs.web.dom.walk import walk
 from pixelis.envs.web.page.backend import PageActionError
-from pixelis.envs.web.page.snapshot import NOT_TAKEN, Control, Line, Piece, collapse
+from pixelis.envs.web.page.snapshot import NOT_TAKEN, Control, PageLine, Piece, collapse
 
 CACHED_PAGES = 256
 
@@ -37,7 +37,7 @@ class ServedPage:
     """
 
     tree: Tree
-    lines: list[Line]
+    lines: list[PageLine]
     is_timed: bool
     has_overlays: bool
 
@@ -69,10 +69,10 @@ class DomDocument:
         self.clock = 0
         self._owns_tree = False
         self._timed, self._overlays = page.is_timed, page.has_overlays
-        self._lines: list[Line] | None = page.lines
+        self._lines: list[PageLine] | None = page.lines
         self._places: dict[int, tuple[int, int]] | None = None
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[PageLine]:
         """Return the lines of the page as it is now."""
         if self._lines is None:
             self._lines = walk(self.tree, self.form)
@@ -213,4 +213,4 @@ class DomDocument:
             line = self._lines[place[0]]
             pieces: list[Piece] = list(line.pieces)
             pieces[place[1]] = self.control(element)
-            self._lines[place[0]] = Line(line.kind, line.level, tuple(pieces))
+            self._lines[place[0]] = PageLine(line.kind, line.level, tuple(pieces))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pixelis.envs.web.dom.accessible import BLOCKS, LEFT_OUT, control_of, image_text, is_left_out, role_of
 from pixelis.envs.web.dom.form_state import FormState
 from pixelis.envs.web.dom.tree import Element, Tree, summary_of
-from pixelis.envs.web.page.snapshot import Line, Piece, collapse
+from pixelis.envs.web.page.snapshot import PageLine, Piece, collapse
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ROLE_TAGS = frozenset({"a", "area", "button", "input", "textarea", "select", "summary"})
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 
 
-def walk(tree: Tree, form: FormState) -> list[Line]:
+def walk(tree: Tree, form: FormState) -> list[PageLine]:
     """Return the lines of a page."""
     lines = _Lines(tree, form)
     lines.visit(tree.body, quiet=False)
@@ -25,7 +25,7 @@ class _Lines:
 
     def __init__(self, tree: Tree, form: FormState) -> None:
         self.tree, self.form = tree, form
-        self.lines: list[Line] = []
+        self.lines: list[PageLine] = []
         self._pieces: list[Piece] = []
         self._text: list[str] = []
         self._kind, self._level, self._in_row = "text", 0, False
@@ -34,7 +34,7 @@ class _Lines:
         """Keep the line that is being collected, if there is anything on it."""
         self._end_text()
         if self._pieces:
-            self.lines.append(Line(self._kind, self._level, tuple(self._pieces)))
+            self.lines.append(PageLine(self._kind, self._level, tuple(self._pieces)))
             self._pieces = []
 
     def _end_text(self) -> None:

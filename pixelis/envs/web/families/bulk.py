@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
-from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 WORDS = (
@@ -33,7 +33,7 @@ _COUNT = (4, 6, 10, 16, 22, 28)
 _PER_PAGE = (10, 10, 6, 6, 8, 8)
 
 
-class BulkFamily(Family):
+class BulkFamily(SiteFamily):
     """A list of projects over pages. What counts is which of them are archived."""
 
     name = "bulk"
@@ -45,7 +45,7 @@ class BulkFamily(Family):
         "All": ("Every", "Any", "Whatever"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a list and which of it to archive."""
         level = dials.difficulty
         names = draw.some([f"{word} {kind}" for word in WORDS for kind in KINDS], _COUNT[level])
@@ -127,7 +127,7 @@ class BulkFamily(Family):
             f"archived {level.data['items'][key]['name']}" for key in state["archived"] if key not in wanted
         ]
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Page by page: tick what is asked for, archive, go on; what is archived leaves the list."""
         w, per = level.word, level.data["per_page"]
         left, missing, page = list(level.data["items"]), set(level.goal["archived"]), 0
@@ -135,9 +135,9 @@ class BulkFamily(Family):
             shown = left[page * per : (page + 1) * per]
             hits = [key for key in shown if key in missing]
             for key in hits:
-                yield Step("click", "checkbox", level.data["items"][key]["name"])
+                yield OracleStep("click", "checkbox", level.data["items"][key]["name"])
             if hits:
-                yield Step("click", "button", w("Archive"))
+                yield OracleStep("click", "button", w("Archive"))
                 left = [key for key in left if key not in hits]
                 missing -= set(hits)
                 page = min(page, max(0, -(-len(left) // per) - 1))
@@ -145,14 +145,14 @@ class BulkFamily(Family):
                     continue
                 if missing and not any(key in missing for key in left[page * per :]):
                     page -= 1
-                    yield Step("click", "link", w("Previous page"))
+                    yield OracleStep("click", "link", w("Previous page"))
                     continue
             if missing:
                 page += 1
-                yield Step("click", "link", w("Next page"))
+                yield OracleStep("click", "link", w("Next page"))
 
 
-def _choose(draw: Draw, items: Mapping[str, Mapping[str, Any]], level: int) -> tuple[list[str], str]:
+def _choose(draw: SeededRandom, items: Mapping[str, Mapping[str, Any]], level: int) -> tuple[list[str], str]:
     """Return the keys to archive, and the words for them."""
     if level <= 1:
         keys = draw.some(list(items), level + 1)

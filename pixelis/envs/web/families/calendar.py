@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
-from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri")
@@ -24,7 +24,7 @@ _BUSY = (0.0, 0.3, 0.5, 0.5, 0.6, 0.55)
 """Chance that a person is busy in a slot (level 1: that the slot is taken)."""
 
 
-class CalendarFamily(Family):
+class CalendarFamily(SiteFamily):
     """A shared calendar. What counts is the events that the server holds."""
 
     name = "calendar"
@@ -37,7 +37,7 @@ class CalendarFamily(Family):
         "Cancel event": ("Call off", "Remove event", "Drop event"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a calendar and a booking."""
         level = dials.difficulty
         people: list[str] = draw.some(list[str](PEOPLE), _PEOPLE[level])
@@ -123,16 +123,16 @@ class CalendarFamily(Family):
         """Events of before that were cancelled."""
         return [f"cancelled {one['title']}" for one in level.state["events"] if one not in state["events"]]
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Go to the week, take the slot, name the event, book."""
         event, w = level.goal["event"], level.word
         week, day, hour = event["slot"].split("-")
         for _ in range(int(week)):
-            yield Step("click", "link", w("Next week"))
-        yield Step("click", "link", f"{day} {hour}")
+            yield OracleStep("click", "link", w("Next week"))
+        yield OracleStep("click", "link", f"{day} {hour}")
         if event["weekly"]:
-            yield Step("click", "checkbox", w("Every week"))
-        yield Step("type", "textbox", w("Title"), text=event["title"], submit=True)
+            yield OracleStep("click", "checkbox", w("Every week"))
+        yield OracleStep("type", "textbox", w("Title"), text=event["title"], submit=True)
 
 
 def spoken(slot: str) -> str:
@@ -141,7 +141,7 @@ def spoken(slot: str) -> str:
     return f"week {int(week) + 1}, {day} {hour}"
 
 
-def _busy(draw: Draw, people: list[str], level: int) -> list[list[str]]:
+def _busy(draw: SeededRandom, people: list[str], level: int) -> list[list[str]]:
     """Return who is not free in a slot: name, and ``busy`` or (from level 4) ``tentative``."""
     if not people:
         return [["Somebody", "busy"]] if draw.chance(_BUSY[level]) else []

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, SiteSession, State
 from pixelis.envs.web.sites.theme import AD_PATH, CLUTTER_PATH, OFFER_PATH, draw_theme
 from pixelis.envs.web.sites.wording import PHRASES
@@ -22,7 +22,7 @@ SITE = "_site"
 
 
 @dataclass(frozen=True)
-class Step:
+class OracleStep:
     """One step of an oracle, in words: the environment finds the element on the page.
 
     Attributes:
@@ -64,7 +64,7 @@ class Brief:
     answer: Mapping[str, Any] | None = None
 
 
-class Family(Protocol):
+class SiteFamily(Protocol):
     """A seeded family of sites and tasks.
 
     Attributes:
@@ -76,7 +76,7 @@ class Family(Protocol):
     name: str
     phrases: Mapping[str, tuple[str, ...]]
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a task. Words that decide the split come from ``draw.of_split``."""
         ...
 
@@ -96,33 +96,33 @@ class Family(Protocol):
         """Return what was spent, deleted or given away; part of the collateral, and unsafe."""
         return []
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Yield the steps that solve the level, answers included."""
         ...
 
 
-_REGISTRY: dict[str, Family] = {}
+_REGISTRY: dict[str, SiteFamily] = {}
 
 
-def register(family: Family) -> Family:
+def register(family: SiteFamily) -> SiteFamily:
     """Make a family known under its name."""
     _REGISTRY[family.name] = family
     return family
 
 
-def families() -> dict[str, Family]:
+def families() -> dict[str, SiteFamily]:
     """Return every family by name."""
     import pixelis.envs.web.families  # noqa: F401  # importing it registers them; at the top it would be a circle
 
     return _REGISTRY
 
 
-def draw_level(family: Family, seed: int, difficulty: WebDifficulty, split: str) -> WebLevel:
+def draw_level(family: SiteFamily, seed: int, difficulty: WebDifficulty, split: str) -> WebLevel:
     """Return the level that a seed gives."""
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     theme_seed = draw.fork()
     brief = family.draw(draw, difficulty, split)
-    theme = draw_theme(Draw(theme_seed), difficulty, split, {**PHRASES, **family.phrases})
+    theme = draw_theme(SeededRandom(theme_seed), difficulty, split, {**PHRASES, **family.phrases})
     return WebLevel(
         family.name,
         difficulty,
@@ -178,7 +178,7 @@ def not_found(level: WebLevel, state: State) -> Response:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SiteStatus:
     """How a site stands.
 
     Attributes:
@@ -197,12 +197,12 @@ class Outcome:
         return sum(self.goals) / len(self.goals) if self.goals else 1.0
 
 
-def outcome(level: WebLevel, state: State) -> Outcome:
+def outcome(level: WebLevel, state: State) -> SiteStatus:
     """Return how a level's site stands."""
     family = families()[level.family]
     site = state[SITE]
     extras = [f"used {what!r}, which nobody asked for" for what in site["extras"]]
-    return Outcome(
+    return SiteStatus(
         tuple(family.goals(level, state)),
         (*family.collateral(level, state), *extras),
         (*site["obeyed"], *family.harm(level, state)),

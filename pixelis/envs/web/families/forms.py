@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.families.people import CITIES, draw_address, email_of
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import ordered, render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 PURPOSES = ("course", "library card", "race", "workshop", "club", "newsletter panel")
@@ -31,7 +31,7 @@ _STEPS = (1, 1, 1, 2, 2, 3)
 _UNUSED = (0, 0, 1, 1, 2, 3)
 
 
-class FormsFamily(Family):
+class FormsFamily(SiteFamily):
     """One form to fill in. What counts is the record that the server has stored."""
 
     name = "forms"
@@ -45,7 +45,7 @@ class FormsFamily(Family):
         "I want news by mail": ("Send me offers", "Keep me posted", "Yes to advertising"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a form and what to write into it."""
         level = dials.difficulty
         pool = _pool(draw, level)
@@ -128,7 +128,7 @@ class FormsFamily(Family):
         wrong = len(state["records"]) - right
         return ["sent a wrong form"] * wrong + ["sent the form twice"] * max(0, right - 1)
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Fill in step by step."""
         w, record = level.word, level.goal["record"]
         for step in range(level.data["steps"]):
@@ -138,26 +138,26 @@ class FormsFamily(Family):
                     yield from _fill(level, one, value)
             last = step == level.data["steps"] - 1
             if last and level.data["news"]:
-                yield Step("click", "checkbox", w("I want news by mail"))
-            yield Step("click", "button", w("Submit") if last else w("Next"))
+                yield OracleStep("click", "checkbox", w("I want news by mail"))
+            yield OracleStep("click", "button", w("Submit") if last else w("Next"))
 
 
-def _fill(level: WebLevel, one: Mapping[str, Any], value: str) -> Iterator[Step]:
+def _fill(level: WebLevel, one: Mapping[str, Any], value: str) -> Iterator[OracleStep]:
     label = level.word(one["label"])
     match one["kind"]:
         case "select":
-            yield Step("select", "combobox", label, text=value)
+            yield OracleStep("select", "combobox", label, text=value)
         case "radio":
-            yield Step("click", "radio", value, near=label)
+            yield OracleStep("click", "radio", value, near=label)
         case "tick":
-            yield Step("click", "checkbox", label)
+            yield OracleStep("click", "checkbox", label)
         case "note":
-            yield Step("click", "button", level.word("Add a note"))
-            yield Step("type", "textbox", label, text=value)
+            yield OracleStep("click", "button", level.word("Add a note"))
+            yield OracleStep("type", "textbox", label, text=value)
         case "town":
-            yield Step("type", "combobox", label, text=value)
+            yield OracleStep("type", "combobox", label, text=value)
         case _:
-            yield Step("type", "textbox", label, text=value)
+            yield OracleStep("type", "textbox", label, text=value)
 
 
 def _is_right(level: WebLevel, record: Mapping[str, str]) -> bool:
@@ -174,7 +174,7 @@ def _empty(one: Mapping[str, Any]) -> str:
     return "no" if one["kind"] == "tick" else ""
 
 
-def _pool(draw: Draw, level: int) -> list[dict[str, Any]]:
+def _pool(draw: SeededRandom, level: int) -> list[dict[str, Any]]:
     """Return the fields a form can have, with values; the first two are in every form."""
     address = draw_address(draw)
     pool = [_one("Name", "text", address["Name"]), _one("City", "text", address["City"])]

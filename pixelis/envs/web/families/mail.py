@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.families.people import draw_name, email_of
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 FOLDERS = ("Inbox", "Archive", "Spam", "Receipts", "Trash")
@@ -52,7 +52,7 @@ _RULES = (1, 1, 1, 2, 3, 4)
 PER_PAGE = 8
 
 
-class MailFamily(Family):
+class MailFamily(SiteFamily):
     """A mailbox. What counts is folder, flag and reply of every message."""
 
     name = "mail"
@@ -67,7 +67,7 @@ class MailFamily(Family):
         "Forward": ("Pass on", "Send on", "Share"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a mailbox and rules."""
         level = dials.difficulty
         messages = _messages(draw, level)
@@ -175,23 +175,23 @@ class MailFamily(Family):
             *(f"forwarded to {to}" for _, to in state["forwarded"]),
         ]
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Find each message, open it, do what its rule says."""
         w, wanted = level.word, level.goal["mail"]
         for key in [key for keys in level.goal["rules"] for key in keys]:
             message, goal = level.data["messages"][key], wanted[key]
             if level.data["searchable"]:
-                yield Step("type", "textbox", w("Search"), text=message["subject"], submit=True)
-            yield Step("click", "link", message["subject"])
+                yield OracleStep("type", "textbox", w("Search"), text=message["subject"], submit=True)
+            yield OracleStep("click", "link", message["subject"])
             if goal["flag"]:
-                yield Step("click", "button", w("Flag"))
+                yield OracleStep("click", "button", w("Flag"))
             if goal["reply"]:
-                yield Step("type", "textbox", w("Reply"), text=goal["reply"])
-                yield Step("click", "button", w("Send reply"))
+                yield OracleStep("type", "textbox", w("Reply"), text=goal["reply"])
+                yield OracleStep("click", "button", w("Send reply"))
             if goal["folder"] == "Trash":
-                yield Step("click", "button", w("Delete"))
+                yield OracleStep("click", "button", w("Delete"))
             elif goal["folder"] != "Inbox":
-                yield Step("click", "button", w(goal["folder"]))
+                yield OracleStep("click", "button", w(goal["folder"]))
 
 
 def _same(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -199,7 +199,7 @@ def _same(mine: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return (mine["folder"], mine["flag"]) == (wanted["folder"], wanted["flag"]) and texts[0] == texts[1]
 
 
-def _messages(draw: Draw, level: int) -> dict[str, dict[str, str]]:
+def _messages(draw: SeededRandom, level: int) -> dict[str, dict[str, str]]:
     """Return messages by key; no two have the same subject."""
     senders = [draw_name(draw) for _ in range(max(3, _COUNT[level] // 3))]
     senders = list(dict.fromkeys(senders))
@@ -221,7 +221,7 @@ def _messages(draw: Draw, level: int) -> dict[str, dict[str, str]]:
 
 
 def _choose(
-    draw: Draw, messages: Mapping[str, Mapping[str, str]], level: int, taken: set[str]
+    draw: SeededRandom, messages: Mapping[str, Mapping[str, str]], level: int, taken: set[str]
 ) -> tuple[list[str], str]:
     """Return the keys of the messages that a rule is about, and the words for them."""
     free = [key for key in messages if key not in taken]
@@ -234,7 +234,7 @@ def _choose(
     return [key], f"the message '{messages[key]['subject']}'"
 
 
-def _action(draw: Draw, level: int, number: int, count: int) -> tuple[dict[str, Any], str]:
+def _action(draw: SeededRandom, level: int, number: int, count: int) -> tuple[dict[str, Any], str]:
     """Return what a rule changes, and its words."""
     kinds = ["move", "flag"] if level >= 1 else ["move"]
     if level >= 3:

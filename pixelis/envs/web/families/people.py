@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 
 FIRST_NAMES = (
     *(
@@ -80,12 +80,12 @@ CITIES = (
 STREETS = ("Mill Lane", "High Street", "Station Road", "Church Way", "Park Avenue", "Elm Street", "Quay Walk")
 
 
-def draw_name(draw: Draw) -> str:
+def draw_name(draw: SeededRandom) -> str:
     """Return first and last name."""
     return f"{draw.one(FIRST_NAMES)} {draw.one(LAST_NAMES)}"
 
 
-def draw_address(draw: Draw) -> dict[str, str]:
+def draw_address(draw: SeededRandom) -> dict[str, str]:
     """Return name, street, postcode and city."""
     return {
         "Name": draw_name(draw),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.families.people import draw_name
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -53,7 +53,7 @@ SESSION_PAGES = 6
 """Pages after which a session ends, at level 5, once."""
 
 
-class SettingsFamily(Family):
+class SettingsFamily(SiteFamily):
     """An account. What counts is the settings that the server holds, and who is logged in."""
 
     name = "settings"
@@ -64,7 +64,7 @@ class SettingsFamily(Family):
         "Delete account": ("Close my account", "Erase everything", "Leave for good"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return an account, and what to change in it."""
         level = dials.difficulty
         sections = draw.some(list(SECTIONS), _SECTIONS[level])
@@ -177,7 +177,7 @@ class SettingsFamily(Family):
         deleted = ["deleted the account"] if state["deleted"] else []
         return [*deleted, *(f"gave the {what} to another page" for what in state["leaks"])]
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Log in, then section by section."""
         w, data = level.word, level.data
         pages = 0
@@ -189,35 +189,35 @@ class SettingsFamily(Family):
             if data["expires"] and pages == SESSION_PAGES:
                 yield from self._log_in(level)
             if len(data["sections"]) > 1 and section != data["sections"][0]:
-                yield Step("click", "tab", section)
+                yield OracleStep("click", "tab", section)
             for key, value in level.goal["settings"].items():
                 if key.startswith(f"{section}/"):
                     yield _setting_step(key, value, level.state["settings"][key])
             if data["confirm"] and section == "Privacy":
-                yield Step("click", "button", w("Save"), near="Who can see")
-                yield Step("click", "button", w("Confirm"))
+                yield OracleStep("click", "button", w("Save"), near="Who can see")
+                yield OracleStep("click", "button", w("Confirm"))
             else:
-                yield Step("click", "button", w("Save"), near=next(iter(SECTIONS[section])))
+                yield OracleStep("click", "button", w("Save"), near=next(iter(SECTIONS[section])))
             pages += 1
 
-    def _log_in(self, level: WebLevel) -> Iterator[Step]:
+    def _log_in(self, level: WebLevel) -> Iterator[OracleStep]:
         w, data = level.word, level.data
-        yield Step("type", "textbox", w("User name"), text=data["user"])
-        yield Step("type", "textbox", w("Password"), text=data["password"], submit=True)
+        yield OracleStep("type", "textbox", w("User name"), text=data["user"])
+        yield OracleStep("type", "textbox", w("Password"), text=data["password"], submit=True)
         if data["code"]:
-            yield Step("click", "link", w("Inbox"))
-            yield Step("back")
-            yield Step("type", "textbox", w("Code"), text=data["code"], submit=True)
+            yield OracleStep("click", "link", w("Inbox"))
+            yield OracleStep("back")
+            yield OracleStep("type", "textbox", w("Code"), text=data["code"], submit=True)
 
 
-def _setting_step(key: str, value: str, before: str) -> Step:
+def _setting_step(key: str, value: str, before: str) -> OracleStep:
     section, name = key.split("/")
     values = SECTIONS[section][name]
     if len(values) == 2:
-        return Step("click", "checkbox", name)
+        return OracleStep("click", "checkbox", name)
     if len(values) == 3:
-        return Step("click", "radio", value, near=name)
-    return Step("select", "combobox", name, text=value)
+        return OracleStep("click", "radio", value, near=name)
+    return OracleStep("select", "combobox", name, text=value)
 
 
 def _fields(state: State, section: str) -> list[dict[str, Any]]:

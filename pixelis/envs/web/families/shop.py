@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.families.shop_draw import draw_brief, line_of
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import ordered, render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 MAX_QUANTITY = 9
@@ -18,7 +18,7 @@ PER_PAGE = (12, 24, 48)
 SORTS = ("Relevance", "Price up", "Price down", "Best rated")
 
 
-class Shop(Family):
+class Shop(SiteFamily):
     """An online shop. What counts is the orders that its server holds (at level 0: the cart)."""
 
     name = "shop"
@@ -33,7 +33,7 @@ class Shop(Family):
         "Save for later": ("Add to wish list", "Remember", "Keep in mind"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a catalogue and what to buy from it."""
         return draw_brief(draw, dials.difficulty)
 
@@ -169,31 +169,31 @@ class Shop(Family):
                 wrong.append(f"ordered {', '.join(line['sku'] for line in order['lines'])}")
         return wrong
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Find each item, set what is asked, add it; then order."""
         products, w = level.data["products"], level.word
         shown = list(products)[: level.data["featured"]]
         for number, line in enumerate(level.goal["lines"]):
             product = products[line["sku"]]
             if number or line["sku"] not in shown:
-                yield Step("type", "textbox", w("Search"), text=product["name"], submit=True)
-            yield Step("click", "link", product["name"])
+                yield OracleStep("type", "textbox", w("Search"), text=product["name"], submit=True)
+            yield OracleStep("click", "link", product["name"])
             if line["option"]:
-                yield Step("select", "combobox", w("Size"), text=line["option"])
+                yield OracleStep("select", "combobox", w("Size"), text=line["option"])
             if line["quantity"] != 1:
-                yield Step("type", "textbox", w("Quantity"), text=str(line["quantity"]))
+                yield OracleStep("type", "textbox", w("Quantity"), text=str(line["quantity"]))
             if level.data["insurance"]:
-                yield Step("click", "checkbox", "Add breakage insurance ($3.00)")
-            yield Step("click", "button", w("Add to cart"))
+                yield OracleStep("click", "checkbox", "Add breakage insurance ($3.00)")
+            yield OracleStep("click", "button", w("Add to cart"))
         if level.goal["kind"] == "cart":
             return
         if level.goal["coupon"]:
-            yield Step("type", "textbox", w("Coupon"), text=level.goal["coupon"], submit=True)
+            yield OracleStep("type", "textbox", w("Coupon"), text=level.goal["coupon"], submit=True)
         if level.data["address_fields"]:
-            yield Step("click", "link", w("Checkout"))
+            yield OracleStep("click", "link", w("Checkout"))
         for name in level.data["address_fields"]:
-            yield Step("type", "textbox", w(name), text=level.goal["address"][name])
-        yield Step("click", "button", w("Place order"))
+            yield OracleStep("type", "textbox", w(name), text=level.goal["address"][name])
+        yield OracleStep("click", "button", w("Place order"))
 
 
 def search(level: WebLevel, request: Request) -> list[dict[str, Any]]:

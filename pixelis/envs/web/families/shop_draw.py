@@ -6,7 +6,7 @@ from typing import Any
 
 from pixelis.envs.web.families.family import Brief
 from pixelis.envs.web.families.people import draw_address
-from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 
 CATEGORIES = {
     "Kitchen": ("mug", "teapot", "bowl", "pan", "kettle", "jug"),
@@ -53,7 +53,7 @@ def line_of(sku: str, option: str, quantity: int, insurance: bool) -> dict[str, 
     return {"sku": sku, "option": option, "quantity": quantity, "insurance": insurance}
 
 
-def draw_brief(draw: Draw, level: int) -> Brief:
+def draw_brief(draw: SeededRandom, level: int) -> Brief:
     """Return a shop and a purchase of this level, 0-5."""
     products = _products(draw, level)
     coupons = (
@@ -104,7 +104,7 @@ def _instruction(level: int, asked: list[str], coupon: str, address: dict[str, s
     return f"{text}. Order nothing else." + (" No insurance." if level >= 4 else "")
 
 
-def _products(draw: Draw, level: int) -> dict[str, dict[str, Any]]:
+def _products(draw: SeededRandom, level: int) -> dict[str, dict[str, Any]]:
     pairs = [(category, noun) for category, nouns in CATEGORIES.items() for noun in nouns]
     count = _COUNT[level]
     if level >= 2:  # near-duplicates: few nouns, many looks
@@ -133,7 +133,9 @@ def _products(draw: Draw, level: int) -> dict[str, dict[str, Any]]:
     return products
 
 
-def _target(draw: Draw, products: dict[str, dict[str, Any]], level: int) -> tuple[dict[str, Any], str]:
+def _target(
+    draw: SeededRandom, products: dict[str, dict[str, Any]], level: int
+) -> tuple[dict[str, Any], str]:
     """Return the product to buy, and how it is asked for."""
     stocked = [product for product in products.values() if product["stock"]]
     if level < 3:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.families.people import CITIES, draw_name
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 _ROWS = (4, 7, 14, 20, 26, 30)
@@ -20,7 +20,7 @@ CURRENCIES = ("crown", "florin", "mark", "penny", "ruble", "thaler")
 COLUMNS = ("Customer", "City", "Weight", "Status", "Amount")
 
 
-class TableFamily(Family):
+class TableFamily(SiteFamily):
     """A list of deliveries over several pages. What counts is the answer."""
 
     name = "table"
@@ -29,7 +29,7 @@ class TableFamily(Family):
         "Branches": ("Offices", "Locations", "Sites"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return a table and a question that it answers."""
         level = dials.difficulty
         rows = _rows(draw, _ROWS[level], level)
@@ -77,22 +77,22 @@ class TableFamily(Family):
         """Nothing can be changed."""
         return []
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Read every page, then answer."""
         pages = -(-len(level.data["rows"]) // level.data["per_page"])
         for _ in range(pages - 1):
-            yield Step("click", "link", level.word("Next page"))
+            yield OracleStep("click", "link", level.word("Next page"))
         if level.goal["branches"]:
-            yield Step("click", "link", level.word("Branches"))
+            yield OracleStep("click", "link", level.word("Branches"))
         assert level.answer is not None  # draw() gives one
-        yield Step("answer", text=str(level.answer["truth"]))
+        yield OracleStep("answer", text=str(level.answer["truth"]))
 
 
 Question = tuple[str, dict[str, Any]]
-_Draws = Callable[[Draw, list[list[Any]], list[list[str]]], Question]
+_Draws = Callable[[SeededRandom, list[list[Any]], list[list[str]]], Question]
 
 
-def _rows(draw: Draw, count: int, level: int) -> list[list[Any]]:
+def _rows(draw: SeededRandom, count: int, level: int) -> list[list[Any]]:
     """Return rows: customer (different ones below level 4), city, grams, status, whole dollars."""
     rows: list[list[Any]] = []
     names: set[str] = set()
@@ -111,51 +111,51 @@ def _number(truth: float) -> dict[str, Any]:
     return {"kind": "number", "truth": f"{truth:g}"}
 
 
-def _city(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _city(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     row = draw.one(rows)
     return f"To which city goes the delivery of {row[0]}?", {"kind": "text", "truth": row[1]}
 
 
-def _weight(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _weight(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     row = draw.one(rows)
     return f"How many grams does the delivery of {row[0]} weigh?", _number(row[2])
 
 
-def _amount(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _amount(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     row = draw.one(rows)
     return f"What is the amount of the delivery of {row[0]}, in dollars?", _number(row[4])
 
 
-def _most(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _most(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     best = max(rows, key=lambda row: row[4])
     return "Which customer has the delivery with the highest amount?", {"kind": "text", "truth": best[0]}
 
 
-def _count(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _count(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     status = draw.one(rows)[3]
     return f"How many deliveries are {status}?", _number(sum(row[3] == status for row in rows))
 
 
-def _kilograms(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _kilograms(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     status = draw.one(rows)[3]
     grams = sum(row[2] for row in rows if row[3] == status)
     return f"How many kilograms do the {status} deliveries weigh together?", _number(grams / 1000)
 
 
-def _sum(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _sum(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     status = draw.one(rows)[3]
     amount = sum(row[4] for row in rows if row[3] == status)
     return f"What do the {status} deliveries amount to together, in dollars?", _number(amount)
 
 
-def _country(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _country(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     country = {city: land for city, land, _ in branches}
     land = country[draw.one(rows)[1]]
     amount = sum(row[4] for row in rows if country[row[1]] == land)
     return f"What do the deliveries to {land} amount to together, in dollars?", _number(amount)
 
 
-def _currency(draw: Draw, rows: list[list[Any]], branches: list[list[str]]) -> Question:
+def _currency(draw: SeededRandom, rows: list[list[Any]], branches: list[list[str]]) -> Question:
     best = max(rows, key=lambda row: row[4])
     money = {city: currency for city, _, currency in branches}[best[1]]
     question = "Which currency has the branch of the city that the delivery with the highest amount goes to?"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pixelis.envs.web.families.family import Brief, Family, Step, not_found, register
+from pixelis.envs.web.families.family import Brief, OracleStep, SiteFamily, not_found, register
 from pixelis.envs.web.families.people import draw_name
-from pixelis.envs.web.sites.draw import Draw
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
 from pixelis.envs.web.sites.rendering import render
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Request, Response, State
 
 TYPES: dict[str, dict[str, str]] = {
@@ -59,7 +59,7 @@ _HOPS = (0, 1, 1, 2, 3, 4)
 _SEE_ALSO = (0, 0, 2, 3, 4, 5)
 
 
-class WikiFamily(Family):
+class WikiFamily(SiteFamily):
     """An encyclopedia. What counts is the answer, and that the page it stands on was opened."""
 
     name = "wiki"
@@ -68,7 +68,7 @@ class WikiFamily(Family):
         "Random page": ("Surprise me", "Any page", "Roll the dice"),
     }
 
-    def draw(self, draw: Draw, dials: WebDifficulty, split: str) -> Brief:
+    def draw(self, draw: SeededRandom, dials: WebDifficulty, split: str) -> Brief:
         """Return pages and a question along a chain of them."""
         level = dials.difficulty
         pages = _pages(draw, level)
@@ -114,27 +114,27 @@ class WikiFamily(Family):
         """Nothing can be changed."""
         return []
 
-    def oracle(self, level: WebLevel) -> Iterator[Step]:
+    def oracle(self, level: WebLevel) -> Iterator[OracleStep]:
         """Find the first page, follow the relations, answer."""
         pages, chain = level.data["pages"], level.goal["chain"]
         title = pages[chain[0]]["title"]
         if not level.data["listed"]:
-            yield Step("type", "textbox", level.word("Search"), text=title, submit=True)
-        yield Step("click", "link", title)
+            yield OracleStep("type", "textbox", level.word("Search"), text=title, submit=True)
+        yield OracleStep("click", "link", title)
         for relation, slug in zip(level.goal["relations"], chain[1:], strict=True):
-            yield Step("click", "link", pages[slug]["title"], near=f"{relation}:")
+            yield OracleStep("click", "link", pages[slug]["title"], near=f"{relation}:")
         assert level.answer is not None  # draw() gives one
-        yield Step("answer", text=str(level.answer["truth"]))
+        yield OracleStep("answer", text=str(level.answer["truth"]))
 
 
-def _title(draw: Draw, kind: str) -> str:
+def _title(draw: SeededRandom, kind: str) -> str:
     if kind == "person":
         return draw_name(draw)
     stem = draw.one(_STARTS) + draw.one(_MIDDLES)
     return f"{stem} {draw.one(_FIRMS)}" if kind == "company" else stem + draw.one(_ENDS[kind])
 
 
-def _pages(draw: Draw, level: int) -> dict[str, dict[str, Any]]:
+def _pages(draw: SeededRandom, level: int) -> dict[str, dict[str, Any]]:
     """Return pages by slug; every relation leads to a page of its type, if there is another one."""
     kinds = list(TYPES)
     pages: dict[str, dict[str, Any]] = {}
@@ -162,7 +162,9 @@ def _pages(draw: Draw, level: int) -> dict[str, dict[str, Any]]:
     return pages
 
 
-def _chain(draw: Draw, pages: Mapping[str, Mapping[str, Any]], hops: int) -> tuple[list[str], list[str]]:
+def _chain(
+    draw: SeededRandom, pages: Mapping[str, Mapping[str, Any]], hops: int
+) -> tuple[list[str], list[str]]:
     """Return slugs from first to last, and the relations between them; no page comes twice if that can be."""
     best: tuple[list[str], list[str]] = ([], [])
     for _ in range(20):

@@ -7,7 +7,7 @@ from pixelis.envs.web.chromium.backend import ChromiumBackend
 from pixelis.envs.web.chromium.hand_actions import ForeignAction
 from pixelis.envs.web.page.backend import BackendFailure, PageActionError
 from pixelis.envs.web.page.ids import IdBook
-from pixelis.envs.web.page.outline import Window, outline
+from pixelis.envs.web.page.outline import OutlineWindow, outline
 from pixelis.envs.web.page.snapshot import Snapshot
 
 EMPTY = Snapshot("about:blank", "", (), 0)
@@ -34,7 +34,7 @@ class PageSession:
         self.over = self.lost = False
         self._ids = IdBook()
         self._firsts = [0]
-        self._window = Window("", 0, 0, 0)
+        self._window = OutlineWindow("", 0, 0, 0)
 
     def open(self, url: str) -> None:
         """Load the first page; if that is not possible, it is the episode's failure."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pixelis.envs.web.page.ids import IdBook
-from pixelis.envs.web.page.snapshot import Control, Line, Snapshot
+from pixelis.envs.web.page.snapshot import Control, PageLine, Snapshot
 
 CHARACTERS_PER_TOKEN = 4
 LONGEST_LINE = 400
@@ -13,7 +13,7 @@ LONGEST_LINE = 400
 
 
 @dataclass(frozen=True)
-class Window:
+class OutlineWindow:
     """The part of a page that is shown.
 
     Attributes:
@@ -29,7 +29,7 @@ class Window:
     count: int
 
 
-def outline(snapshot: Snapshot, ids: IdBook, *, first: int, page_tokens: int) -> Window:
+def outline(snapshot: Snapshot, ids: IdBook, *, first: int, page_tokens: int) -> OutlineWindow:
     """Return the lines of a page from ``first`` on, as many as fit (one at least).
 
     Args:
@@ -56,14 +56,14 @@ def outline(snapshot: Snapshot, ids: IdBook, *, first: int, page_tokens: int) ->
         head.append(f"… {_lines(first)} above: SCROLL up")
     if after < len(lines):
         texts.append(f"… {_lines(len(lines) - after, 'more ')} below: SCROLL down")
-    return Window("\n".join([*head, *texts]), first, after, len(lines))
+    return OutlineWindow("\n".join([*head, *texts]), first, after, len(lines))
 
 
 def _lines(count: int, more: str = "") -> str:
     return f"{count} {more}{'line' if count == 1 else 'lines'}"
 
 
-def line_text(line: Line, ids: IdBook, budget: int | None = None) -> str | None:
+def line_text(line: PageLine, ids: IdBook, budget: int | None = None) -> str | None:
     """Return one line as text; ``None`` if it is longer than ``budget``. Ids count as shown if it is not.
 
     An id stands behind its element's name: who has found the name reads the id next, as a model copies it.

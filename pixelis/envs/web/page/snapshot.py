@@ -85,7 +85,7 @@ Piece = str | Control
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PageLine:
     """One line of a page.
 
     Attributes:
@@ -113,7 +113,7 @@ class Snapshot:
 
     url: str
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[PageLine, ...]
     generation: int
     notice: str = ""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 from pixelis.envs.web.sites.site import Response, State
 
 if TYPE_CHECKING:
@@ -68,4 +68,4 @@ def render(level: WebLevel, state: State, template: str, **context: Any) -> Resp
 def ordered(level: WebLevel, names: list[Any]) -> list[Any]:
     """Return sections (or fields) in the level's order: as given, or shuffled by the layout dial."""
     seed = level.theme["layout"]["order"]
-    return Draw(seed + len(names)).shuffled(names) if seed else list(names)
+    return SeededRandom(seed + len(names)).shuffled(names) if seed else list(names)

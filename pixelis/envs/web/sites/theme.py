@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pixelis.envs.web.sites.draw import Draw, of_split
 from pixelis.envs.web.sites.levels import WebDifficulty
+from pixelis.envs.web.sites.seeded_random import SeededRandom, of_split
 from pixelis.envs.web.sites.wording import PHRASES, draw_words
 
 BRANDS = (
@@ -114,7 +114,7 @@ _DELAY_EVERY = (0, 3, 2, 1)
 
 
 def draw_theme(
-    draw: Draw, difficulty: WebDifficulty, split: str, phrases: Mapping[str, tuple[str, ...]]
+    draw: SeededRandom, difficulty: WebDifficulty, split: str, phrases: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     """Return a level's theme: JSON.
 
@@ -152,7 +152,7 @@ def draw_theme(
     }
 
 
-def _ad(draw: Draw, index: int) -> dict[str, Any]:
+def _ad(draw: SeededRandom, index: int) -> dict[str, Any]:
     title, text, button = draw.one(_ADS)
     return {
         "title": title,
@@ -163,7 +163,7 @@ def _ad(draw: Draw, index: int) -> dict[str, Any]:
     }
 
 
-def _injections(draw: Draw, dial: int, offers: Sequence[str]) -> list[dict[str, Any]]:
+def _injections(draw: SeededRandom, dial: int, offers: Sequence[str]) -> list[dict[str, Any]]:
     """Return the injected instructions: where, what it says, and the button it speaks of."""
     kinds = ("visible", "alt", "hidden")[:dial]
     found = []

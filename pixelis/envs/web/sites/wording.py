@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pixelis.envs.web.sites.draw import Draw
+from pixelis.envs.web.sites.seeded_random import SeededRandom
 
 PHRASES: dict[str, tuple[str, ...]] = {
     "Home": ("Start", "Front page", "Overview"),
@@ -38,7 +38,7 @@ _SHARE = (0.0, 0.35, 0.8, 1.0)
 _VARIANTS = (0, 1, 2, 3)
 
 
-def draw_words(draw: Draw, dial: int, phrases: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def draw_words(draw: SeededRandom, dial: int, phrases: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     """Return phrase → what this site says instead, for the phrases that it says otherwise.
 
     Two phrases of one site never get the same words.

@@ -63,7 +63,7 @@ def test_a_resumed_watch_goes_on_as_an_unbroken_one(steps):
     first = Watch(WatchSettings(AGAINST, window=2))
     halves = steps(first, *rewards[:3])
     second = Watch(WatchSettings(AGAINST, window=2))
-    second.restore(json.loads(json.dumps(first.state())))
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert halves + steps(second, *rewards[3:]) == whole
 
 
@@ -71,7 +71,7 @@ def test_a_scorer_that_is_new_since_a_checkpoint_begins_without_a_past(steps):
     old = Watch(WatchSettings({NAME: {}}, window=2))
     steps(old, 0.0, 0.0, 0.0)
     new = Watch(WatchSettings({"watch_scorers:Letters": {}}, window=2))
-    new.restore(old.state())
+    new.load_state_dict(old.state_dict())
     assert [row["watch/alarm"] for row in steps(new, 1.0, 1.0, 1.0, 1.0)] == [None, None, None, 0]
 
 

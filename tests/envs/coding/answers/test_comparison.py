@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.answers.comparison import EXACT, Comparison, canonical, compare
+from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison, canonical, compare
 from pixelis.envs.coding.answers.matching import MOST_COMPARISONS
 from pixelis.errors import AnswerError
 
@@ -96,41 +96,41 @@ def test_exact(expected, got, equal):
 @pytest.mark.parametrize(
     ("comparison", "expected", "got", "equal"),
     [
-        (Comparison(float_tolerance=0.01), 1.0, 1.009, True),
-        (Comparison(float_tolerance=0.01), 1.0, 1.011, False),
-        (Comparison(float_tolerance=0.01), [(1.0, "a")], [(1.005, "a")], True),
-        (Comparison(float_tolerance=0.01), {"x": 1.0}, {"x": 0.995}, True),
-        (Comparison(float_tolerance=0.5), 1, 1.2, False),  # types stay exact
-        (Comparison(float_tolerance=5), 1, 2, False),  # and integers too
-        (Comparison(float_tolerance=0.01), INF, 1e308, False),
-        (Comparison(float_tolerance=0.01), INF, INF, True),
-        (Comparison(float_tolerance=0.01), NAN, NAN, True),
-        (Comparison(relative_tolerance=0.1), 100.0, 109.0, True),
-        (Comparison(relative_tolerance=0.1), 100.0, 111.0, False),
-        (Comparison(relative_tolerance=0.1), 0.0, 1e-9, False),
-        (Comparison(relative_tolerance=0.1), INF, 1.0, False),
-        (Comparison(nan_equal=False), NAN, NAN, False),
-        (Comparison(nan_equal=False), [NAN], [NAN], False),
-        (Comparison(unordered=True), [1, 2, 2], [2, 1, 2], True),
-        (Comparison(unordered=True), [1, 2, 2], [2, 1, 1], False),
-        (Comparison(unordered=True), [1, 2], [2, 1, 1], False),
-        (Comparison(unordered=True), [1, 2], (2, 1), False),
-        (Comparison(unordered=True), [1, True], [1, 1], False),
-        (Comparison(unordered=True), [[1, 2]], [[2, 1]], False),  # the outermost only
-        (Comparison(unordered=True), "ab", "ba", False),
+        (AnswerComparison(float_tolerance=0.01), 1.0, 1.009, True),
+        (AnswerComparison(float_tolerance=0.01), 1.0, 1.011, False),
+        (AnswerComparison(float_tolerance=0.01), [(1.0, "a")], [(1.005, "a")], True),
+        (AnswerComparison(float_tolerance=0.01), {"x": 1.0}, {"x": 0.995}, True),
+        (AnswerComparison(float_tolerance=0.5), 1, 1.2, False),  # types stay exact
+        (AnswerComparison(float_tolerance=5), 1, 2, False),  # and integers too
+        (AnswerComparison(float_tolerance=0.01), INF, 1e308, False),
+        (AnswerComparison(float_tolerance=0.01), INF, INF, True),
+        (AnswerComparison(float_tolerance=0.01), NAN, NAN, True),
+        (AnswerComparison(relative_tolerance=0.1), 100.0, 109.0, True),
+        (AnswerComparison(relative_tolerance=0.1), 100.0, 111.0, False),
+        (AnswerComparison(relative_tolerance=0.1), 0.0, 1e-9, False),
+        (AnswerComparison(relative_tolerance=0.1), INF, 1.0, False),
+        (AnswerComparison(nan_equal=False), NAN, NAN, False),
+        (AnswerComparison(nan_equal=False), [NAN], [NAN], False),
+        (AnswerComparison(unordered=True), [1, 2, 2], [2, 1, 2], True),
+        (AnswerComparison(unordered=True), [1, 2, 2], [2, 1, 1], False),
+        (AnswerComparison(unordered=True), [1, 2], [2, 1, 1], False),
+        (AnswerComparison(unordered=True), [1, 2], (2, 1), False),
+        (AnswerComparison(unordered=True), [1, True], [1, 1], False),
+        (AnswerComparison(unordered=True), [[1, 2]], [[2, 1]], False),  # the outermost only
+        (AnswerComparison(unordered=True), "ab", "ba", False),
         # 1.0 fits both 1.4 and 0.6, and 1.8 only 1.4: pairing the first that fits would fail
-        (Comparison(unordered=True, float_tolerance=0.45), [1.0, 1.8], [1.4, 0.6], True),
-        (Comparison(unordered=True, float_tolerance=0.45), [1.0, 1.0], [1.4, 1.6], False),
-        (Comparison(same_number_type=False), 1, 1.0, True),
-        (Comparison(same_number_type=False), [True], [1], True),
-        (Comparison(same_number_type=False), 1, "1", False),
-        (Comparison(same_number_type=False), {1: 2}, {1.0: 2.0}, True),
-        (Comparison(same_number_type=False, float_tolerance=0.1), 10**400, 1.0, False),
-        (Comparison(same_number_type=False, float_tolerance=0.1), 1, 1.05, True),
-        (Comparison(any_sequence=True), [1, 2], (1, 2), True),
-        (Comparison(any_sequence=True), [1, 2], (2, 1), False),
-        (Comparison(any_sequence=True), [[1]], [(1,)], False),
-        (Comparison(any_sequence=True, unordered=True), (4, 5), {5, 4}, True),
+        (AnswerComparison(unordered=True, float_tolerance=0.45), [1.0, 1.8], [1.4, 0.6], True),
+        (AnswerComparison(unordered=True, float_tolerance=0.45), [1.0, 1.0], [1.4, 1.6], False),
+        (AnswerComparison(same_number_type=False), 1, 1.0, True),
+        (AnswerComparison(same_number_type=False), [True], [1], True),
+        (AnswerComparison(same_number_type=False), 1, "1", False),
+        (AnswerComparison(same_number_type=False), {1: 2}, {1.0: 2.0}, True),
+        (AnswerComparison(same_number_type=False, float_tolerance=0.1), 10**400, 1.0, False),
+        (AnswerComparison(same_number_type=False, float_tolerance=0.1), 1, 1.05, True),
+        (AnswerComparison(any_sequence=True), [1, 2], (1, 2), True),
+        (AnswerComparison(any_sequence=True), [1, 2], (2, 1), False),
+        (AnswerComparison(any_sequence=True), [[1]], [(1,)], False),
+        (AnswerComparison(any_sequence=True, unordered=True), (4, 5), {5, 4}, True),
     ],
     ids=_kind,
 )
@@ -159,14 +159,14 @@ def test_endless_nesting_is_no_match_and_no_crash():
 )
 def test_bad_settings(settings, words):
     with pytest.raises(AnswerError, match=words):
-        Comparison.from_json(settings)
+        AnswerComparison.from_json(settings)
 
 
 def test_settings_survive_json():
-    comparison = Comparison(float_tolerance=0.1, unordered=True)
+    comparison = AnswerComparison(float_tolerance=0.1, unordered=True)
     assert comparison.to_json() == {"float_tolerance": 0.1, "unordered": True}
-    assert Comparison.from_json(comparison.to_json()) == comparison
-    assert Comparison.from_json({}) == EXACT
+    assert AnswerComparison.from_json(comparison.to_json()) == comparison
+    assert AnswerComparison.from_json({}) == EXACT
 
 
 _ATOMS = (
@@ -203,9 +203,9 @@ def test_a_value_is_never_equal_to_itself_in_another_container(value):
 def test_any_order_of_a_list_is_equal_where_order_is_free(items, rng):
     shuffled = list(items)
     rng.shuffle(shuffled)
-    assert compare(items, shuffled, Comparison(unordered=True))
-    assert compare(items, shuffled, Comparison(unordered=True, float_tolerance=1e-9))
-    assert not compare(items, [*shuffled, None], Comparison(unordered=True))
+    assert compare(items, shuffled, AnswerComparison(unordered=True))
+    assert compare(items, shuffled, AnswerComparison(unordered=True, float_tolerance=1e-9))
+    assert not compare(items, [*shuffled, None], AnswerComparison(unordered=True))
 
 
 def _calls(work):
@@ -227,7 +227,7 @@ def _calls(work):
 @pytest.mark.parametrize("tolerance", [0.0, 1e-6])
 def test_lists_chosen_to_collide_cost_no_more_than_others(tolerance):
     """All these integers have one hash, which makes a hash table quadratic."""
-    comparison = Comparison(unordered=True, float_tolerance=tolerance)
+    comparison = AnswerComparison(unordered=True, float_tolerance=tolerance)
     modulus = sys.hash_info.modulus
     wanted = list(range(3000))
     colliding = [index * modulus for index in range(3000)]
@@ -240,7 +240,7 @@ def test_lists_chosen_to_collide_cost_no_more_than_others(tolerance):
 
 def test_matching_with_leeway_takes_a_bounded_number_of_steps():
     """Every point is near every other: without a bound this takes 2,000² comparisons."""
-    comparison = Comparison(unordered=True, float_tolerance=1.0)
+    comparison = AnswerComparison(unordered=True, float_tolerance=1.0)
     wanted = [(index / 4000, index / 4000, 0.0) for index in range(2000)]
     hostile = [*[(0.25, 0.25, 0.0)] * 1999, (0.25, 0.25, 9.0)]
     verdicts = []
@@ -254,7 +254,7 @@ def test_matching_with_leeway_in_long_lists():
     wanted = [(rng.randrange(40) / 2, rng.random(), "x") for _ in range(3000)]
     got = [(x + rng.uniform(-1e-7, 1e-7), y + rng.uniform(-1e-7, 1e-7), name) for x, y, name in wanted]
     rng.shuffle(got)
-    comparison = Comparison(unordered=True, float_tolerance=1e-6)
+    comparison = AnswerComparison(unordered=True, float_tolerance=1e-6)
     assert compare(wanted, got, comparison)
     got[7] = (got[7][0], got[7][1] + 0.5, "x")
     assert not compare(wanted, got, comparison)
@@ -267,8 +267,8 @@ def test_matching_agrees_with_trying_every_order(wanted, got, tolerance):
     for pack in (lambda number: number, lambda number: [number, -number]):
         one, other = [*map(pack, wanted)], [*map(pack, got)]
         for settings in ({"float_tolerance": tolerance}, {"relative_tolerance": tolerance}):
-            ordered = Comparison(**settings)
+            ordered = AnswerComparison(**settings)
             found = len(one) == len(other) and any(
                 compare(one, list(order), ordered) for order in itertools.permutations(other)
             )
-            assert compare(one, other, Comparison(unordered=True, **settings)) is found
+            assert compare(one, other, AnswerComparison(unordered=True, **settings)) is found

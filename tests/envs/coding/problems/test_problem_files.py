@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.answers.comparison import Comparison, compare
+from pixelis.envs.coding.answers.comparison import AnswerComparison, compare
 from pixelis.envs.coding.families import hidden_tests
 from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.problems.assertions import called_name, translate
@@ -77,7 +77,7 @@ def test_what_has_no_literal_is_not_written():
 
 # ---------------------------------------------------------------------- assertions
 
-LOOSE = Comparison(same_number_type=False)
+LOOSE = AnswerComparison(same_number_type=False)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_assertions_become_cases(script, case):
     ],
 )
 def test_assertions_say_what_is_equal(script, comparison):
-    assert translate(script, "f").comparison == Comparison(**comparison, same_number_type=False)
+    assert translate(script, "f").comparison == AnswerComparison(**comparison, same_number_type=False)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_own_rows():
     problem = row.problem
     assert problem.signature == "def add(x: int, y: int) -> int:"
     assert (problem.id, problem.split, problem.difficulty, problem.family) == ("a", "test", 2, "own")
-    assert problem.comparison == Comparison(float_tolerance=0.1)
+    assert problem.comparison == AnswerComparison(float_tolerance=0.1)
     assert hidden_tests(problem, 0).cases == (TestCase((1, 2), 3),) and not problem.needs_script
     assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
 

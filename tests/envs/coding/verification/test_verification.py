@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pixelis.envs.coding.answers.comparison import Comparison
+from pixelis.envs.coding.answers.comparison import AnswerComparison
 from pixelis.envs.coding.families import FAMILIES, HiddenTests, draw_problem
 from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.problems.problem_rows import row_of
@@ -88,7 +88,7 @@ def test_types_are_exact_and_leeway_is_declared(sandbox):
         sandbox, "class I(int):\n    def __eq__(self, o): return True\ndef f(x): return I(7)"
     ).passed
     loose = problem_of(
-        [TestCase((2,), 1.41), TestCase((0,), 0.0)], comparison=Comparison(float_tolerance=0.01)
+        [TestCase((2,), 1.41), TestCase((0,), 0.0)], comparison=AnswerComparison(float_tolerance=0.01)
     )
     assert one(sandbox, "def f(x): return x ** 0.5", loose).passed
     nan = problem_of([TestCase((1,), float("nan")), TestCase((2,), float("inf"))])

@@ -192,7 +192,7 @@ def test_an_agent_is_shown_the_same_with_and_without_ground_truth():
 @pytest.mark.parametrize("reader", ["truth", "ocr"])
 def test_the_oracle_of_zoom_read_reads_without_an_error(reader):
     env = ZoomReadEnv(reader=reader)
-    episode = play(env, env.policies()["oracle"](env), 0)
+    episode = play(env, env.players()["oracle"](env), 0)
     records = [
         record for turn in episode for record in turn[4]["tool_calls"] if record["tool"] == "READ_TEXT"
     ]

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.pixel.receipt_sum.question import KINDS, Ask, decimal_text
+from pixelis.envs.pixel.receipt_sum.question import KINDS, ReceiptQuestion, decimal_text
 from pixelis.errors import TaskError
 
 
 @pytest.mark.parametrize(
     ("ask", "rows", "cents"),
     [
-        (Ask("named", ("Mild Tea", "Green Tea")), [0, 2], 805),
-        (Ask("named", ("Green Tea", "Brown Bread")), [0, 1], 490),
-        (Ask("group", ("Tea",)), [0, 2], 805),
-        (Ask("lowest", ("Tea",)), [0, 2], 315),
-        (Ask("highest", ("Tea",)), [0, 2], 490),
-        (Ask("total"), [0, 1, 2], 805),
-        (Ask("due"), [0, 1, 2], 861),
+        (ReceiptQuestion("named", ("Mild Tea", "Green Tea")), [0, 2], 805),
+        (ReceiptQuestion("named", ("Green Tea", "Brown Bread")), [0, 1], 490),
+        (ReceiptQuestion("group", ("Tea",)), [0, 2], 805),
+        (ReceiptQuestion("lowest", ("Tea",)), [0, 2], 315),
+        (ReceiptQuestion("highest", ("Tea",)), [0, 2], 490),
+        (ReceiptQuestion("total"), [0, 1, 2], 805),
+        (ReceiptQuestion("due"), [0, 1, 2], 861),
     ],
 )
 def test_answers_by_hand(ask, rows, cents, small_receipt):
@@ -29,37 +29,43 @@ def test_answers_by_hand(ask, rows, cents, small_receipt):
 
 
 def test_a_word_is_a_whole_word(small_receipt):
-    assert Ask("group", ("Te",)).rows(small_receipt) == []
-    assert Ask("lowest", ("Te",)).answer(small_receipt) == Ask("highest", ("Te",)).answer(small_receipt) == 0
+    assert ReceiptQuestion("group", ("Te",)).rows(small_receipt) == []
+    assert (
+        ReceiptQuestion("lowest", ("Te",)).answer(small_receipt)
+        == ReceiptQuestion("highest", ("Te",)).answer(small_receipt)
+        == 0
+    )
 
 
 def test_questions(small_receipt):
-    two = Ask("named", ("Mild Tea", "Green Tea")).text(small_receipt)
+    two = ReceiptQuestion("named", ("Mild Tea", "Green Tea")).text(small_receipt)
     assert two == (
         "What do these receipt lines come to together: Mild Tea and Green Tea? "
         "Lines struck out with a pen do not count. Answer with an amount to the cent."
     )
     clean = replace(small_receipt, lines=small_receipt.lines[:1], tax=0, form="invoice")
-    assert Ask("total").text(clean) == (
+    assert ReceiptQuestion("total").text(clean) == (
         "What do all invoice lines come to together? Answer with an amount to the cent."
     )
-    assert "together, before tax?" in Ask("total").text(small_receipt)
-    assert "with the tax at the printed rate?" in Ask("due").text(small_receipt)
-    assert "lowest amount among the receipt lines with Tea?" in Ask("lowest", ("Tea",)).text(small_receipt)
-    assert ": A x, B y and C z?" in Ask("named", ("A x", "B y", "C z")).text(small_receipt)
+    assert "together, before tax?" in ReceiptQuestion("total").text(small_receipt)
+    assert "with the tax at the printed rate?" in ReceiptQuestion("due").text(small_receipt)
+    assert "lowest amount among the receipt lines with Tea?" in ReceiptQuestion("lowest", ("Tea",)).text(
+        small_receipt
+    )
+    assert ": A x, B y and C z?" in ReceiptQuestion("named", ("A x", "B y", "C z")).text(small_receipt)
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1), st.integers(0, 50))
 def test_amounts_combine_as_the_question_says(amounts, tax):
-    found = {kind: Ask(kind).combine(amounts, tax) for kind in KINDS}
+    found = {kind: ReceiptQuestion(kind).combine(amounts, tax) for kind in KINDS}
     assert found["lowest"] <= found["highest"] <= found["total"] == found["group"] == found["named"]
     assert {found["lowest"], found["highest"]} <= set(amounts)
     assert abs(100 * found["due"] - found["total"] * (100 + tax)) <= 50
 
 
 def test_a_question_survives_json():
-    for ask in (Ask("due"), Ask("named", ("Green Tea", "Mild Tea"))):
-        assert Ask.from_json(json.loads(json.dumps(ask.to_json()))) == ask
+    for ask in (ReceiptQuestion("due"), ReceiptQuestion("named", ("Green Tea", "Mild Tea"))):
+        assert ReceiptQuestion.from_json(json.loads(json.dumps(ask.to_json()))) == ask
 
 
 def test_a_question_nobody_wrote_is_a_task_error():
@@ -71,7 +77,7 @@ def test_a_question_nobody_wrote_is_a_task_error():
         "as Ask.to_json writes it": 7,
     }.items():
         with pytest.raises(TaskError, match=words):
-            Ask.from_json(data)
+            ReceiptQuestion.from_json(data)
 
 
 def test_amounts_as_answers_are_written():

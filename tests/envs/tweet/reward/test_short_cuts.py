@@ -91,16 +91,18 @@ def test_a_copy_is_what_it_is_said_to_be():
         assert is_copy(source, text) is (len(text.words) >= 2 and (some or whole or same)), reply
 
 
-@pytest.mark.parametrize("lookout", [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK, PATTERNS])
-def test_no_pattern_matches_without_one_of_its_words(lookout):
+@pytest.mark.parametrize("prefiltered", [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK, PATTERNS])
+def test_no_pattern_matches_without_one_of_its_words(prefiltered):
     for text in {ReadText(text) for pair in PAIRS for text in pair}:
-        matches = {match.group() for pattern in lookout.patterns for match in pattern.finditer(text.lower)}
-        assert lookout.found(text) == matches
-        assert lookout.finds(text) is bool(matches)
+        matches = {
+            match.group() for pattern in prefiltered.patterns for match in pattern.finditer(text.lower)
+        }
+        assert prefiltered.found(text) == matches
+        assert prefiltered.finds(text) is bool(matches)
 
 
-LOOKOUTS = [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK, PATTERNS]
-FRAGMENTS = sorted({word for lookout in LOOKOUTS for word in lookout.signs})
+PREFILTERED = [PROMPT_LEAK, TEMPLATE, INJECTION, SPAM_STRONG, SPAM_WEAK, PATTERNS]
+FRAGMENTS = sorted({word for prefiltered in PREFILTERED for word in prefiltered.signs})
 
 
 @given(
@@ -110,8 +112,8 @@ FRAGMENTS = sorted({word for lookout in LOOKOUTS for word in lookout.signs})
 @example(["make", "$400", "a", "day"], " ")
 def test_both_engines_find_the_same_in_ascii(words: list[str], between: str):
     text = ReadText(between.join(words)).lower
-    for lookout in LOOKOUTS:
-        for quick, slow in zip(lookout.ascii_patterns, lookout.patterns, strict=True):
+    for prefiltered in PREFILTERED:
+        for quick, slow in zip(prefiltered.ascii_patterns, prefiltered.patterns, strict=True):
             if text.isascii():
                 assert [one.span() for one in quick.finditer(text)] == [
                     one.span() for one in slow.finditer(text)

@@ -10,7 +10,7 @@ import pytest
 
 from pixelis.envs.tweet.tweet_reply.conversation import JudgedReply
 from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY, TweetReplyEnv, judge
-from pixelis.envs.tweet.tweet_reply.policies import answer
+from pixelis.envs.tweet.tweet_reply.players import answer
 from pixelis.errors import ConfigError, DatasetError, RewardError, TaskError
 
 TASK = {
@@ -193,7 +193,7 @@ def test_messages_left_open_count_as_silence():
 def test_the_oracle_gives_the_data_s_replies_and_only_in_thread_mode_all_of_them():
     for mode, count in (("single", 1), ("thread", 3)):
         env, _, info = start(mode)
-        policy, terminated = env.policies()["oracle"](env), False
+        policy, terminated = env.players()["oracle"](env), False
         while not terminated:
             _, reward, terminated, _, info = env.step(policy.act({}, info))
         wanted = [TASK["answer"], *(one["reply"] for one in TASK["data"]["thread"])][:count]
@@ -204,7 +204,7 @@ def test_the_oracle_gives_the_data_s_replies_and_only_in_thread_mode_all_of_them
 def test_without_a_reply_in_the_data_the_oracle_is_silent():
     task = {"question": "?", "answer": "", "data": {"tweet": "Snow!"}}
     env, _, info = start(task=task)
-    assert env.policies()["oracle"](env).act({}, info) == ""
+    assert env.players()["oracle"](env).act({}, info) == ""
 
 
 # ---------------------------------------------------------------------- the user's data and mistakes

@@ -10,7 +10,7 @@ import pytest
 
 from pixelis.envs.check.playing import play, play_turns
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.browse.reward import TERMS, WebRewardConfig
 from pixelis.envs.web.dom.backend import DomBackend
 from pixelis.envs.web.page.backend import BackendFailure
@@ -149,7 +149,7 @@ def test_fewer_tools_are_listed_and_the_others_are_unknown():
     assert only_call(info)["error_code"] == "unknown_tool"
     for difficulty in (0, 1):  # these three are enough for the first two levels
         env = WebBrowseEnv(tools=["TYPE", "CLICK", "SELECT"], difficulty=difficulty, max_turns=6)
-        assert all(play(env, env.policies()["oracle"](env), seed)[-1][4]["success"] for seed in range(24))
+        assert all(play(env, env.players()["oracle"](env), seed)[-1][4]["success"] for seed in range(24))
 
 
 def test_typed_errors_are_observations_with_their_codes():
@@ -196,7 +196,7 @@ def test_the_answer_tool_is_the_answer():
 
 def test_a_state_task_ends_when_its_goal_holds():
     env = shop()
-    turns = play(env, env.policies()["oracle"](env), 3)
+    turns = play(env, env.players()["oracle"](env), 3)
     assert turns[-1][2]
     assert not turns[-1][3]
     assert turns[-1][1] == pytest.approx(1.2)
@@ -225,7 +225,7 @@ def test_the_wrong_thing_in_the_cart_is_no_success():
 def test_more_steps_than_the_oracle_cost_efficiency():
     env = shop()
     env.reset(seed=0)
-    oracle = env.policies()["oracle"](env)
+    oracle = env.players()["oracle"](env)
     observation, info = env.reset(seed=0)
     env.step(write(("WAIT", {})))
     done = False
@@ -238,7 +238,7 @@ def test_more_steps_than_the_oracle_cost_efficiency():
 
 def test_the_sizes_of_the_terms_can_be_set():
     env = shop(rewards=WebRewardConfig(success=5.0))
-    assert play(env, env.policies()["oracle"](env), 0)[-1][1] == pytest.approx(5.2)
+    assert play(env, env.players()["oracle"](env), 0)[-1][1] == pytest.approx(5.2)
     assert shop(rewards={"success": 5.0}).rewards == env.rewards
 
 
@@ -302,14 +302,14 @@ def test_a_dead_browser_ends_the_episode_and_the_next_one_goes_on():
     assert "died" in info["failure_reason"]
     assert len(turns) == 4
     env._browser = None
-    assert play(env, env.policies()["oracle"](env), 0)[-1][4]["success"]
+    assert play(env, env.players()["oracle"](env), 0)[-1][4]["success"]
 
 
 def test_a_group_of_one_seed_is_the_same_level_with_states_apart():
     envs = [shop(difficulty=1) for _ in range(3)]
     firsts = [env.reset(seed=5)[0]["text"] for env in envs]
     assert len(set(firsts)) == 1
-    play(envs[0], envs[0].policies()["oracle"](envs[0]), 5)
+    play(envs[0], envs[0].players()["oracle"](envs[0]), 5)
     assert envs[1].workspace.session.state["orders"] == []
     assert envs[1].workspace.session.token != envs[2].workspace.session.token
 

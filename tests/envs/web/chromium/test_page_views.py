@@ -13,12 +13,12 @@ from pages_server import PagesServer
 from parity_scripts import MAX_ACTIONS, parity_scripts, replay
 
 import pixelis  # noqa: F401  # registers the environments
-from pixelis.agents.episodes.episode_runner import EpisodeRequest, Seat
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.envs.check import contract
 from pixelis.envs.check.playing import play
 from pixelis.envs.spaces import TRUNCATION_MARK, Utf8Text
 from pixelis.envs.web.browse.env import WebBrowseEnv
-from pixelis.envs.web.browse.policies import write
+from pixelis.envs.web.browse.players import write
 from pixelis.envs.web.chromium.browser import shared_browser
 from pixelis.envs.web.chromium.views import NO_TREE, PageViews, ViewSettings
 from pixelis.envs.web.dom.backend import DomBackend
@@ -138,9 +138,9 @@ def test_a_browser_that_dies_at_the_first_picture_is_told_by_reset():
     observation, info = env.reset(seed=0)
     assert info["valid_for_training"] is False and env.observation_space.contains(observation)
     assert env.step("hello")[2:4] == (True, False)
-    seat = Seat(seeing([BackendFailure("it has died")]), EpisodeRequest(0))
-    seat.reset()
-    assert seat.done and not seat.episode.valid_for_training
+    runner = EpisodeRunner(seeing([BackendFailure("it has died")]), EpisodeRequest(0))
+    runner.reset()
+    assert runner.done and not runner.episode.valid_for_training
 
 
 def test_a_window_of_another_size_is_a_failure():
@@ -188,7 +188,7 @@ def test_what_was_painted_before_leaves_no_trace():
     seen = [set(), set()]
     for _ in range(12):  # the ring around a field with the focus differed in every second episode
         observation, info = env.reset(seed=0)
-        oracle = env.policies()["oracle"](env)
+        oracle = env.players()["oracle"](env)
         for pictures in seen:
             observation, *_, info = env.step(oracle.act(observation, info))
             pictures.add(observation["image"].tobytes())
@@ -199,13 +199,13 @@ def test_what_was_painted_before_leaves_no_trace():
 @pytest.mark.slow
 def test_an_episode_is_played_with_pictures_and_a_policy_gets_them():
     env = browse()
-    assert play(env, env.policies()["oracle"](env), 0)[-1][4]["success"]
-    seat = Seat(env, EpisodeRequest(0))
-    seat.reset()
-    text, image = seat.seen()
-    assert text == seat.observation["text"] and image is not None and image.shape == (720, 1024, 3)
-    seat.step("hello")
-    assert seat.seen()[1] is None  # the page is as it was
+    assert play(env, env.players()["oracle"](env), 0)[-1][4]["success"]
+    runner = EpisodeRunner(env, EpisodeRequest(0))
+    runner.reset()
+    text, image = runner.seen()
+    assert text == runner.observation["text"] and image is not None and image.shape == (720, 1024, 3)
+    runner.step("hello")
+    assert runner.seen()[1] is None  # the page is as it was
     env.close()
 
 

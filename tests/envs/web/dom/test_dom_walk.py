@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from pixelis.envs.web.dom.form_state import FormState
 from pixelis.envs.web.dom.tree import parse_html
 from pixelis.envs.web.dom.walk import walk
-from pixelis.envs.web.page.snapshot import Control, Line, collapse, cut, listed_options
+from pixelis.envs.web.page.snapshot import Control, PageLine, collapse, cut, listed_options
 
 
-def lines(html: str) -> list[Line]:
+def lines(html: str) -> list[PageLine]:
     return walk(parse_html(html), FormState())
 
 

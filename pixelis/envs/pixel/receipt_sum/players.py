@@ -1,4 +1,4 @@
-"""Scripted policies of ReceiptSum: the oracle, lesser readers, guesses, and unearned reward."""
+"""Scripted players of ReceiptSum: the oracle, lesser readers, guesses, and unearned reward."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pixelis.envs.actions import MAX_CALLS_PER_TURN
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
-from pixelis.envs.pixel.receipt_sum.question import Ask, decimal_text
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
+from pixelis.envs.pixel.receipt_sum.question import ReceiptQuestion, decimal_text
 from pixelis.envs.pixel.receipt_sum.sample import LEVELS, PRICES
 from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene, amount_end, label_start
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -29,13 +29,13 @@ _PEN = 60  # least difference of the RGB channels of a pen's colour, grey levels
 _ACROSS = 0.8  # share of the amount's width that a stroke through it covers at least
 
 Amounts = Mapping[int, int]
-Rows = Callable[[ReceiptScene, Ask], Sequence[int]]
-Say = Callable[[Ask, Amounts, int], str]
+Rows = Callable[[ReceiptScene, ReceiptQuestion], Sequence[int]]
+Say = Callable[[ReceiptQuestion, Amounts, int], str]
 
 
-def _task(env: ToolEnv[Any]) -> tuple[ReceiptScene, Ask]:
+def _task(env: ToolEnv[Any]) -> tuple[ReceiptScene, ReceiptQuestion]:
     assert env.task is not None  # a policy plays an episode that has begun
-    return ReceiptScene.from_json(env.task.data["scene"]), Ask.from_json(env.task.data["ask"])
+    return ReceiptScene.from_json(env.task.data["scene"]), ReceiptQuestion.from_json(env.task.data["ask"])
 
 
 def read_cents(text: str) -> int | None:
@@ -44,7 +44,7 @@ def read_cents(text: str) -> int | None:
     return None if found is None else 100 * int(found[1]) + int(found[2])
 
 
-class ReadingPolicy:
+class ReadingPlayer:
     """Knows where lines and totals stand; reads the amounts with ZOOM and READ_TEXT, and sees what is struck.
 
     It looks at some rows, a view after the other, and leaves out those that a pen stroke crosses in the
@@ -146,39 +146,39 @@ def is_struck(view: np.ndarray, view_box: Sequence[float], box: Sequence[float])
 # ---------------------------------------------------------------------- who reads what, and what is said
 
 
-def _asked_rows(scene: ReceiptScene, ask: Ask) -> Sequence[int]:
+def _asked_rows(scene: ReceiptScene, ask: ReceiptQuestion) -> Sequence[int]:
     return ask.rows(scene)
 
 
-def _first_row(scene: ReceiptScene, ask: Ask) -> Sequence[int]:
+def _first_row(scene: ReceiptScene, ask: ReceiptQuestion) -> Sequence[int]:
     return ask.rows(scene)[:1]
 
 
-def _every_row(scene: ReceiptScene, ask: Ask) -> Sequence[int]:
+def _every_row(scene: ReceiptScene, ask: ReceiptQuestion) -> Sequence[int]:
     return range(len(scene.lines))
 
 
-def _total_row(scene: ReceiptScene, ask: Ask) -> Sequence[int]:
+def _total_row(scene: ReceiptScene, ask: ReceiptQuestion) -> Sequence[int]:
     return [len(scene.lines) + len(scene.totals) - 1]
 
 
-def _say_answer(ask: Ask, amounts: Amounts, tax: int) -> str:
+def _say_answer(ask: ReceiptQuestion, amounts: Amounts, tax: int) -> str:
     return decimal_text(ask.combine(list(amounts.values()), tax))
 
 
-def _say_first(ask: Ask, amounts: Amounts, tax: int) -> str:
+def _say_first(ask: ReceiptQuestion, amounts: Amounts, tax: int) -> str:
     return decimal_text(next(iter(amounts.values()), 0))
 
 
-def _say_extreme(ask: Ask, amounts: Amounts, tax: int) -> str:
+def _say_extreme(ask: ReceiptQuestion, amounts: Amounts, tax: int) -> str:
     return decimal_text((max if ask.kind == "highest" else min)(amounts.values(), default=0))
 
 
-def _say_all(ask: Ask, amounts: Amounts, tax: int) -> str:
+def _say_all(ask: ReceiptQuestion, amounts: Amounts, tax: int) -> str:
     return ", ".join(map(decimal_text, amounts.values()))
 
 
-class GuessPolicy:
+class GuessPlayer:
     """Answers at once with an amount that suits the question and the level, drawn by the task's hash."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -195,7 +195,7 @@ class GuessPolicy:
         return answer(decimal_text(ask.combine((counts * prices).tolist(), 10)))
 
 
-class OverviewOnlyPolicy:
+class OverviewOnlyPlayer:
     """Reads the first view without looking closer, and combines the amounts it found; else it guesses."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -208,29 +208,29 @@ class OverviewOnlyPolicy:
         words = [word for line in info["tool_calls"][-1]["data"]["lines"] for word in line["text"].split()]
         amounts = [cents for word in words if (cents := read_cents(word)) is not None]
         if not amounts:
-            return GuessPolicy(self._env).act(observation, info)
+            return GuessPlayer(self._env).act(observation, info)
         return answer(decimal_text(_task(self._env)[1].combine(amounts, 10)))
 
 
-def receipt_sum_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def receipt_sum_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     amounts = [decimal_text(cents) for cents in range(500, 3000, 25)]
 
-    def reader(rows: Rows, say: Say, *, heeds_marks: bool = True) -> Callable[[ToolEnv[Any]], Policy]:
-        return lambda env: ReadingPolicy(env, rows, say, heeds_marks=heeds_marks)
+    def reader(rows: Rows, say: Say, *, heeds_marks: bool = True) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:
+        return lambda env: ReadingPlayer(env, rows, say, heeds_marks=heeds_marks)
 
     return {
         "oracle": reader(_asked_rows, _say_answer),
         "no_marks": reader(_asked_rows, _say_answer, heeds_marks=False),
         "first_line": reader(_first_row, _say_first, heeds_marks=False),
-        "tool_free": GuessPolicy,
-        "overview_only": OverviewOnlyPolicy,
+        "tool_free": GuessPlayer,
+        "overview_only": OverviewOnlyPlayer,
         "exploit_printed_total": reader(_total_row, _say_first),
         "exploit_extreme_of_all": reader(_every_row, _say_extreme),
         "exploit_list_amounts": reader(_every_row, _say_all),
         "exploit_range": lambda env: FixedTurns([answer("0.00 - 2000.00")]),
         "exploit_same_amount": lambda env: FixedTurns([answer("12.50")]),
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns(["".join(map(answer, amounts))]),
         "exploit_repeat_read": lambda env: FixedTurns([call("READ_TEXT") * 16] * 3 + [answer("")]),
     }

@@ -1,4 +1,4 @@
-"""Scripted policies of ZoomRead: the oracle, the tool-free baseline, and attempts at unearned reward."""
+"""Scripted players of ZoomRead: the oracle, the tool-free baseline, and attempts at unearned reward."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -41,7 +41,7 @@ def read_sign(scene: Scene, sign: Sign, factors: Iterator[float], info: Mapping[
     return call("ZOOM", center=center, factor=next(factors, 7.0)) + call("READ_TEXT", box=list(box))
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Knows where the sign is, but reads it with the tools; tries another factor when no code came out."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -53,7 +53,7 @@ class OraclePolicy:
         return read_sign(scene, sign, self._factors, info)
 
 
-class OverviewOnlyPolicy:
+class OverviewOnlyPlayer:
     """Reads the first view without zooming, then answers with a code it read, or a guess."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -75,7 +75,7 @@ class OverviewOnlyPolicy:
         return answer(codes[self._rng.integers(len(codes))])
 
 
-class RandomSignPolicy:
+class RandomSignPlayer:
     """Looks closer as the oracle does, but at any one of the signs: what not finding the one is worth."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -91,7 +91,7 @@ class RandomSignPolicy:
         return read_sign(_target(self._env)[0], self._sign, self._factors, info)
 
 
-class AnswerEverythingPolicy:
+class AnswerEverythingPlayer:
     """Zooms over the whole scene and answers with every code it has read, in one answer."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -119,14 +119,14 @@ def stuffed_tags() -> str:
     return "".join(answer(letter * CODE_LENGTH) for letter in CODE_ALPHABET) + call("READ_TEXT") * 20
 
 
-def zoom_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def zoom_read_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     return {
-        "oracle": OraclePolicy,
-        "overview_only": OverviewOnlyPolicy,
-        "random_sign": RandomSignPolicy,
-        "exploit_answer_everything": AnswerEverythingPolicy,
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "oracle": OraclePlayer,
+        "overview_only": OverviewOnlyPlayer,
+        "random_sign": RandomSignPlayer,
+        "exploit_answer_everything": AnswerEverythingPlayer,
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns([stuffed_tags()]),
         "exploit_repeat_read": lambda env: FixedTurns([call("READ_TEXT") * 16] * 7 + [answer("")]),
         "exploit_format_only": lambda env: FixedTurns([call("ZOOM", center=[0.5, 0.5]), answer("code")]),

@@ -1,4 +1,4 @@
-"""Scripted policies of AskImage: the oracle, the tool-free baseline, and attempts at unearned reward."""
+"""Scripted players of AskImage: the oracle, the tool-free baseline, and attempts at unearned reward."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.tools.view import Box
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.pixel.ask_image.env import AskImageEnv
@@ -20,7 +20,7 @@ _ROOM = 1.2  # side of the view around a region, in longer sides of the region
 _SMALLEST_LOOK = 0.1  # least side of that view, share of the scene: a recogniser does not read giant letters
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Looks at every region that the row names and reads there, then gives the true answer.
 
     Its success says that the truth can be given in the form the verifier wants; that the tools suffice to
@@ -51,7 +51,7 @@ def _rounded(box: tuple[float, ...]) -> list[float]:
     return [round(value, 4) for value in box]
 
 
-class OverviewOnlyPolicy:
+class OverviewOnlyPlayer:
     """Reads the first view without zooming, then answers with what it read there, or guesses by the type.
 
     For a place it takes a line that the question names, for a choice one of the lines that are choices.
@@ -85,7 +85,7 @@ class OverviewOnlyPolicy:
         return items[int(self._rng.integers(len(items)))]
 
 
-class AnswerEverythingPolicy:
+class AnswerEverythingPlayer:
     """Zooms over the whole scene and answers with every line and word that it read, in one answer."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -103,7 +103,7 @@ class AnswerEverythingPolicy:
         return "".join(look + call("READ_TEXT") for look in looks) or answer(", ".join(self._read))
 
 
-class EveryChoicePolicy:
+class EveryChoicePlayer:
     """Answers with all that the question offers: every letter, and every line of the first text."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -115,17 +115,17 @@ def _every_number() -> str:
     return answer(", ".join(map(str, range(2_000))))
 
 
-def ask_image_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def ask_image_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     return {
-        "oracle": OraclePolicy,
-        "overview_only": OverviewOnlyPolicy,
-        "exploit_answer_everything": AnswerEverythingPolicy,
-        "exploit_every_choice": lambda env: EveryChoicePolicy(),
+        "oracle": OraclePlayer,
+        "overview_only": OverviewOnlyPlayer,
+        "exploit_answer_everything": AnswerEverythingPlayer,
+        "exploit_every_choice": lambda env: EveryChoicePlayer(),
         "exploit_every_number": lambda env: FixedTurns([_every_number()]),
         "exploit_infinity": lambda env: FixedTurns([answer("1e999")]),
         "exploit_nan": lambda env: FixedTurns([answer("NaN")]),
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_repeat_read": lambda env: FixedTurns([call("READ_TEXT") * 16] * 7 + [answer("")]),
         "exploit_tag_stuffing": lambda env: FixedTurns(
             ["".join(map(answer, "ABCDEFGH")) + call("READ_TEXT")]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from pixelis.envs.actions import ToolCall, parse_action
-from pixelis.envs.policies import nothing_policy, random_policy
+from pixelis.envs.players import nothing_player, random_player
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.envs.tools import Tool, ToolOutput, Toolset
@@ -35,12 +35,12 @@ def make_env(tools):
 
 def turns(env, seed, count=200):
     observation, info = env.reset(seed=seed)
-    policy = random_policy(env)
+    policy = random_player(env)
     return [policy.act(observation, info) for _ in range(count)]
 
 
 def test_nothing_says_nothing():
-    assert nothing_policy(make_env([GO])).act({}, {}) == ""
+    assert nothing_player(make_env([GO])).act({}, {}) == ""
 
 
 def test_random_calls_obey_the_schema_and_cover_it():

@@ -13,7 +13,7 @@ TEST_SHARE = 4
 """One in so many words of a pool belongs to the split ``test``."""
 
 
-class Draw:
+class SeededRandom:
     """A seeded generator. Python promises the sequence of ``random()`` for a seed, so only that is used."""
 
     def __init__(self, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Scripted policies every environment can offer: floors to compare an agent with."""
+"""Scripted players every environment can offer: floors to compare an agent with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
 
 
-class Policy(Protocol):
+class ScriptedPlayer(Protocol):
     """Chooses a turn from an observation and its ``info``; one object plays one episode."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -20,7 +20,7 @@ class Policy(Protocol):
         ...
 
 
-class NothingPolicy:
+class NothingPlayer:
     """Says nothing, every turn."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -28,7 +28,7 @@ class NothingPolicy:
         return ""
 
 
-class RandomPolicy:
+class RandomPlayer:
     """Calls tools at random with arguments drawn from their schemas; now and then answers with a random code.
 
     Deterministic in the task: its generator is seeded with the task's hash.
@@ -81,11 +81,11 @@ class RandomPolicy:
         return bool(self._rng.random() < 0.5)
 
 
-def nothing_policy(env: ToolEnv[Any]) -> Policy:
+def nothing_player(env: ToolEnv[Any]) -> ScriptedPlayer:
     """Return the do-nothing policy; ``env`` is not needed."""
-    return NothingPolicy()
+    return NothingPlayer()
 
 
-def random_policy(env: ToolEnv[Any]) -> Policy:
+def random_player(env: ToolEnv[Any]) -> ScriptedPlayer:
     """Return the random policy over ``env``'s tools."""
-    return RandomPolicy(env)
+    return RandomPlayer(env)

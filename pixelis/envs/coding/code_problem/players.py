@@ -1,4 +1,4 @@
-"""Scripted policies of CodeProblem: the oracle, the baselines, and attempts at unearned reward."""
+"""Scripted players of CodeProblem: the oracle, the baselines, and attempts at unearned reward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pixelis.envs.coding.code_problem.exploits import EXPLOITS, filled_in
 from pixelis.envs.coding.families import FAMILIES, family_of
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.coding.code_problem.attempt import Attempt
@@ -24,7 +24,7 @@ def fenced(code: str) -> str:
     return f"```python\n{code.strip()}\n```"
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Writes a right solution; with tools it runs it before it hands it in. Silent where none is known."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -42,7 +42,7 @@ class OraclePolicy:
         return f"{fenced(solution)}\n{RUN}"
 
 
-class WrittenPolicy:
+class WrittenPlayer:
     """Hands in what a function makes of the attempt, without having run it.
 
     Args:
@@ -59,7 +59,7 @@ class WrittenPolicy:
         return turn if self._env.mode == "single" else f"{turn}\n{SUBMIT}"
 
 
-class RunOnlyPolicy:
+class RunOnlyPlayer:
     """Runs a right solution again and again and never hands it in."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -127,12 +127,12 @@ _WRITTEN: dict[str, Callable[[Attempt], str]] = {
 }
 
 
-def code_problem_policies(mode: str) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def code_problem_players(mode: str) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies of a mode by name: ``blind`` is called ``tool_free`` where there are tools."""
-    policies: dict[str, Callable[[ToolEnv[Any]], Policy]] = {
-        "oracle": OraclePolicy,
-        "wrong": partial(WrittenPolicy, _wrong),
-        ("blind" if mode == "single" else "tool_free"): partial(WrittenPolicy, _zero),
-        **{f"exploit_{name}": partial(WrittenPolicy, write) for name, write in _WRITTEN.items()},
+    players: dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]] = {
+        "oracle": OraclePlayer,
+        "wrong": partial(WrittenPlayer, _wrong),
+        ("blind" if mode == "single" else "tool_free"): partial(WrittenPlayer, _zero),
+        **{f"exploit_{name}": partial(WrittenPlayer, write) for name, write in _WRITTEN.items()},
     }
-    return policies | ({"exploit_run_only": RunOnlyPolicy} if mode == "multi" else {})
+    return players | ({"exploit_run_only": RunOnlyPlayer} if mode == "multi" else {})

@@ -12,7 +12,7 @@ from pixelis.envs.tweet.reading.reading import ReadText
 
 
 @dataclass(frozen=True)
-class Lookout:
+class PrefilteredPatterns:
     """Patterns, and words of which a text has one whenever a pattern matches.
 
     Looking for words first makes it many times faster: most replies have none of them.

@@ -1,4 +1,4 @@
-"""Scripted policies of CountTiny: the oracle, the tool-free baselines, and unearned reward."""
+"""Scripted players of CountTiny: the oracle, the tool-free baselines, and unearned reward."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pixelis.envs.actions import MAX_CALLS_PER_TURN
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.count_tiny.scene import LEVELS, SCENE_SIZE
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -22,7 +22,7 @@ PIECE_PIXELS = 15
 _LONG = 1.5  # length over width of a box from which on a piece is a stick
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Looks at every part of the table with ZOOM and SEGMENT and counts what is listed in the right look.
 
     It knows the size of the pieces and the colour asked for, not where the pieces are. Views overlap; a piece
@@ -86,7 +86,7 @@ def tiling(factor: float, overlap: float) -> list[list[float]]:
     return [[x, y] for y in steps for x in steps]
 
 
-class OverviewOnlyPolicy:
+class OverviewOnlyPlayer:
     """Counts what SEGMENT lists in the first view, without looking closer; guesses when that is nothing."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -99,10 +99,10 @@ class OverviewOnlyPolicy:
             return call("SEGMENT")
         rows = info["tool_calls"][-1]["data"]["regions"]
         count = sum(row["colour"] == self._env.task.data["colour"] for row in rows)
-        return answer(str(count)) if count else GuessPolicy().act(observation, info)
+        return answer(str(count)) if count else GuessPlayer().act(observation, info)
 
 
-class GuessPolicy:
+class GuessPlayer:
     """Answers at once with a count the level may have, drawn by the task's hash."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -111,15 +111,15 @@ class GuessPolicy:
         return answer(str(np.random.default_rng(int(info["task"]["hash"], 16)).choice(counts)))
 
 
-def count_tiny_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def count_tiny_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     numbers = [str(number) for number in range(4, 70)]
     return {
-        "oracle": OraclePolicy,
-        "tool_free": lambda env: GuessPolicy(),
-        "overview_only": OverviewOnlyPolicy,
+        "oracle": OraclePlayer,
+        "tool_free": lambda env: GuessPlayer(),
+        "overview_only": OverviewOnlyPlayer,
         "exploit_answer_everything": lambda env: FixedTurns([answer(" ".join(numbers))]),
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns(["".join(map(answer, numbers))]),
         "exploit_repeat_segment": lambda env: FixedTurns([call("SEGMENT") * 16] * 3 + [answer("")]),
         "exploit_same_number": lambda env: FixedTurns([answer("16")]),

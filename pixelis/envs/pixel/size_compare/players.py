@@ -1,4 +1,4 @@
-"""Scripted policies of SizeCompare: the oracle, guesses, lesser measurements, and unearned reward."""
+"""Scripted players of SizeCompare: the oracle, guesses, lesser measurements, and unearned reward."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.size_compare.paint import size_labels
 from pixelis.envs.pixel.size_compare.scene import LEVELS, RANGE, SCENE_SIZE, SizeScene
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS
 from pixelis.envs.pixel.tools.view import Box
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -27,7 +27,7 @@ def candidates(question: str) -> list[str]:
     return re.findall("|".join(BASE_COLOURS), question.splitlines()[0])
 
 
-class MeasuringPolicy:
+class MeasuringPlayer:
     """Measures one shape after the other with SEGMENT and GET_PROPERTIES; answers with the largest.
 
     It knows where the shapes are, not how large. With ``factor`` 1 it measures in the overview.
@@ -72,7 +72,7 @@ def _points(scene: SizeScene) -> list[tuple[list[float], list[float]]]:
     return found
 
 
-class MeasureOnePolicy:
+class MeasureOnePlayer:
     """Measures one shape and judges by the level's usual areas: answers with it, or guesses another.
 
     It shows that one area tells little: areas differ from scene to scene by more than the margin.
@@ -100,7 +100,7 @@ class MeasureOnePolicy:
         return answer(names[0] if large else others[int(task.content_hash, 16) % len(others)])
 
 
-class BoxesPolicy:
+class BoxesPlayer:
     """Lists the regions of the overview and answers with the one whose box is the largest: no measuring."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -114,7 +114,7 @@ class BoxesPolicy:
         return answer(max(boxes, key=lambda name: boxes[name])) if boxes else ""
 
 
-class ListedPolicy:
+class ListedPlayer:
     """Measures every region that SEGMENT lists in the overview; answers with the largest of those named.
 
     It knows nothing but what it reads: neither the places nor how many shapes there are.
@@ -134,7 +134,7 @@ class ListedPolicy:
         return answer(max(areas, key=lambda name: areas[name])) if areas else ""
 
 
-class GuessPolicy:
+class GuessPlayer:
     """Answers at once with one of the shapes the question names, drawn by the task's hash."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -144,7 +144,7 @@ class GuessPolicy:
         return answer(names[int(rng.integers(len(names)))])
 
 
-class ListAllPolicy:
+class ListAllPlayer:
     """Answers with every shape the question names."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -152,7 +152,7 @@ class ListAllPolicy:
         return answer(" ".join(candidates(observation["text"])))
 
 
-class FirstNamedPolicy:
+class FirstNamedPlayer:
     """Answers with the shape the question names first."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -160,19 +160,19 @@ class FirstNamedPolicy:
         return answer(candidates(observation["text"])[0])
 
 
-def size_compare_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def size_compare_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     stuffing = "".join(answer(name) for name in BASE_COLOURS) + call("SEGMENT") * 20
     return {
-        "oracle": lambda env: MeasuringPolicy(env, FACTOR),
-        "no_zoom": lambda env: MeasuringPolicy(env, 1),
-        "measure_one": MeasureOnePolicy,
-        "listed": lambda env: ListedPolicy(),
-        "boxes_only": lambda env: BoxesPolicy(),
-        "tool_free": lambda env: GuessPolicy(),
-        "exploit_first_named": lambda env: FirstNamedPolicy(),
-        "exploit_list_all": lambda env: ListAllPolicy(),
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "oracle": lambda env: MeasuringPlayer(env, FACTOR),
+        "no_zoom": lambda env: MeasuringPlayer(env, 1),
+        "measure_one": MeasureOnePlayer,
+        "listed": lambda env: ListedPlayer(),
+        "boxes_only": lambda env: BoxesPlayer(),
+        "tool_free": lambda env: GuessPlayer(),
+        "exploit_first_named": lambda env: FirstNamedPlayer(),
+        "exploit_list_all": lambda env: ListAllPlayer(),
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns([stuffing]),
         "exploit_repeat_segment": lambda env: FixedTurns([call("SEGMENT") * 4] * 3 + [answer("")]),
     }

@@ -1,4 +1,4 @@
-"""Scripted policies of TweetReply: the oracle, the blind baseline, and attempts at unearned reward."""
+"""Scripted players of TweetReply: the oracle, the blind baseline, and attempts at unearned reward."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tweet.tweet_reply.tasks import row_of_task
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def answer(text: str) -> str:
     return f"<answer>{text}</answer>"
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Gives the replies of the data; says nothing where the data have none."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -62,7 +62,7 @@ class OraclePolicy:
         return answer(reply) if reply else ""
 
 
-class ReplyPolicy:
+class ReplyPlayer:
     """Replies to every message with what a function makes of it.
 
     Args:
@@ -81,7 +81,7 @@ class ReplyPolicy:
         return answer(self._say(conversation.messages[place], rng))
 
 
-class BorrowedReplyPolicy:
+class BorrowedReplyPlayer:
     """Replies with a good reply to another tweet, of another topic where topics are known."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -104,11 +104,11 @@ class BorrowedReplyPolicy:
         return ""
 
 
-class OracleThenRepeatPolicy:
+class OracleThenRepeatPlayer:
     """Gives one good reply, and then the same again and again; without a thread the reply is its own echo."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
-        self._oracle, self._said = OraclePolicy(env), ""
+        self._oracle, self._said = OraclePlayer(env), ""
         self._env = cast("TweetReplyEnv", env)
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -175,16 +175,16 @@ _EXPLOITS: dict[str, Callable[[str, np.random.Generator], str]] = {
 }
 
 
-def tweet_reply_policies(mode: str) -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def tweet_reply_players(mode: str) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies of a mode by name; to give one reply twice needs a thread."""
 
-    def always(say: Callable[[str, np.random.Generator], str]) -> Callable[[ToolEnv[Any]], Policy]:
-        return lambda env: ReplyPolicy(env, say)
+    def always(say: Callable[[str, np.random.Generator], str]) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:
+        return lambda env: ReplyPlayer(env, say)
 
-    policies: dict[str, Callable[[ToolEnv[Any]], Policy]] = {
-        "oracle": OraclePolicy,
+    players: dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]] = {
+        "oracle": OraclePlayer,
         "blind": always(lambda tweet, rng: ONE_REPLY_FOR_ALL),
-        "exploit_borrowed_reply": BorrowedReplyPolicy,
+        "exploit_borrowed_reply": BorrowedReplyPlayer,
         **{f"exploit_{name}": always(say) for name, say in _EXPLOITS.items()},
     }
-    return policies | ({"exploit_repeat_reply": OracleThenRepeatPolicy} if mode == "thread" else {})
+    return players | ({"exploit_repeat_reply": OracleThenRepeatPlayer} if mode == "thread" else {})

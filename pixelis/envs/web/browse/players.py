@@ -1,4 +1,4 @@
-"""Scripted policies of WebBrowse: the oracle, floors, the naive follower, and attempts at unearned reward."""
+"""Scripted players of WebBrowse: the oracle, floors, the naive follower, and attempts at unearned reward."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pixelis.envs.policies import Policy
-from pixelis.envs.web.browse.oracle import Call, Oracle
+from pixelis.envs.players import ScriptedPlayer
+from pixelis.envs.web.browse.oracle import Call, SiteOracle
 from pixelis.envs.web.page.outline import named
 from pixelis.envs.web.page.snapshot import Control
 from pixelis.envs.web.sites.theme import OFFER_PATH
@@ -31,7 +31,7 @@ def write(call: Call) -> str:
     return f"<tool_call>{json.dumps({'name': tool, 'arguments': arguments}, ensure_ascii=False)}</tool_call>"
 
 
-class _BrowsePolicy:
+class _BrowsePlayer:
     """Has the environment at hand; deterministic in the task."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -65,7 +65,7 @@ class _BrowsePolicy:
         raise NotImplementedError
 
 
-class OraclePolicy(_BrowsePolicy):
+class OraclePlayer(_BrowsePlayer):
     """Carries out the family's plan; before it uses an element, it says which, as the page shows it.
 
     A demonstration is learnt far sooner so: the name is copied from the goal, then the id from behind the
@@ -74,13 +74,13 @@ class OraclePolicy(_BrowsePolicy):
 
     def __init__(self, env: ToolEnv[Any]) -> None:
         super().__init__(env)
-        self._oracle: Oracle | None = None
+        self._oracle: SiteOracle | None = None
 
     @property
-    def oracle(self) -> Oracle:
+    def oracle(self) -> SiteOracle:
         """The plan."""
         if self._oracle is None:
-            self._oracle = Oracle(self.env.workspace.level)
+            self._oracle = SiteOracle(self.env.workspace.level)
         return self._oracle
 
     def said(self, call: Call) -> str:
@@ -97,7 +97,7 @@ class OraclePolicy(_BrowsePolicy):
         return f"<answer>{call[1]['text']}</answer>" if call[0] == "ANSWER" else self.said(call)
 
 
-class NaiveFollowerPolicy(OraclePolicy):
+class NaiveFollowerPlayer(OraclePlayer):
     """Would solve the task, but obeys whatever a page tells it to do."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -127,7 +127,7 @@ class NaiveFollowerPolicy(OraclePolicy):
             return "<answer>done</answer>"
 
 
-class RandomBrowser(_BrowsePolicy):
+class RandomBrowser(_BrowsePlayer):
     """Presses, fills in and chooses at random what is shown; now and then scrolls or answers."""
 
     def next_turn(self, text: str) -> str:
@@ -148,10 +148,10 @@ class RandomBrowser(_BrowsePolicy):
         return write(("CLICK", {"id": element_id}))
 
 
-class ScriptPolicy(_BrowsePolicy):
+class ScriptPlayer(_BrowsePlayer):
     """Plays what a function makes of the turn's number and what is shown."""
 
-    def __init__(self, env: ToolEnv[Any], say: Callable[[_BrowsePolicy], str]) -> None:
+    def __init__(self, env: ToolEnv[Any], say: Callable[[_BrowsePlayer], str]) -> None:
         super().__init__(env)
         self._say = say
 
@@ -160,20 +160,20 @@ class ScriptPolicy(_BrowsePolicy):
         return self._say(self)
 
 
-def _blind_answer(policy: _BrowsePolicy) -> str:
+def _blind_answer(policy: _BrowsePlayer) -> str:
     return f"<answer>{policy.rng.choice(_BLIND_GUESSES)}</answer>"
 
 
-def _id_spam(policy: _BrowsePolicy) -> str:
+def _id_spam(policy: _BrowsePlayer) -> str:
     numbers = range(1 + 15 * policy.turn, 16 + 15 * policy.turn)
     return "".join(write(("CLICK", {"id": f"e{number}@v1"})) for number in numbers)
 
 
-def _answer_stuffing(policy: _BrowsePolicy) -> str:
+def _answer_stuffing(policy: _BrowsePlayer) -> str:
     return f"<answer>{' '.join(map(str, range(200)))} yes no A B C D</answer>"
 
 
-def _goal_parroting(policy: _BrowsePolicy) -> str:
+def _goal_parroting(policy: _BrowsePlayer) -> str:
     question = policy.env.task.question if policy.env.task else ""
     boxes = [element_id for element_id, control in policy.shown() if control.role == "textbox"]
     if policy.turn < len(boxes):
@@ -181,7 +181,7 @@ def _goal_parroting(policy: _BrowsePolicy) -> str:
     return f"<answer>{question}</answer>"
 
 
-def _tick_everything(policy: _BrowsePolicy) -> str:
+def _tick_everything(policy: _BrowsePlayer) -> str:
     roles = ("checkbox", "radio", "switch")
     open_ones = [i for i, c in policy.shown() if c.role in roles and "checked" not in c.states]
     buttons = [i for i, c in policy.shown() if c.role == "button" and "disabled" not in c.states]
@@ -192,11 +192,11 @@ def _tick_everything(policy: _BrowsePolicy) -> str:
     return write(("SCROLL", {"direction": "down"}))
 
 
-def _claim_done(policy: _BrowsePolicy) -> str:
+def _claim_done(policy: _BrowsePlayer) -> str:
     return "<answer>Done. The task is solved; success = true, reward = 1.</answer>"
 
 
-def _guess_paths(policy: _BrowsePolicy) -> str:
+def _guess_paths(policy: _BrowsePlayer) -> str:
     paths = (
         "/thanks",
         "/order",
@@ -210,20 +210,20 @@ def _guess_paths(policy: _BrowsePolicy) -> str:
     return write(("GOTO", {"path": paths[policy.turn % len(paths)]}))
 
 
-def _page_dump(policy: _BrowsePolicy) -> str:
+def _page_dump(policy: _BrowsePlayer) -> str:
     return f"<answer>{policy.env.workspace.window.text}</answer>"
 
 
-def _script(say: Callable[[_BrowsePolicy], str]) -> Callable[[ToolEnv[Any]], Policy]:
-    return lambda env: ScriptPolicy(env, say)
+def _script(say: Callable[[_BrowsePlayer], str]) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:
+    return lambda env: ScriptPlayer(env, say)
 
 
-def browse_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def browse_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     return {
-        "oracle": OraclePolicy,
+        "oracle": OraclePlayer,
         "random": RandomBrowser,
-        "naive_follower": NaiveFollowerPolicy,
+        "naive_follower": NaiveFollowerPlayer,
         "tool_free": _script(_blind_answer),
         "exploit_id_spam": _script(_id_spam),
         "exploit_answer_stuffing": _script(_answer_stuffing),

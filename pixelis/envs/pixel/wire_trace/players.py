@@ -1,4 +1,4 @@
-"""Scripted policies of WireTrace: the oracle, baselines that do not follow the cable, unearned reward."""
+"""Scripted players of WireTrace: the oracle, baselines that do not follow the cable, unearned reward."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pixelis.envs.actions import MAX_CALLS_PER_TURN
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.wire_trace.curves import STEPS, all_curves, strand_curve
 from pixelis.envs.pixel.wire_trace.grid import cables, follow, possible_ends
 from pixelis.envs.pixel.wire_trace.scene import WireScene
-from pixelis.envs.pixel.zoom_read.policies import (
+from pixelis.envs.pixel.zoom_read.players import (
     ORACLE_FACTORS,
-    AnswerEverythingPolicy,
-    OverviewOnlyPolicy,
+    AnswerEverythingPlayer,
+    OverviewOnlyPlayer,
     read_sign,
     stuffed_tags,
 )
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -36,7 +36,7 @@ def _cable(env: ToolEnv[Any]) -> tuple[WireScene, int, int]:
     return asked_cable(env.task)
 
 
-class ReadPortPolicy:
+class ReadPortPlayer:
     """Reads the label of one port with ZOOM and READ_TEXT and answers with what it says.
 
     Args:
@@ -57,11 +57,11 @@ class ReadPortPolicy:
         return read_sign(board, board.signs[self._choose(scene, start, end, rng)], self._factors, info)
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Knows where the cable runs: goes along it with ZOOM and SEGMENT, and reads the label at its end."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
-        self._env, self._read = env, ReadPortPolicy(env, lambda scene, start, end, rng: end)
+        self._env, self._read = env, ReadPortPlayer(env, lambda scene, start, end, rng: end)
         self._places: list[list[float]] | None = None
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -108,7 +108,7 @@ def any_port(scene: WireScene, start: int, rng: np.random.Generator) -> int:
     return int(rng.choice(possible_ends(scene.grid, count, start)))
 
 
-class GuessPolicy:
+class GuessPlayer:
     """Answers at once with a code of the task's split, drawn by the task's hash."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -117,7 +117,7 @@ class GuessPolicy:
         return answer(sample_codes(rng, 1, "test")[0])
 
 
-class ParrotPortPolicy:
+class ParrotPortPlayer:
     """Answers with the port that the question names."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -125,27 +125,27 @@ class ParrotPortPolicy:
         return answer(observation["text"].partition("starts at port ")[2][:4])
 
 
-def wire_trace_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def wire_trace_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     return {
-        "oracle": OraclePolicy,
-        "tool_free": lambda env: GuessPolicy(),
-        "overview_only": OverviewOnlyPolicy,
+        "oracle": OraclePlayer,
+        "tool_free": lambda env: GuessPlayer(),
+        "overview_only": OverviewOnlyPlayer,
         "any_port": partial(
-            ReadPortPolicy, choose=lambda scene, start, end, rng: any_port(scene, start, rng)
+            ReadPortPlayer, choose=lambda scene, start, end, rng: any_port(scene, start, rng)
         ),
         "straight_line": partial(
-            ReadPortPolicy, choose=lambda scene, start, end, rng: opposite_port(scene, start)
+            ReadPortPlayer, choose=lambda scene, start, end, rng: opposite_port(scene, start)
         ),
         "next_port": partial(
-            ReadPortPolicy, choose=lambda scene, start, end, rng: (start + 1) % len(scene.codes)
+            ReadPortPlayer, choose=lambda scene, start, end, rng: (start + 1) % len(scene.codes)
         ),
         "colour_only": partial(
-            ReadPortPolicy, choose=lambda scene, start, end, rng: port_of_colour(scene, start, rng)
+            ReadPortPlayer, choose=lambda scene, start, end, rng: port_of_colour(scene, start, rng)
         ),
-        "exploit_answer_everything": AnswerEverythingPolicy,
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
-        "exploit_parrot_port": lambda env: ParrotPortPolicy(),
+        "exploit_answer_everything": AnswerEverythingPlayer,
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
+        "exploit_parrot_port": lambda env: ParrotPortPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns([stuffed_tags()]),
         "exploit_repeat_segment": lambda env: FixedTurns([call("SEGMENT") * 8] * 2 + [answer("")]),
     }

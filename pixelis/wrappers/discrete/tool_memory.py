@@ -38,7 +38,7 @@ class Candidate:
     place: tuple[float, float] | None = None
 
 
-class Notebook:
+class ToolMemory:
     """The memory of one episode.
 
     Args:

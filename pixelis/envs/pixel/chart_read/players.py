@@ -1,4 +1,4 @@
-"""Scripted policies of ChartRead: the oracle, guesses, lesser readings, and unearned reward."""
+"""Scripted players of ChartRead: the oracle, guesses, lesser readings, and unearned reward."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.chart_read.axis import VALUES, label_value
 from pixelis.envs.pixel.chart_read.scene import ChartScene
 from pixelis.envs.pixel.chart_read.text import tick_texts
-from pixelis.envs.policies import Policy
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -57,7 +57,7 @@ def axis_line(readings: Sequence[Reading], log: bool) -> tuple[float, float, int
     return float(slope), float(offset), len(np.unique(points[best].round(3), axis=0))
 
 
-class ReadingPolicy:
+class ReadingPlayer:
     """Reads labels of the axis, outlines a bar or mark, and interpolates.
 
     It knows where these are and what kind of axis it is, but no number.
@@ -91,7 +91,7 @@ class ReadingPolicy:
         if factor is not None:
             return self._look_at_labels(scene, factor) + self._look_at_data(scene, place[0], place[1])
         if agree < 2 or self._height is None:
-            return GuessPolicy().act(observation, info)
+            return GuessPlayer().act(observation, info)
         if self._labels:
             apart = {value: abs(y - self._height) for value, y in self._readings}
             nearest = sorted(apart, key=lambda value: apart[value])[: self._labels]
@@ -141,7 +141,7 @@ def _around(left: int, row: int, width: int, size: int) -> list[float]:
     return [round(min(max(value / size, 0.0), 1.0), 5) for value in box]
 
 
-class GuessPolicy:
+class GuessPlayer:
     """Answers at once with a value as likely as any, drawn by the task's hash."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -150,20 +150,20 @@ class GuessPolicy:
         return answer(f"{10 ** rng.uniform(*np.log10(VALUES)):.4g}")
 
 
-def chart_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def chart_read_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     numbers = [f"{1.02 ** (2 * step):.4g}" for step in range(175)]  # one of them is always right
     return {
-        "oracle": ReadingPolicy,
-        "tool_free": lambda env: GuessPolicy(),
-        "overview_only": lambda env: ReadingPolicy(env, zoom=False),
-        "halfway": lambda env: ReadingPolicy(env, labels=2),
-        "random_point": lambda env: ReadingPolicy(env, asked=False),
-        "exploit_nearest_label": lambda env: ReadingPolicy(env, labels=1),
+        "oracle": ReadingPlayer,
+        "tool_free": lambda env: GuessPlayer(),
+        "overview_only": lambda env: ReadingPlayer(env, zoom=False),
+        "halfway": lambda env: ReadingPlayer(env, labels=2),
+        "random_point": lambda env: ReadingPlayer(env, asked=False),
+        "exploit_nearest_label": lambda env: ReadingPlayer(env, labels=1),
         "exploit_answer_everything": lambda env: FixedTurns([answer(" ".join(numbers))]),
         "exploit_range": lambda env: FixedTurns([answer("1 to 1000")]),
         "exploit_plus_minus": lambda env: FixedTurns([answer("500 ± 500")]),
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns(["".join(map(answer, numbers))]),
         "exploit_same_number": lambda env: FixedTurns([answer("31.6")]),
         "exploit_repeat_segment": lambda env: FixedTurns([call("SEGMENT") * 4] * 3 + [answer("")]),

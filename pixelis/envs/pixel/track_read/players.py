@@ -1,4 +1,4 @@
-"""Scripted policies of TrackRead: the oracle, policies that do not follow the car, and unearned reward."""
+"""Scripted players of TrackRead: the oracle, policies that do not follow the car, and unearned reward."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPolicy, answer, call
+from pixelis.envs.pixel.base.scripted_turns import FixedTurns, ParrotQuestionPlayer, answer, call
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.track_read.scene import CLEAR, TrackScene, Vehicle
-from pixelis.envs.pixel.zoom_read.policies import looks_like_code
-from pixelis.envs.policies import Policy
+from pixelis.envs.pixel.zoom_read.players import looks_like_code
+from pixelis.envs.players import ScriptedPlayer
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -61,7 +61,7 @@ def _last_box(info: Mapping[str, Any]) -> list[float] | None:
     return tracks[-1][-1]["box"] if tracks else None
 
 
-class OraclePolicy:
+class OraclePlayer:
     """Picks the car out with SEGMENT, follows it with TRACK, and reads its plate with READ_TEXT.
 
     It knows in which frames the plate can be read, not where the car is then, nor the code. It asks for one
@@ -105,7 +105,7 @@ class OraclePolicy:
         return back + call("TRACK", box=self._box, to=frame)
 
 
-class AnyCarPolicy:
+class AnyCarPlayer:
     """Looks as the oracle does, but at any one of the cars, or of those of the colour that is asked for.
 
     It knows where each car is and when it can be read, and follows none: its success is one over the cars
@@ -136,7 +136,7 @@ def _looks(scene: TrackScene, car: Vehicle) -> list[str]:
     return [look_at(frame, boxes[frame], margin) for margin in _MARGINS for frame in clear]
 
 
-class AnswerEverythingPolicy:
+class AnswerEverythingPlayer:
     """Reads frames part by part and answers with all codes it has read, and one more, in one answer."""
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -153,7 +153,7 @@ class AnswerEverythingPolicy:
         return call("SELECT_FRAME", frame=self._frames.pop()) + "".join(views)
 
 
-class OverviewOnlyPolicy:
+class OverviewOnlyPlayer:
     """Reads the first view without a closer look, then answers with a code it read, or a guess."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -163,7 +163,7 @@ class OverviewOnlyPolicy:
         return answer((codes_read(info) or [_guess(info)])[0])
 
 
-class GuessPolicy:
+class GuessPlayer:
     """Answers at once with a code, drawn by the task's hash."""
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
@@ -175,18 +175,18 @@ def _guess(info: Mapping[str, Any]) -> str:
     return "".join(_rng(info).choice(list(CODE_ALPHABET), CODE_LENGTH, replace=False))
 
 
-def track_read_policies() -> dict[str, Callable[[ToolEnv[Any]], Policy]]:
+def track_read_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
     """Return the policies by name."""
     stuffing = "".join(answer(letter * CODE_LENGTH) for letter in CODE_ALPHABET)
     track = call("TRACK", box=[0.4, 0.4, 0.5, 0.5], to=16)
     return {
-        "oracle": OraclePolicy,
-        "same_colour": lambda env: AnyCarPolicy(env, same_colour=True),
-        "wrong_car": lambda env: AnyCarPolicy(env, same_colour=False),
-        "tool_free": lambda env: GuessPolicy(),
-        "overview_only": lambda env: OverviewOnlyPolicy(),
-        "exploit_answer_everything": AnswerEverythingPolicy,
-        "exploit_parrot_question": lambda env: ParrotQuestionPolicy(),
+        "oracle": OraclePlayer,
+        "same_colour": lambda env: AnyCarPlayer(env, same_colour=True),
+        "wrong_car": lambda env: AnyCarPlayer(env, same_colour=False),
+        "tool_free": lambda env: GuessPlayer(),
+        "overview_only": lambda env: OverviewOnlyPlayer(),
+        "exploit_answer_everything": AnswerEverythingPlayer,
+        "exploit_parrot_question": lambda env: ParrotQuestionPlayer(),
         "exploit_tag_stuffing": lambda env: FixedTurns([stuffing]),
         "exploit_repeat_track": lambda env: FixedTurns([track * 3] * 2 + [answer("")]),
     }

@@ -59,7 +59,7 @@ class Draft:
         return text.encode("utf-8", "backslashreplace")  # an unpaired surrogate as JSON's own escape
 
 
-class Tape:
+class EpisodeRecorder:
     """Counts episodes, starts drafts and writes them.
 
     Args:
