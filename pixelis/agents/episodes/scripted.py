@@ -46,7 +46,7 @@ class Transcript:
 
 
 def scripted_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the policies an env ships, empty if it ships none."""
+    """Return the names of the players an env ships, empty if it ships none."""
     players: Any = getattr(env.unwrapped, "players", None)
     return tuple(players()) if players is not None else ()
 

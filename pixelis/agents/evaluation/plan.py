@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pixelis.agents.run_files.trained_settings import is_run, trained_settings
+from pixelis.agents.run_files.trained_settings import is_run_folder, trained_settings
 from pixelis.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def plan_for(names: Sequence[str], asked: Asked, default_env: str | None = None)
     from pixelis.agents.episodes.task_env import TaskEnv
 
     found = {name: each for name in names if (each := trained_settings(name)) is not None}
-    runs = {name: each for name, each in found.items() if is_run(name)} or found
+    runs = {name: each for name, each in found.items() if is_run_folder(name)} or found
     values, origins = _chosen(runs, asked)
     env_id = values.get("env") or default_env
     if env_id is None:
@@ -131,7 +131,7 @@ def check_runs_fit(names: Sequence[str], env_id: str | None) -> None:
     Raises:
         ConfigError: there is one.
     """
-    trained = {name: (trained_settings(name) or {}).get("env") for name in names if is_run(name)}
+    trained = {name: (trained_settings(name) or {}).get("env") for name in names if is_run_folder(name)}
     known = {name: str(other) for name, other in trained.items() if other}
     env_id = env_id or next(reversed(known.values()), None)
     for name, other in known.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pixelis.agents.models.named_models import NAMED_MODELS
-from pixelis.agents.run_files.trained_settings import is_run
+from pixelis.agents.run_files.trained_settings import is_run_folder
 from pixelis.errors import CheckpointError, ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
     from pixelis.agents.models.policy import Policy
     from pixelis.agents.run_files.saved_run import settings_of
 
-    if is_run(name):
+    if is_run_folder(name):
         if "agent" in settings_of(name):
             from pixelis.agents.sb3.run import load_agent
 
@@ -50,7 +50,7 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
 def _check_possible(name: str, env: TaskEnv) -> None:
     """Refuse what is no folder and cannot be a hub id either."""
     parent = Path(name).parent
-    runs = sorted(filter(is_run, map(str, parent.iterdir()))) if parent.is_dir() else []
+    runs = sorted(filter(is_run_folder, map(str, parent.iterdir()))) if parent.is_dir() else []
     if "/" not in name:
         known = [*env.players, *NAMED_MODELS, *runs]
         raise ConfigError(

@@ -56,7 +56,7 @@ class EntropyRange:
         return {"start": self._start, "last": self._last, "outside": self._outside}
 
     def load_state_dict(self, state: dict[str, list[float] | int]) -> None:
-        """Take over what `state` returned."""
+        """Take over what `state_dict` returned."""
         self._start, self._last = list(state["start"]), list(state["last"])  # type: ignore[arg-type]
         self._outside = int(state["outside"])  # type: ignore[arg-type]
 

@@ -81,7 +81,7 @@ class Evaluating:
         return {"best": self._best}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state` returned."""
+        """Take over what `state_dict` returned."""
         self._best = state["best"]
 
     # ------------------------------------------------------------------ private

@@ -18,8 +18,8 @@ PLAYED = ("env", "env_kwargs", "difficulty", "max_new_tokens", "temperature", "t
 _DEPTH = 3  # folders between a checkpoint's adapter and its run
 
 
-def is_run(name: str | Path) -> bool:
-    """Whether a name is that of a run folder."""
+def is_run_folder(name: str | Path) -> bool:
+    """Return whether a folder is or was a run's: one without settings is found, and told."""
     return (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir()
 
 
@@ -33,7 +33,7 @@ def trained_settings(name: str | Path) -> dict[str, Any] | None:
         CheckpointError: the folder is that of a run and its settings are missing or damaged.
     """
     path = Path(name)
-    if is_run(path):
+    if is_run_folder(path):
         return RunFolder.open(path)[1]
     if not path.is_dir():
         return None

@@ -44,7 +44,7 @@ def demonstrations(
     mix = {players: 1.0} if isinstance(players, str) else dict(players)
     weights = np.array(list(mix.values()), dtype=float)
     if not len(weights) or (weights < 0).any() or weights.sum() <= 0:
-        raise ConfigError(f"the mix of policies needs weights >= 0 with a positive sum, got {mix}")
+        raise ConfigError(f"the mix of players needs weights >= 0 with a positive sum, got {mix}")
     names = np.random.default_rng(mix_seed).choice(list(mix), size=len(seeds), p=weights / weights.sum())
     requests = [EpisodeRequest(seed, group, 0, options or {}) for group, seed in enumerate(seeds)]
     episodes = [

@@ -120,7 +120,7 @@ class LevelBuffer:
         return {"clock": self.clock, "entries": rows}
 
     def load_state_dict(self, state: Mapping[str, Any], levels: Sequence[Level]) -> None:
-        """Take over what `state` returned.
+        """Take over what `state_dict` returned.
 
         Args:
             state: it.

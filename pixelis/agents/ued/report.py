@@ -67,7 +67,7 @@ class LevelTally:
 
     @classmethod
     def from_state(cls, state: Sequence[Any]) -> LevelTally:
-        """Return what `state` was called on."""
+        """Return what `state_dict` was called on."""
         groups, zero_variance_groups, episodes, successes, recent = state
         return cls(groups, zero_variance_groups, episodes, successes, deque(recent, maxlen=_RECENT))
 
@@ -135,7 +135,7 @@ class LevelReport:
         return {"solved_steps": self._solved_steps, "tallies": tallies}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state` returned."""
+        """Take over what `state_dict` returned."""
         self._solved_steps = int(state["solved_steps"])
         self._tallies = {name: LevelTally.from_state(values) for name, values in state["tallies"].items()}
 

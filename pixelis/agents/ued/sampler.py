@@ -154,7 +154,7 @@ class LevelSampler(ABC):
         return {}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:  # noqa: B027 (nothing by default)
-        """Take over what `state` returned.
+        """Take over what `state_dict` returned.
 
         Raises:
             StateError: it holds levels that this space does not have.

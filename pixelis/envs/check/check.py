@@ -96,7 +96,7 @@ def check_env(
         env: a Gymnasium id (``module:Id-v0`` included), or what makes the environment: a class or a function.
             It must be picklable for the comparison with spawned processes.
         seeds: the seeds to play, or how many (then 0, 1, …).
-        floor: how far above ``env.chance`` the success of the policies that must fail may be, see
+        floor: how far above ``env.chance`` the success of the players that must fail may be, see
             ``contract_scores.greatest_floor``.
         processes: whether to compare with spawned processes, which takes seconds.
         keywords: for the constructor of a Gymnasium id.

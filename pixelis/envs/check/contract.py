@@ -57,7 +57,7 @@ class Subject:
     Attributes:
         make: returns a new environment; called with ``render_mode=`` when it renders, else without arguments.
         seeds: the seeds to play; more seeds, more certainty.
-        floor: how far above the env's own ``chance`` the success of policies that must fail may be.
+        floor: how far above the env's own ``chance`` the success of players that must fail may be.
         processes: whether to compare with environments in spawned processes, which takes seconds.
     """
 

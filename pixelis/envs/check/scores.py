@@ -127,7 +127,7 @@ def floors_hold(subject: Subject) -> Finding:
 def gap_holds(subject: Subject) -> Finding:
     """No recorded failure is nearer to a success than the declared ``task_gap``, nor above ``success_line``.
 
-    Played are all shipped policies, and the oracle with its last turn taken for a wrong answer (which earns
+    Played are all shipped players, and the oracle with its last turn taken for a wrong answer (which earns
     what partial credit there is), at every difficulty. An environment that declares no gap passes: reward
     terms then refuse it, unless whoever sets them up says the gap.
     """

@@ -24,7 +24,7 @@ class EnvContractTests:
 
     Attributes:
         seeds: the seeds to play.
-        floor: greatest success rate of the policies that must fail.
+        floor: greatest success rate of the players that must fail.
         processes: whether to compare with spawned processes; ``make_env`` must then be picklable, so the
             test module must be importable by its name.
     """

@@ -66,7 +66,7 @@ class ControllableFeatures:
         return {**tensors, "steps": self.steps, "seen": self.seen}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned."""
+        """Put back what `state_dict` returned."""
         for name in ("log_gates", "mean", "_first", "_second"):
             getattr(self, name).copy_(state[name])
         self.steps, self.seen = int(state["steps"]), int(state["seen"])

@@ -73,7 +73,7 @@ class Experience:
         return {"rows": self._rows[: len(self)].clone(), "added": self._added}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned."""
+        """Put back what `state_dict` returned."""
         rows = check_packed(state["rows"])
         self._added = int(state["added"])
         if len(rows) != len(self):

@@ -106,7 +106,7 @@ class AgedCache:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned."""
+        """Put back what `state_dict` returned."""
         cache: LRUCache[tuple[float, int]] = LRUCache(self._cache.capacity)
         for key, value, version in state["entries"]:
             cache.put(bytes.fromhex(key), (float(value), int(version)))

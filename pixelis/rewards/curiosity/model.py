@@ -91,7 +91,7 @@ class CuriosityModel:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned, of equal settings; after an error the model is good for nothing."""
+        """Put back what `state_dict` returned, of equal settings; after an error the model is no good."""
         self.forward_model.load_state_dict(state["forward"])
         self.inverse_model.load_state_dict(state["inverse"])
         moments = {int(index): _copies(values) for index, values in state["optimiser"].items()}

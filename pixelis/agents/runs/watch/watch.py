@@ -89,7 +89,7 @@ class Watch:
         return {"rows": list(self._rows), "quiet": self._quiet}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state` returned; scorers that are new since then begin without a past."""
+        """Take over what `state_dict` returned; scorers that are new since then begin without a past."""
         self._rows.clear()
         self._rows.extend(dict(row) for row in state["rows"])
         self._quiet = int(state["quiet"])

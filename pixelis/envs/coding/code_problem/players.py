@@ -128,7 +128,7 @@ _WRITTEN: dict[str, Callable[[Attempt], str]] = {
 
 
 def code_problem_players(mode: str) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies of a mode by name: ``blind`` is called ``tool_free`` where there are tools."""
+    """Return the players of a mode by name: ``blind`` is called ``tool_free`` where there are tools."""
     players: dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]] = {
         "oracle": OraclePlayer,
         "wrong": partial(WrittenPlayer, _wrong),

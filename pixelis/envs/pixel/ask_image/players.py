@@ -116,7 +116,7 @@ def _every_number() -> str:
 
 
 def ask_image_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     return {
         "oracle": OraclePlayer,
         "overview_only": OverviewOnlyPlayer,

@@ -1,4 +1,4 @@
-"""Turns and policies that the scripted players of every pixel environment are made of."""
+"""What the scripted players of every pixel environment are made of."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ class GuessPlayer:
 
 
 def chart_read_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     numbers = [f"{1.02 ** (2 * step):.4g}" for step in range(175)]  # one of them is always right
     return {
         "oracle": ReadingPlayer,

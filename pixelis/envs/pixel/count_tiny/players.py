@@ -112,7 +112,7 @@ class GuessPlayer:
 
 
 def count_tiny_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     numbers = [str(number) for number in range(4, 70)]
     return {
         "oracle": OraclePlayer,

@@ -136,9 +136,7 @@ class ReceiptSumEnv(PixelEnv):
     def open_picture(self, task: Task) -> Picture:
         """Return the table of a task, with the page, its texts and the pen strokes."""
         scene = ReceiptScene.from_json(task.data.get("scene", {}))
-        ReceiptQuestion.from_json(
-            task.data.get("ask", {})
-        )  # a question that policies cannot read is a bad task
+        ReceiptQuestion.from_json(task.data.get("ask", {}))  # one that players cannot read is a bad task
         return Picture(paint_receipt(scene)[0], partial(receipt_texts, scene), partial(receipt_labels, scene))
 
     def chance(self, difficulty: int) -> float:

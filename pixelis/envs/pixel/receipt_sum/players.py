@@ -213,7 +213,7 @@ class OverviewOnlyPlayer:
 
 
 def receipt_sum_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     amounts = [decimal_text(cents) for cents in range(500, 3000, 25)]
 
     def reader(rows: Rows, say: Say, *, heeds_marks: bool = True) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:

@@ -161,7 +161,7 @@ class FirstNamedPlayer:
 
 
 def size_compare_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     stuffing = "".join(answer(name) for name in BASE_COLOURS) + call("SEGMENT") * 20
     return {
         "oracle": lambda env: MeasuringPlayer(env, FACTOR),

@@ -130,5 +130,5 @@ class TrackReadEnv(VideoEnv):
         return 5 / math.perm(len(CODE_ALPHABET), CODE_LENGTH)
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-        """Return the floors, the oracle, policies that do not follow, and the exploits."""
+        """Return the floors, the oracle, players that do not follow, and the exploits."""
         return {**super().players(), **track_read_players()}

@@ -1,4 +1,4 @@
-"""Scripted players of TrackRead: the oracle, policies that do not follow the car, and unearned reward."""
+"""Scripted players of TrackRead: the oracle, players that do not follow the car, and unearned reward."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _guess(info: Mapping[str, Any]) -> str:
 
 
 def track_read_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     stuffing = "".join(answer(letter * CODE_LENGTH) for letter in CODE_ALPHABET)
     track = call("TRACK", box=[0.4, 0.4, 0.5, 0.5], to=16)
     return {

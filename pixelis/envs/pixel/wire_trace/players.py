@@ -126,7 +126,7 @@ class ParrotPortPlayer:
 
 
 def wire_trace_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     return {
         "oracle": OraclePlayer,
         "tool_free": lambda env: GuessPlayer(),

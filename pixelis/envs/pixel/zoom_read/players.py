@@ -120,7 +120,7 @@ def stuffed_tags() -> str:
 
 
 def zoom_read_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     return {
         "oracle": OraclePlayer,
         "overview_only": OverviewOnlyPlayer,

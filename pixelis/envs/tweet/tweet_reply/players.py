@@ -176,7 +176,7 @@ _EXPLOITS: dict[str, Callable[[str, np.random.Generator], str]] = {
 
 
 def tweet_reply_players(mode: str) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies of a mode by name; to give one reply twice needs a thread."""
+    """Return the players of a mode by name; to give one reply twice needs a thread."""
 
     def always(say: Callable[[str, np.random.Generator], str]) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:
         return lambda env: ReplyPlayer(env, say)

@@ -219,7 +219,7 @@ def _script(say: Callable[[_BrowsePlayer], str]) -> Callable[[ToolEnv[Any]], Scr
 
 
 def browse_players() -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-    """Return the policies by name."""
+    """Return the players by name."""
     return {
         "oracle": OraclePlayer,
         "random": RandomBrowser,
