@@ -84,11 +84,11 @@ def test_the_gap_is_in_the_table_where_there_is_one():
 
 def test_a_summary_has_rapr_and_tool_scores():
     segment = {"tool": "SEGMENT", "scores": {"iou": 0.5}}
-    row = summarise(
-        [Episode("E-v0", 0, 0, 0, tool_calls=[segment, {"tool": "THINK"}]), Episode("E-v0", 1, 1, 0)],
-        agent="x",
-        mode="greedy",
+    calls, none = (
+        Episode("E-v0", seed, seed, 0, tool_calls=each, visual_tools=frozenset({"SEGMENT"}))
+        for seed, each in enumerate(([segment, {"tool": "THINK"}], []))
     )
+    row = summarise([calls, none], agent="x", mode="greedy")
     assert (row.visual_episodes, row.tool_scores) == (0.5, {"SEGMENT/iou": 0.5})
     assert played("x").visual_episodes is None
 

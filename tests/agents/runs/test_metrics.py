@@ -20,7 +20,7 @@ from pixelis.errors import OutputError
 
 def episode(reward=0.0, sampled=2, **fields):
     segments = [Segment.given([1]), Segment.written([2] * sampled)]
-    return Episode("Toy-v0", 0, 0, 0, segments, reward=reward, **fields)
+    return Episode("Toy-v0", 0, 0, 0, segments, reward=reward, visual_tools=frozenset({"ZOOM"}), **fields)
 
 
 def test_episode_metrics_by_hand():
