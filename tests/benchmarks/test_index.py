@@ -23,7 +23,7 @@ def test_each_is_quoted_where_the_index_says():
     wrong = []
     for command, where in ROWS:
         for name in where.split(", "):
-            places = [path for path in PAGES if path.name == name] or [ROOT / name]
+            places = [path for path in PAGES if path.as_posix().endswith(f"/{name}")] or [ROOT / name]
             found = [path for path in places if path.suffix == ".png" or command in _text(path)]
             wrong += [] if found and places[0].exists() else [(command, name)]
     assert not wrong

@@ -85,9 +85,8 @@ def test_lines_wrap(path: Path):
 
 @pytest.mark.parametrize("name", ["README.md", "docs/guide/first_steps.md"])
 def test_the_first_lines_of_code_run(name: str):
-    (block,) = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    text = (ROOT / name).read_text(encoding="utf-8")
+    block = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0]
     words = [sys.executable, "-W", "error", "-c", block]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

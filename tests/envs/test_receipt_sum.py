@@ -233,5 +233,5 @@ def test_a_task_without_a_page_or_a_question_is_a_task_error(env):
         env.reset(options={"task": {"question": "?", "answer": "3.00"}})
     env.reset(seed=0)
     task = {**env.task.to_json(), "data": {"scene": env.task.data["scene"]}}
-    with pytest.raises(TaskError, match="expected a scene as Ask"):
+    with pytest.raises(TaskError, match="expected a scene as ReceiptQuestion"):
         env.reset(options={"task": task})

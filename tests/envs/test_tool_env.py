@@ -100,7 +100,7 @@ def test_a_question_that_is_no_unicode_stays_in_the_space(env):
     [
         ({"difficulty": 0}, DifficultyError, "from 1 to 3, got 0"),
         ({"split": "dev"}, SplitError, "'train' or 'test', got 'dev'"),
-        ({"task": {"question": 1, "answer": "2"}}, TaskError, "'question' must be str"),
+        ({"task": {"question": 1, "answer": "2"}}, TaskError, "'question' must be text"),
         ({"dificulty": 1}, ConfigError, "Did you mean 'difficulty'"),
         ({3: 1}, ConfigError, "unknown reset option 3"),
         (["difficulty"], ConfigError, "must be a dict"),

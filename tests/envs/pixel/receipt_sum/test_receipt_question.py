@@ -74,7 +74,7 @@ def test_a_question_nobody_wrote_is_a_task_error():
         "'kind' must be one of .*, got 'mean'": {"kind": "mean", "names": []},
         "no names where group needs one": {"kind": "group", "names": []},
         "printable text": {"kind": "group", "names": [3]},
-        "as Ask.to_json writes it": 7,
+        "as ReceiptQuestion.to_json writes it": 7,
     }.items():
         with pytest.raises(TaskError, match=words):
             ReceiptQuestion.from_json(data)

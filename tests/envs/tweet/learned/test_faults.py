@@ -142,5 +142,5 @@ def test_rows_of_cases_are_checked(tmp_path):
     path.write_text('{"reply": "Oh no.", "kind": "good", "tweet": "Rain.", "topic": "weather"}\n')
     assert load_faulty(path) == [FaultCase("Rain.", "Oh no.", "good", "weather")]
     path.write_text('{"reply": "Oh no.", "kind": "bad"}\n')
-    with pytest.raises(DatasetError, match="line 1: field 'kind' must be one of good, rude"):
+    with pytest.raises(DatasetError, match="line 1: field 'kind' must be one of 'good', 'rude'"):
         load_faulty(path)
