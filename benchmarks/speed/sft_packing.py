@@ -43,7 +43,8 @@ def measure(folder: Path, steps: int, batch: int, row: int) -> dict[str, list[di
     build_model(folder / "model", "tiny", 512)
     write_chats(folder / "chats.jsonl", batch * 8)
     common: dict[str, Any] = {"model": str(folder / "model"), "data": str(folder / "chats.jsonl")}
-    common |= {"lora_rank": 8, "batch_size": batch, "steps": steps + WARM_UP, "held_out": 0.0, "lr": 1e-4}
+    common |= {"lora": {"rank": 8}, "batch_size": batch, "steps": steps + WARM_UP}
+    common |= {"held_out": 0.0, "lr": 1e-4}
     ways = {"padded": {"packing": False}, f"packed to {row}": {"packing": True, "pack_length": row}}
     runs = {
         name: SftRun.start(SftConfig(**common, **settings, output=str(folder / name), eval_episodes=0))

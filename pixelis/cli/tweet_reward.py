@@ -38,7 +38,7 @@ examples:
   train_tweet_reward.py --output runs/reward --preferences mine.jsonl
   train_agent.py --env Pixelis/TweetReply-v0 --env-kwargs.reward hybrid \\
     --env-kwargs.reward_model runs/reward/training \\
-    --watch.tweet_evaluation '{reward_model: runs/reward/evaluation}'"""
+    --watch.scores.tweet_evaluation '{reward_model: runs/reward/evaluation}'"""
 DATA, FIT = "Data", "Fit"
 
 

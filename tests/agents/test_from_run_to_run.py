@@ -107,7 +107,7 @@ def test_a_chain_of_runs_is_one_adapter_on_the_first_base(runs, letter_model, tm
 def test_another_adapter_than_the_runs_is_refused(runs, toy_config):
     with pytest.raises(ConfigError, match=r"adapter with lora\.rank 4, .*and lora\.rank 8 was asked for"):
         TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"rank": 8}))
-    with pytest.raises(ConfigError, match="lora_targets 'q_proj' was asked for"):
+    with pytest.raises(ConfigError, match=r"lora\.targets 'q_proj' was asked for"):
         TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"targets": "q_proj"}))
 
 

@@ -10,25 +10,22 @@ from pathlib import Path
 
 import gymnasium as gym
 import pytest
-import yaml
 
+from pixelis.agents.settings.files import read_settings_file, shipped_names
 from pixelis.envs.tweet.data.near_duplicates import NEAR
 from pixelis.envs.tweet.data.tweet_text import jaccard, shingles
 from pixelis.errors import DatasetError
 
 ROOT = Path(__file__).parents[2]
 TWEETS = "Pixelis/TweetReply-v0"
-CONFIGS = {
-    str(path.relative_to(ROOT)): yaml.safe_load(path.read_text(encoding="utf-8"))
-    for path in sorted((ROOT / "configs").rglob("*.yaml"))
-}
+CONFIGS = {name: read_settings_file(name, "--config") for name in shipped_names()}
 PATHS = [name for name, values in CONFIGS.items() if values.get("env") == TWEETS]
 SPLIT = re.compile(r"python scripts/split_data\.py (.*)")
 
 
 def header(name: str) -> list[str]:
     """The commands in the comments that a configuration begins with."""
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "configs" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     return [part.strip() for line in lines if line.startswith("#") for part in line[1:].split(";")]
 
 

@@ -131,7 +131,7 @@ def test_each_paradigm_has_its_configuration_and_comes_after_its_start():
 def test_a_small_study_is_whole_and_not_done_twice(tmp_path, capsys):
     model = build("llama", tmp_path / "model")
     words = ["--smoke", "--model", str(model), "--output", str(tmp_path / "study")]
-    words += ["--paradigms", "base", "grpo_from_sft", "--sft-words", "--lora-rank 2"]
+    words += ["--paradigms", "base", "grpo_from_sft", "--sft-words", "--lora.rank 2"]
     assert study.main(words) == 0, capsys.readouterr().err
     assert "== grpo_from_sft, seed 0" in capsys.readouterr().out
     names = {path.name for path in (tmp_path / "study").iterdir()}

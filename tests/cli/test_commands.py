@@ -50,7 +50,7 @@ def test_an_unknown_split(capsys, main):
     [
         (["--model", "./nowhere"], "there is none at './nowhere'"),
         (["--model", "some-user/some-model"], "HF_HUB_OFFLINE"),
-        (["--group-size", "1"], "group_size must be at least 2 with advantage_scale 'group', got 1"),
+        (["--group-size", "1"], "group_size must be at least 2, got 1"),
         (["--resume", "nowhere"], "no run at 'nowhere'"),
         (["--device", "abacus"], "device must be auto, cpu or cuda"),
     ],

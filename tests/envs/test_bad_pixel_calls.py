@@ -87,5 +87,5 @@ def test_tools_for_a_video_are_refused_on_a_still_image_and_track_is_charged(mak
     (record,) = info["tool_calls"]
     assert (record["ok"], record["error_code"], record["tool"]) == (False, "still_image", tool)
     assert "one picture only" in record["text"] and "ZOOM and SEGMENT" in record["text"]
-    charged = charges(record, CallTally(), PenaltySettings())
+    charged = charges(record, CallTally(), PenaltySettings(frame_tools=env.reward_traits.frame_tools))
     assert charged.get("still_image", 0.0) == (0.2 if tool == "TRACK" else 0.0)

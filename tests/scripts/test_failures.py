@@ -69,7 +69,7 @@ def test_ppo_and_agents_without_language(run, letter_model, tmp_path):
     check_told(code, err, "the wire is cut", "raised in step", tmp_path / "out" / "log.txt")
     for episodes in (0, 4):
         output = f"small{episodes}"
-        small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--n-steps", 4, "--batch-size", 8)
+        small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--agent.n_steps", 4, "--batch-size", 8)
         lens = ("--env", "broken_env:Broken/Zoom-v0", "--eval-episodes", episodes, "--output", output)
         code, _, err = run("train_agent", *small, *lens)
         check_told(code, err, "the lens is broken", "raised in the lens", tmp_path / output / "log.txt")
@@ -154,8 +154,8 @@ def test_a_reward_term_that_raises_at_times_fails_those_episodes_alone(run, lett
 @pytest.mark.parametrize(
     ("words", "reason", "comment"),
     [
-        (("--watch.broken_env:Watcher", "{}"), "division by zero", "raised in the scorer"),
-        (("--surrogate", "broken_env:broken_surrogate"), "no such loss", "raised in the loss"),
+        (("--watch.scores.broken_env:Watcher", "{}"), "division by zero", "raised in the scorer"),
+        (("--loss.surrogate", "broken_env:broken_surrogate"), "no such loss", "raised in the loss"),
     ],
     ids=["scorer", "loss"],
 )

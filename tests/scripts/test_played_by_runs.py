@@ -96,7 +96,7 @@ def test_other_kinds_of_run_do_too(run, start, trained, tmp_path):
     process = start("export_model", "--run", "rows", "--output", "exported")
     _, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
-    small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--n-steps", 4, "--batch-size", 8)
+    small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--agent.n_steps", 4, "--batch-size", 8)
     lens = ("--env", "Pixelis/CountTiny-v0", "--env-kwargs.max_turns", 2, "--eval-episodes", 0)
     code, _, err = run("train_agent", *small, *lens, "--output", "small")
     assert code == 0, err

@@ -132,7 +132,7 @@ def test_mistakes_are_one_line(recording, rewards, capsys, tmp_path):
         (recording, "--rescore", "calls.yaml"): "weight of coherence: expected a finite number of at least 0",
         (recording, "--rescore", "stages.yaml"): "leave out curriculum",
         (recording, "--rescor", "x"): "Did you mean '--rescore'?",
-        (recording, "--rows", "-1"): "rows must be an integer in [0, inf)",
+        (recording, "--rows", "-1"): "rows must be an integer of at least 0",
     }
     for words, message in mistakes.items():
         assert replay.main(words) == USER_MISTAKE

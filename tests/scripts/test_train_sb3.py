@@ -10,7 +10,8 @@ from pixelis.agents.runs.metrics import read_metrics
 
 SMALL = (
     *("--env", "Pixelis/SizeCompare-v0", "--difficulty", 0, "--env-kwargs.max_turns", 2),
-    *("--n-envs", 2, "--n-steps", 4, "--batch-size", 4, "--epochs", 1, "--channels", 2, "--features", 8),
+    *("--n-envs", 2, "--agent.n_steps", 4, "--batch-size", 4, "--agent.epochs", 1),
+    *("--channels", 2, "--features", 8),
     *("--eval-episodes", 2, "--output", "run"),
 )
 
@@ -45,5 +46,7 @@ def test_train_resume_and_evaluate(warm_run, tmp_path):
 def test_an_unknown_agent_is_one_line(warm_run):
     code, _, err = warm_run("train_agent", "--agent", "sb3-a2c")
     assert code == 2
-    assert err.startswith("error: unknown agent 'sb3-a2c'. Did you mean 'sb3-")
+    assert err.startswith(
+        "error: agent must be one of sb3-ppo, sb3-dqn, sb3-grpo, got 'sb3-a2c'. Did you mean"
+    )
     assert err.count("\n") == 1

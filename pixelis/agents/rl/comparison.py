@@ -80,7 +80,7 @@ def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupC
         s[p, g] = sum_k w_k (r_k[p, g] - mean r_k[p]) / (std r_k[p] + 1e-4)
 
     with the deviation of n - 1, over the scored members of group p; a part that is the same for all of them
-    adds 0. GDPO then divides by the deviation of s over the batch: ``advantage_scale: batch``.
+    adds 0. GDPO then divides by the deviation of s over the batch: ``algorithm.scale: batch``.
 
     A part is ``reward_parts[name]["raw"]`` where reward terms are paid, else ``reward_terms[name]``; 0 for an
     episode that was cut off before it had one. Where the env did not accept the answer, the reward stands for

