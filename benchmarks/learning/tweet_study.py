@@ -44,9 +44,10 @@ CONFIGS = ROOT / "configs" / "tweet"
 SAMPLES = "samples.jsonl"
 _AT_ONCE = 64  # episodes that are sampled together
 SMOKE = {"steps": 2, "sft_steps": 2, "tweets": 3, "samples": 4, "seeds": [0]}
-SMOKE_WORDS = ["--max-new-tokens", "24", "--diversity", "ngrams"]
-SMOKE_SFT = [*SMOKE_WORDS, "--demonstrations", "8", "--batch-size", "4", "--diversity.prompts", "2"]
-SMOKE_GRPO = [*SMOKE_WORDS, "--groups", "2"]
+SMOKE_WORDS = ["--max-new-tokens", "24"]
+SMOKE_SFT = [*SMOKE_WORDS, "--demonstrations", "8", "--batch-size", "4"]
+SMOKE_SFT += ["--diversity.measure", "ngrams", "--diversity.prompts", "2"]
+SMOKE_GRPO = [*SMOKE_WORDS, "--diversity", "ngrams", "--groups", "2"]
 
 
 PARADIGMS = {

@@ -37,11 +37,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "studies"))
 from curiosity_worlds import play_zoom_read
 from reward_episode import Clock, report_episodes
 
+from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 from pixelis.rewards.curiosity.experience import ROW_DIMS, Rows
 from pixelis.rewards.curiosity.term import CuriosityMemory, CuriosityTerm
 from pixelis.rewards.features.encoder import HashedEncoder
 from pixelis.rewards.features.state_encoder import Look
-from pixelis.rewards.terms.registry import make_term
+from pixelis.rewards.terms.coherence import CoherenceTerm
+from pixelis.rewards.terms.penalties import PenaltyTerm
 from pixelis.rewards.terms.term import Transition
 
 BATCH = 256
@@ -122,7 +124,9 @@ def misses(steps: Sequence[Transition], size: int, prepared: bool = False) -> li
 
 def tool_terms(episodes: Sequence[Sequence[Transition]]) -> list[float]:
     """Return the times of coherence and penalty together, a step."""
-    terms = [make_term("coherence"), make_term("penalty")]
+    terms = (CoherenceTerm(), PenaltyTerm())
+    for term in terms:
+        term.adapt(ZoomReadEnv(reader="truth").reward_traits)
 
     def score(episode: Sequence[Transition]) -> None:
         memories = [term.begin() for term in terms]

@@ -30,7 +30,7 @@ from pixelis.cli.foreign_names import about_unknown
 from pixelis.errors import ConfigError, shown
 
 S = TypeVar("S", bound=Settings)
-_WIDTH, _INDENT = 100, 30
+_WIDTH, _INDENT = 79, 28
 
 
 class _Missing:
@@ -259,7 +259,7 @@ def _help_of(kind: type[Section], path: Path, program: str) -> Iterator[str]:
     for each in kinds:
         tags = " or ".join(tags_of(each))
         head = f"{'.'.join(path)}{f' with type {tags}' if tags else ''}: {_first_line(each)}"
-        yield "\n" + textwrap.fill(head, _WIDTH)
+        yield "\n" + textwrap.fill(head, _WIDTH, break_on_hyphens=False)
         for name, field in each.model_fields.items():
             if kinds_of(field.annotation):
                 yield from _line(f"--help.{'.'.join((*path, name))}", field.description or "")
@@ -283,7 +283,7 @@ def _setting_line(path: Path, field: FieldInfo) -> Iterator[str]:
 
 
 def _line(left: str, right: str) -> Iterator[str]:
-    lines = textwrap.wrap(right, _WIDTH - _INDENT) or [""]
+    lines = textwrap.wrap(right, _WIDTH - _INDENT, break_on_hyphens=False) or [""]
     head = f"  {left:{_INDENT - 4}}  "
     if len(left) > _INDENT - 4:
         yield from textwrap.wrap(

@@ -112,6 +112,13 @@ def played():
     return [play(env, name, make(env), seed, pictures) for name, make in makers.items() for seed in SEEDS]
 
 
+def zoom_read_stack(*given):
+    """Return a stack that knows the environment's tools, as every wrapper and trainer lets it."""
+    stack = RewardStack(*given)
+    stack.adapt(ZoomReadEnv(reader="truth").reward_traits)
+    return stack
+
+
 def scored(stack, episodes):
     """Return the shaped return of each episode, all by the statistics as they are."""
     memories = [stack.begin() for _ in episodes]
@@ -155,10 +162,10 @@ def check(returns, episodes):
 def test_the_policies_do_what_they_are_for(played):
     assert all(episode.success for episode in played if episode.policy == "oracle")
     assert not any(episode.success for episode in played if episode.policy in EXPLOITS)
-    novel = RewardStack([Novelty()], None, {"curiosity": 1.0})
+    novel = zoom_read_stack([Novelty()], None, {"curiosity": 1.0})
     best = {episode.policy: value for episode, value in zip(played, scored(novel, played), strict=True)}
     assert best["zoom_everywhere"] == 1.0
-    pairs = RewardStack([make_term("coherence")], None, {"coherence": 1.0})
+    pairs = zoom_read_stack([make_term("coherence")], None, {"coherence": 1.0})
     best = {episode.policy: value for episode, value in zip(played, scored(pairs, played), strict=True)}
     assert best["pair_bonus"] == pytest.approx(0.2)  # as coherent as the oracle
     assert best["oracle"] == pytest.approx(0.2 + 1.0)
@@ -172,7 +179,7 @@ def test_the_policies_do_what_they_are_for(played):
 @pytest.mark.parametrize("novelty", NOVELTIES)
 def test_under_an_orchestrator(played, name, normalise_task, warm, novelty):
     settings = OrchestratorSettings(normalise_task=normalise_task)
-    stack = RewardStack(terms(novelty), Orchestrator(weight_sets()[name], settings))
+    stack = zoom_read_stack(terms(novelty), Orchestrator(weight_sets()[name], settings))
     if warm:
         scored(stack, played)
         stack.learn()
@@ -186,7 +193,7 @@ SUBSETS = [names for size in (1, 2, 3) for names in itertools.combinations(ALONE
 @pytest.mark.parametrize("novelty", NOVELTIES)
 def test_without_an_orchestrator(played, names, novelty):
     chosen = [term for term in terms(novelty) if term.name in names]
-    stack = RewardStack(chosen, None, {name: ALONE_WEIGHTS[name] for name in names})
+    stack = zoom_read_stack(chosen, None, {name: ALONE_WEIGHTS[name] for name in names})
     check(scored(stack, played), played)
 
 
