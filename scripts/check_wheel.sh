@@ -84,7 +84,7 @@ import gymnasium as gym
 
 env = gym.make("pixelis:Pixelis/ZoomRead-v0")
 observation, info = env.reset(seed=0)
-policy, turns = env.unwrapped.policies()["oracle"](env.unwrapped), 0
+policy, turns = env.unwrapped.players()["oracle"](env.unwrapped), 0
 terminated = truncated = False
 while not (terminated or truncated):  # it zooms in, reads, and answers with what was read
     observation, reward, terminated, truncated, info = env.step(policy.act(observation, info))
