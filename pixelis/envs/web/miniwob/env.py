@@ -31,6 +31,10 @@ _SEEDS = 1_000_000
 _HIDDEN = """#reward-display, #click-canvas, #sync-task-cover { display: none !important }
 #query, #query * { pointer-events: none }"""
 _PREPARE = """(async ([seed, style]) => {
+  // where the machine is busy, the page may be asked before its own load handler has built what it needs
+  if (document.readyState !== "complete") {
+    await new Promise(done => addEventListener("load", done, { once: true }));
+  }
   const sheet = document.createElement("style");
   sheet.textContent = style;
   document.head.append(sheet);
