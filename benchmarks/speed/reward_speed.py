@@ -124,7 +124,7 @@ def misses(steps: Sequence[Transition], size: int, prepared: bool = False) -> li
 
 def tool_terms(episodes: Sequence[Sequence[Transition]]) -> list[float]:
     """Return the times of coherence and penalty together, a step."""
-    terms = (CoherenceTerm(), PenaltyTerm())
+    terms: tuple[Any, ...] = (CoherenceTerm(), PenaltyTerm())  # each has memories of its own
     for term in terms:
         term.adapt(ZoomReadEnv(reader="truth").reward_traits)
 
