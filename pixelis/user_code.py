@@ -158,8 +158,8 @@ def guarded(what: str, function: Any) -> Any:
 
 
 def with_place(text: str, place: str | None) -> str:
-    """Return a text, and the place behind it where there is one."""
-    return text if place is None else f"{text} ({place})"
+    """Return a text, and the place behind it where there is one and the text does not end with it."""
+    return text if place is None or text.endswith(f"({place})") else f"{text} ({place})"
 
 
 def _without_installed() -> tuple[str, ...]:
