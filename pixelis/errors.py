@@ -235,7 +235,7 @@ def suggest(name: Any, known: Iterable[str]) -> str:
     Letter case is ignored; of many names the first are listed. ``name`` may be anything: what is no text is
     close to nothing.
     """
-    names = sorted(known)
+    names = sorted(set(known))
     by_folded = {known_name.casefold(): known_name for known_name in names}
     asked = name[:SHOWN].casefold() if isinstance(name, str) else ""
     close = difflib.get_close_matches(asked, by_folded, n=1, cutoff=0.5)
