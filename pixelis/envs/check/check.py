@@ -22,7 +22,7 @@ import pixelis.envs.check.scores as scores
 from pixelis.envs.check.contract import Finding, MakeEnv, Subject, run_clause
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_env import ToolEnv
-from pixelis.errors import ConfigError, PixelisError
+from pixelis.errors import ConfigError, PixelisError, shown
 
 CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
     contract.gymnasium_checker,
@@ -109,7 +109,12 @@ def check_env(
     if isinstance(env, str):
         name, make = env, functools.partial(make_env, check_env_id(env), **(keywords or {}))
     else:
-        name, make = getattr(env, "__name__", repr(env)), env
+        if isinstance(env, gym.Env):
+            raise ConfigError(
+                f"check_env makes environments itself, also in other processes; got one that is made, {env}: "
+                "give its id, its class, or a function that makes it"
+            )
+        name, make = getattr(env, "__name__", shown(env)), env
     _check_kind(name, make)
     subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
     return CheckReport(name, tuple(run_clause(clause, subject) for clause in CLAUSES))
