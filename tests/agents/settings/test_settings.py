@@ -122,6 +122,6 @@ def test_what_python_gives_is_short():
     ],
 )
 def test_the_measure_of_diversity_may_stand_alone(words, expected):
-    config, _ = sft.COMMAND.read(words)
+    config, _ = sft.COMMAND.read(["--env", "Pixelis/TweetReply-v0", *words])
     assert config.diversity == Diversity(**expected)
     assert SftConfig.from_mapping(config.to_mapping()) == config
