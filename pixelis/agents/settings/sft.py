@@ -87,7 +87,8 @@ class SftConfig(SupervisedConfig):
     learning: ClassVar[Learning] = "demonstrations"
 
     data: str | None = setting(
-        None, "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's policy demonstrates"
+        None,
+        "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's player demonstrates",
     )
     demonstrator: str = setting("oracle", "which scripted player of the env demonstrates")
     demonstrations: int = setting(512, "episodes it plays, for each difficulty", ge=1)

@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "env", help="a Gymnasium id, for example Pixelis/ZoomRead-v0 or your_module:YourEnv-v0"
     )
-    parser.add_argument("--seeds", type=int, default=20, help="episodes a policy and difficulty (default 20)")
+    parser.add_argument("--seeds", type=int, default=20, help="episodes a player and difficulty (default 20)")
     parser.add_argument(
         "--floor", type=float, default=0.05, help="greatest success of baselines (default 0.05)"
     )
