@@ -27,7 +27,7 @@ from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier
-from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
+from pixelis.errors import ActionTypeError, ConfigError, PixelisError, RewardError, TaskError, shown, suggest
 from pixelis.rewards.terms.traits import RewardTraits
 
 W = TypeVar("W")
@@ -188,6 +188,27 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
                 self._transcript.end(reward, info.get("success"), terminated)
         return observation, reward, terminated, truncated, info
 
+    def progress(self) -> float | None:
+        """Return how near the goal the episode is, 0-1; None where the environment does not know.
+
+        What ``nearness`` says while the episode lasts; then 1 for a success and 0 for a failure. It is for
+        rewards (the term ``progress``) and is in no observation and no ``info``.
+
+        Raises:
+            gymnasium.error.ResetNeeded: there is no episode.
+            RewardError: ``nearness`` is not in 0-1.
+        """
+        if self.task is None:
+            raise gym.error.ResetNeeded("there is no episode to be near the goal of; call reset() first")
+        if not self.reward_traits.has_progress:
+            return None
+        if self.verdict is not None:
+            return float(self.verdict.success and not self.failure)
+        near = self.nearness()
+        if near is not None and not 0 <= near <= 1:
+            raise RewardError(f"{type(self).__name__}.nearness() must be in 0-1, got {near!r}; rescale it")
+        return near
+
     def render(self) -> Any:
         """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``> ``, said.
 
@@ -226,12 +247,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     @property
     def reward_traits(self) -> RewardTraits:
-        """What reward terms and the orchestrator go by: gap, line, and the tools with their limits."""
+        """What reward terms and the orchestrator go by: gap, line, tools with their limits, progress."""
         tools = {
             name: replace(tool.traits, limit=self.tool_limits.get(name, tool.traits.limit))
             for name, tool in self.toolset.tools.items()
         }
-        return RewardTraits(self.task_gap, self.success_line, tools)
+        has_progress = type(self).nearness is not ToolEnv.nearness
+        return RewardTraits(self.task_gap, self.success_line, tools, has_progress=has_progress)
 
     def source_for(self, options: Mapping[str, Any]) -> TaskSource:
         """Return where a task with these reset options comes from."""
@@ -246,6 +268,14 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
         For environments that must look to know, and can fail in it; by default nothing is done.
         """
+
+    def nearness(self) -> float | None:
+        """Return how much of the way to the goal the episode in play has done, 0-1; None: nobody knows.
+
+        0 at the start, below 1 until the end, never less after a turn of the oracle's. It may use what no
+        agent is told (the task's answer, where things are); see ``progress``, which is what others ask.
+        """
+        return None
 
     def hear(self, answer: str) -> str | None:
         """Take note of an answer; return what is said back if the episode goes on, ``None`` if it has ended.

@@ -1,12 +1,17 @@
-"""Potential-based shaping: the one kind that cannot change which policy is best."""
+"""Potential-based shaping: the one kind that cannot change which policy is best.
+
+The potential is a function of yours, or what the environment knows of its own progress.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pixelis.errors import ConfigError, RewardError
 from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.rewards.terms.weights import check_number
 from pixelis.user_code import load
 
@@ -22,10 +27,10 @@ class PotentialTerm:
     reward transformations"). Φ is 0 where a limit ends an episode too (Grzes 2017, "Reward shaping in
     episodic reinforcement learning"): here nothing is bootstrapped from there.
 
-    The guarantee is for F as it is. With γ = 1 the sum over an episode is −Φ(s₀) whatever is done, and no
-    bound of the stack or a wrapper cuts it; with γ < 1 use the term in its own wrapper and keep episodes
-    shorter than 1/(1 − γ) steps. Under an orchestrator the sum is paid at the end and z-scored: a
-    constant of the first state when γ = 1, so that the episodes of one task still compare as before.
+    The guarantee is for F as it is. With γ = 1 the sum over an episode is −Φ(s₀) whatever is done: no bound
+    of the stack or a wrapper cuts it, and an orchestrator pays it with every step (``paid_by_step``). So it
+    moves nothing between episodes of one task, and what learns by it must look at single turns. With γ < 1
+    use the term in its own wrapper and keep episodes shorter than 1/(1 − γ) steps.
 
     Args:
         potential: Φ, also as ``"module:name"``.
@@ -37,6 +42,7 @@ class PotentialTerm:
         if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 < gamma <= 1:
             raise ConfigError(f"{name}: gamma must be in (0, 1], got {gamma!r}; give the agent's discount")
         self.name, self.gamma = name, gamma
+        self.paid_by_step = self.telescopes = gamma == 1
         self._potential: Potential = load(potential) if isinstance(potential, str) else potential
 
     def begin(self) -> None:
@@ -71,3 +77,88 @@ class PotentialTerm:
         if not 0 <= value <= 1:
             raise RewardError(f"{self.name}: expected a potential in [0, 1], got {value}; rescale it")
         return value
+
+
+@dataclass
+class LastProgress:
+    """How near its goal an episode was after its last step, 0-1."""
+
+    value: float = 0.0
+
+
+AtFailure = Literal["take_back", "keep"]
+
+
+class ProgressTerm:
+    """F(s, s') = Φ(s') − Φ(s) for Φ = `ToolEnv.progress`: what a turn brought the episode nearer its goal.
+
+    ``take_back``: Φ is 0 after the last step, so this is potential-based (see `PotentialTerm`). An episode's
+    sum is 0 whatever is done and however it ends, and only the credit of its turns changes.
+
+    ``keep``: a failure keeps what it had reached and a success reaches 1, so the sum is a graded reward of
+    failures. That is not potential-based and can change which policy is best where nobody can be sure to
+    succeed. But it is below 1 for every failure and 1 for every success: under any weight it widens the gap.
+
+    Args:
+        at_failure: ``take_back`` or ``keep``.
+        name: what the term is called.
+    """
+
+    needs_progress = True
+    paid_by_step = True
+
+    def __init__(self, *, at_failure: AtFailure = "take_back", name: str = "progress") -> None:
+        if at_failure not in ("take_back", "keep"):
+            raise ConfigError(f"{name}: at_failure must be take_back or keep, got {at_failure!r:.80}")
+        self.name, self._keeps = name, at_failure == "keep"
+        self.telescopes = not self._keeps
+
+    def adapt(self, traits: RewardTraits) -> None:
+        """Check that the environment knows its progress.
+
+        Raises:
+            ConfigError: it does not.
+        """
+        if not traits.has_progress:
+            raise ConfigError(
+                f"{self.name}: the environment does not say how near its goal an episode is (and no "
+                "recording holds it); leave the term out, override ToolEnv.nearness() if it is yours "
+                "(docs/guide/new_env.md), or give the term potential a function of the observation"
+            )
+
+    def begin(self) -> LastProgress:
+        """Return the memory of an episode that begins: no progress."""
+        return LastProgress()
+
+    def score(self, steps: Sequence[tuple[LastProgress, Transition]]) -> list[float]:
+        """Return what each step added to the progress, in [-1, 1].
+
+        Raises:
+            RewardError: the environment did not say, or said a number outside 0-1.
+        """
+        return [self._score(last, step) for last, step in steps]
+
+    def learn(self) -> dict[str, float]:
+        """Learn nothing: the term is fixed."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return nothing: the term is fixed."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Do nothing: the term is fixed."""
+
+    def _score(self, last: LastProgress, step: Transition) -> float:
+        if step.progress is None:
+            raise RewardError(
+                f"{self.name}: nobody said how near its goal the episode is; play it in its environment (a "
+                "recording does not hold it), and let nearness() return a number"
+            )
+        now = check_number(step.progress, self.name)
+        if not 0 <= now <= 1:
+            raise RewardError(f"{self.name}: expected a progress in [0, 1], got {now}; rescale it")
+        if step.ended:
+            now = (now if now == 1 else last.value) if self._keeps else 0.0
+        gained, last.value = now - last.value, now
+        return gained

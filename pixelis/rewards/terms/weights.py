@@ -15,10 +15,21 @@ TASK = "task"
 PENALTY = "penalty"
 """Name of the component that fines misused tools."""
 
-ORCHESTRATED_WEIGHTS: Mapping[str, float] = {TASK: 1.0, "curiosity": 0.3, "coherence": 0.2, "penalty": 1.0}
+ORCHESTRATED_WEIGHTS: Mapping[str, float] = {
+    TASK: 1.0,
+    "curiosity": 0.3,
+    "coherence": 0.2,
+    "penalty": 1.0,
+    "progress": 0.5,
+}
 """Weights under an orchestrator, which bounds the sum of all but the task whatever they are."""
 
-ALONE_WEIGHTS: Mapping[str, float] = {"curiosity": 0.1, "coherence": 0.05, "penalty": 0.08}
+ALONE_WEIGHTS: Mapping[str, float] = {
+    "curiosity": 0.1,
+    "coherence": 0.05,
+    "penalty": 0.08,
+    "progress": 0.5,
+}
 """Weights of terms without an orchestrator, where the task's gap is at least ``ALONE_GAP``; below, they
 shrink with it (see `alone_factor`). A term's episode sum is held in ±1, so that all of them together move an
 episode by at most ±0.23: less than half of the gap between success and failure."""

@@ -16,6 +16,7 @@ from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.browse.keywords import FamilyNames, RewardSizes, ToolNames, WebDials, reward_sizes
 from pixelis.envs.web.browse.oracle import solve
 from pixelis.envs.web.browse.players import browse_players
+from pixelis.envs.web.browse.progress import nearness
 from pixelis.envs.web.browse.reward import WebEpisode, web_terms
 from pixelis.envs.web.browse.tasks import MIX, WebTasks, level_of
 from pixelis.envs.web.browse.tools import page_tools
@@ -254,6 +255,10 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
         if self.workspace.answer is None:
             self.workspace.answer = answer
         return None
+
+    def nearness(self) -> float:
+        """Return how many of the oracle's steps, or of the goal's predicates, are done."""
+        return nearness(self.workspace)
 
     def chance(self, difficulty: int) -> float:
         """Return the success rate, 0-1, of pressing what is there: at difficulty 0 the site is small."""
