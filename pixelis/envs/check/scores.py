@@ -14,8 +14,6 @@ from pixelis.envs.check.contract import Finding, MakeEnv, Subject
 from pixelis.envs.check.playing import Recorder, Turn, mixed_actions, play, play_asking, play_turns, same
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tool_env import ToolEnv
-from pixelis.rewards.terms.potential import ProgressTerm
-from pixelis.rewards.terms.term import Transition
 
 FLOORS = ("nothing", "random")
 TOOL_FREE = ("tool_free", "overview_only")
@@ -27,7 +25,8 @@ MOST_UNEARNED = 2 / 3
 """Share of the oracle's mean reward that a policy which must fail may earn."""
 
 _ROUNDING = 1e-9
-_FEW = 3
+_FEW = 2
+"""Seeds of a check that plays all exploits once more."""
 
 
 @dataclass(frozen=True)
@@ -182,11 +181,11 @@ class Almost:
 
 
 def progress_holds(subject: Subject) -> Finding:
-    """Progress is 0 at first, never falls along the oracle, is 1 for its success alone, and pays no failure.
+    """Progress is 0 at first, never falls along the oracle, is 1 for success alone, and pays no failure.
 
-    Paid is what the reward term ``progress`` makes of it, with its weight 1, to every player that must fail.
-    Asking for it changes nothing. An environment that does not know its progress passes: the term is then
-    refused.
+    For players that must fail too it begins with 0, stays below 1 and ends with 0, so that what it gave on
+    the way is taken back. Asking for it changes nothing. An environment that does not know its progress
+    passes: the reward term is then refused.
     """
     env, wrong = subject.tool_env(), []
     if not env.reward_traits.has_progress:
@@ -202,28 +201,23 @@ def progress_holds(subject: Subject) -> Finding:
             wrong.append(f"the oracle's is {[round(value, 3) for value in values]} {where}")
         if place == 0 and not same(turns, play(env, Almost([*oracle.actions, ""]), seed, options)):
             wrong.append("an episode is another one where it is asked for")
-    paid = _paid_for_progress(env, subject.seeds[:_FEW])
-    wrong += [f"{name} is paid {most:.3g}" for name, most in paid.items() if most > _ROUNDING]
-    measured = "; ".join(wrong[:3]) or f"{len(subject.seeds)} oracles, {len(paid)} players that must fail"
+    players = [name for name in env.players() if must_fail(name)]
+    wrong += [_misled(env, name, seed) for name in players for seed in subject.seeds[:_FEW]]
+    wrong = [one for one in wrong if one]
+    measured = "; ".join(wrong[:3]) or f"{len(subject.seeds)} oracles, {len(players)} players that must fail"
     remedy = "nearness() is 0 at the start, below 1 until the end, and reads the episode alone"
     return Finding("progress_holds", not wrong, measured, remedy)
 
 
-def _paid_for_progress(env: ToolEnv[Any], seeds: Sequence[int]) -> dict[str, float]:
-    """Return player → the most that it was paid for progress in an episode, of those that must fail."""
-    most: dict[str, float] = {}
-    for name in filter(must_fail, env.players()):
-        for seed in seeds:
-            turns, progress = play_asking(env, env.players()[name](env), seed)
-            term = ProgressTerm()
-            memory = term.begin()
-            steps = [
-                Transition({}, "", {}, terminated=turn[2], truncated=turn[3], progress=value)
-                for turn, value in zip(turns[1:], progress[1:], strict=True)
-            ]
-            total = math.fsum(term.score([(memory, step)])[0] for step in steps)
-            most[name] = max(total, most.get(name, -math.inf))
-    return most
+def _misled(env: ToolEnv[Any], player: str, seed: int) -> str:
+    """Return what progress pays a player that it should not, as words; empty for nothing."""
+    turns, progress = play_asking(env, env.players()[player](env), seed)
+    if None in progress:
+        return f"{player} is told nothing (seed {seed})"
+    *before, last = (float(value or 0.0) for value in progress)
+    if before[0] != 0 or last != turns[-1][4]["success"] or max(before) >= 1:
+        return f"that of {player} is {[round(value, 3) for value in (*before, last)]} (seed {seed})"
+    return ""
 
 
 def greatest_floor(chance: float, episodes: int, floor: float) -> float:

@@ -16,6 +16,7 @@ from pixelis.rewards.terms.weights import (
     ALONE_WEIGHTS,
     DEFAULT_ALONE_WEIGHT,
     ORCHESTRATED_WEIGHTS,
+    STEPWISE_WEIGHTS,
     TASK,
     check_weight,
 )
@@ -60,17 +61,17 @@ class RewardConfig:
 
 def default_weight(name: str, orchestrated: bool) -> float:
     """Return the shipped weight of a term."""
-    table = ORCHESTRATED_WEIGHTS if orchestrated else ALONE_WEIGHTS
+    table = {**(ORCHESTRATED_WEIGHTS if orchestrated else ALONE_WEIGHTS), **STEPWISE_WEIGHTS}
     return table.get(name, DEFAULT_ALONE_WEIGHT)
 
 
 def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
     """Return what a mapping describes.
 
-    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, or ``module:Class``) with
-    ``{weight: …, **settings}``; any other name with a function, ``{function: module:name, weight: …}`` or the
-    function itself; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
-    ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
+    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, ``progress``, or
+    ``module:Class``) with ``{weight: …, **settings}``; any other name with a function, ``{function:
+    module:name, weight: …}`` or the function itself; ``task`` with ``{weight: …}``; ``orchestrate`` (default
+    true); ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
 
     Raises:
         ConfigError: a key is unknown, or a value is of the wrong kind; the message names it.

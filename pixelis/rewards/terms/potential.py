@@ -19,7 +19,41 @@ Potential = Callable[[Mapping[str, Any]], float]
 """From an observation to how promising it is, in [0, 1]."""
 
 
-class PotentialTerm:
+class _Shaping:
+    """What terms of γ·Φ(s') − Φ(s) share: a discount, and nothing to learn.
+
+    Attributes:
+        name: what the term is called.
+        gamma: discount of the agent, in (0, 1].
+        telescopes: whether its sum over an episode is set by the first state, whatever is done.
+        paid_by_step: whether an orchestrator pays it with every step.
+    """
+
+    def __init__(self, name: str, gamma: float) -> None:
+        if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 < gamma <= 1:
+            raise ConfigError(f"{name}: gamma must be in (0, 1], got {gamma!r}; give the agent's discount")
+        self.name, self.gamma = name, gamma
+        self.telescopes = self.paid_by_step = gamma == 1
+
+    def learn(self) -> dict[str, float]:
+        """Learn nothing: the term is fixed."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return nothing: the term is fixed."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Do nothing: the term is fixed."""
+
+    def _checked(self, value: Any) -> float:
+        number = check_number(value, self.name)
+        if not 0 <= number <= 1:
+            raise RewardError(f"{self.name}: expected a potential in [0, 1], got {number}; rescale it")
+        return number
+
+
+class PotentialTerm(_Shaping):
     """F(s, s') = γ·Φ(s') − Φ(s), with Φ = 0 after an episode's last step.
 
     Added to the reward under any weight, F leaves the set of optimal policies as it is, and no other kind
@@ -39,10 +73,7 @@ class PotentialTerm:
     """
 
     def __init__(self, *, potential: Potential | str, gamma: float = 1.0, name: str = "potential") -> None:
-        if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 < gamma <= 1:
-            raise ConfigError(f"{name}: gamma must be in (0, 1], got {gamma!r}; give the agent's discount")
-        self.name, self.gamma = name, gamma
-        self.paid_by_step = self.telescopes = gamma == 1
+        super().__init__(name, gamma)
         self._potential: Potential = load(potential) if isinstance(potential, str) else potential
 
     def begin(self) -> None:
@@ -57,26 +88,9 @@ class PotentialTerm:
         """
         return [self._score(step) for _, step in steps]
 
-    def learn(self) -> dict[str, float]:
-        """Learn nothing: the term is fixed."""
-        return {}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return nothing: the term is fixed."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Do nothing: the term is fixed."""
-
     def _score(self, step: Transition) -> float:
-        after = 0.0 if step.ended else self._value(step.next_observation)
-        return self.gamma * after - self._value(step.observation)
-
-    def _value(self, observation: Mapping[str, Any]) -> float:
-        value = check_number(self._potential(observation), self.name)
-        if not 0 <= value <= 1:
-            raise RewardError(f"{self.name}: expected a potential in [0, 1], got {value}; rescale it")
-        return value
+        after = 0.0 if step.ended else self._checked(self._potential(step.next_observation))
+        return self.gamma * after - self._checked(self._potential(step.observation))
 
 
 @dataclass
@@ -89,29 +103,38 @@ class LastProgress:
 AtFailure = Literal["take_back", "keep"]
 
 
-class ProgressTerm:
-    """F(s, s') = Φ(s') − Φ(s) for Φ = `ToolEnv.progress`: what a turn brought the episode nearer its goal.
+class ProgressTerm(_Shaping):
+    """F(s, s') = γ·Φ(s') − Φ(s) for Φ = `ToolEnv.progress`: what a turn brought the episode nearer its goal.
 
-    ``take_back``: Φ is 0 after the last step, so this is potential-based (see `PotentialTerm`). An episode's
-    sum is 0 whatever is done and however it ends, and only the credit of its turns changes.
+    ``take_back``: Φ is 0 after the last step, so this is potential-based (see `PotentialTerm`). With γ = 1 an
+    episode's sum is 0 whatever is done and however it ends: only the credit of its turns changes.
 
-    ``keep``: a failure keeps what it had reached and a success reaches 1, so the sum is a graded reward of
-    failures. That is not potential-based and can change which policy is best where nobody can be sure to
-    succeed. But it is below 1 for every failure and 1 for every success: under any weight it widens the gap.
+    ``keep``: a failure keeps what it had reached before its last turn, and a success reaches 1, so the sum is
+    a graded reward of failures. That is not potential-based and can change which policy is best where nobody
+    can be sure to succeed. But it is below 1 for every failure and 1 for every success: whatever the weight,
+    it only widens the gap.
 
     Args:
         at_failure: ``take_back`` or ``keep``.
+        gamma: discount of the agent, in (0, 1]; with ``keep`` 1.
         name: what the term is called.
+
+    Raises:
+        ConfigError: a value is none of these.
     """
 
     needs_progress = True
-    paid_by_step = True
 
-    def __init__(self, *, at_failure: AtFailure = "take_back", name: str = "progress") -> None:
+    def __init__(
+        self, *, at_failure: AtFailure = "take_back", gamma: float = 1.0, name: str = "progress"
+    ) -> None:
+        super().__init__(name, gamma)
         if at_failure not in ("take_back", "keep"):
             raise ConfigError(f"{name}: at_failure must be take_back or keep, got {at_failure!r:.80}")
-        self.name, self._keeps = name, at_failure == "keep"
-        self.telescopes = not self._keeps
+        self._keeps = at_failure == "keep"
+        if self._keeps and gamma != 1:
+            raise ConfigError(f"{name}: at_failure keep has no discount, got gamma {gamma}; leave gamma out")
+        self.telescopes = gamma == 1 and not self._keeps
 
     def adapt(self, traits: RewardTraits) -> None:
         """Check that the environment knows its progress.
@@ -138,27 +161,14 @@ class ProgressTerm:
         """
         return [self._score(last, step) for last, step in steps]
 
-    def learn(self) -> dict[str, float]:
-        """Learn nothing: the term is fixed."""
-        return {}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return nothing: the term is fixed."""
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Do nothing: the term is fixed."""
-
     def _score(self, last: LastProgress, step: Transition) -> float:
         if step.progress is None:
             raise RewardError(
                 f"{self.name}: nobody said how near its goal the episode is; play it in its environment (a "
                 "recording does not hold it), and let nearness() return a number"
             )
-        now = check_number(step.progress, self.name)
-        if not 0 <= now <= 1:
-            raise RewardError(f"{self.name}: expected a progress in [0, 1], got {now}; rescale it")
+        now = self._checked(step.progress)
         if step.ended:
             now = (now if now == 1 else last.value) if self._keeps else 0.0
-        gained, last.value = now - last.value, now
+        gained, last.value = self.gamma * now - last.value, now
         return gained

@@ -15,24 +15,17 @@ TASK = "task"
 PENALTY = "penalty"
 """Name of the component that fines misused tools."""
 
-ORCHESTRATED_WEIGHTS: Mapping[str, float] = {
-    TASK: 1.0,
-    "curiosity": 0.3,
-    "coherence": 0.2,
-    "penalty": 1.0,
-    "progress": 0.5,
-}
+ORCHESTRATED_WEIGHTS: Mapping[str, float] = {TASK: 1.0, "curiosity": 0.3, "coherence": 0.2, "penalty": 1.0}
 """Weights under an orchestrator, which bounds the sum of all but the task whatever they are."""
 
-ALONE_WEIGHTS: Mapping[str, float] = {
-    "curiosity": 0.1,
-    "coherence": 0.05,
-    "penalty": 0.08,
-    "progress": 0.5,
-}
+ALONE_WEIGHTS: Mapping[str, float] = {"curiosity": 0.1, "coherence": 0.05, "penalty": 0.08}
 """Weights of terms without an orchestrator, where the task's gap is at least ``ALONE_GAP``; below, they
 shrink with it (see `alone_factor`). A term's episode sum is held in ±1, so that all of them together move an
 episode by at most ±0.23: less than half of the gap between success and failure."""
+
+STEPWISE_WEIGHTS: Mapping[str, float] = {"progress": 0.5}
+"""Weights of terms that are paid with every step, with an orchestrator or without; no bound holds them,
+because their sum over an episode cannot bring a failure above a success."""
 
 ALONE_GAP = 0.5
 """The gap for which ``ALONE_WEIGHTS`` are made: that of a task in which a failure may earn 0.5."""

@@ -51,8 +51,8 @@ class TermReward(EpisodeReward, RecordConstructorArgs):
 
     Args:
         env: the environment; for coherence and penalties its ``info`` must carry ``tool_calls``.
-        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, a term, or a
-            plain function from a step (`pixelis.rewards.Transition`) to a number.
+        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``progress``, ``module:Class``, a term
+            or a plain function from a step (`pixelis.rewards.Transition`) to a number.
         weight: at least 0. None: the shipped one, small enough that all shipped terms together cannot make
             a failure worth more than a success (so less where the environment declares a ``task_gap`` below
             0.5, and 0 where it declares 0); an orchestrator then takes its own default.
