@@ -103,7 +103,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     | term | size |
     |---|---|
     | `success` | 1: the server's state is the goal (the answer is right), and nothing else has changed |
-    | `progress` | up to 0.2: share of the goal's predicates that hold at the end |
+    | `goal` | up to 0.2: share of the goal's predicates that hold at the end |
     | `efficiency` | down to -0.1, of successes: steps above the oracle's |
     | `invalid` | -0.02 an action that could not be carried out, -0.1 at most |
     | `format` | -0.05 a turn that could not be read, -0.05 at most |
