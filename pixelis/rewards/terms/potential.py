@@ -26,14 +26,13 @@ class _Shaping:
         name: what the term is called.
         gamma: discount of the agent, in (0, 1].
         telescopes: whether its sum over an episode is set by the first state, whatever is done.
-        paid_by_step: whether an orchestrator pays it with every step.
     """
 
     def __init__(self, name: str, gamma: float) -> None:
         if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0 < gamma <= 1:
             raise ConfigError(f"{name}: gamma must be in (0, 1], got {gamma!r}; give the agent's discount")
         self.name, self.gamma = name, gamma
-        self.telescopes = self.paid_by_step = gamma == 1
+        self.telescopes = gamma == 1
 
     def learn(self) -> dict[str, float]:
         """Learn nothing: the term is fixed."""
@@ -61,10 +60,10 @@ class PotentialTerm(_Shaping):
     reward transformations"). Φ is 0 where a limit ends an episode too (Grzes 2017, "Reward shaping in
     episodic reinforcement learning"): here nothing is bootstrapped from there.
 
-    The guarantee is for F as it is. With γ = 1 the sum over an episode is −Φ(s₀) whatever is done: no bound
-    of the stack or a wrapper cuts it, and an orchestrator pays it with every step (``paid_by_step``). So it
-    moves nothing between episodes of one task, and what learns by it must look at single turns. With γ < 1
-    use the term in its own wrapper and keep episodes shorter than 1/(1 − γ) steps.
+    The guarantee is for F as it is. With γ = 1 the sum over an episode is −Φ(s₀) whatever is done, and no
+    bound of the stack or a wrapper cuts it: it moves nothing between episodes of one task, so that what
+    learns by it must look at single turns. With γ < 1 keep episodes shorter than 1/(1 − γ) steps. Use the
+    term in its own wrapper: under an orchestrator the sum is paid at the end and z-scored.
 
     Args:
         potential: Φ, also as ``"module:name"``.
@@ -107,7 +106,8 @@ class ProgressTerm(_Shaping):
     """F(s, s') = γ·Φ(s') − Φ(s) for Φ = `ToolEnv.progress`: what a turn brought the episode nearer its goal.
 
     ``take_back``: Φ is 0 after the last step, so this is potential-based (see `PotentialTerm`). With γ = 1 an
-    episode's sum is 0 whatever is done and however it ends: only the credit of its turns changes.
+    episode's sum is 0 whatever is done and however it ends: only the credit of its turns changes, and an
+    orchestrator pays it with every step (``paid_by_step``).
 
     ``keep``: a failure keeps what it had reached before its last turn, and a success reaches 1, so the sum is
     a graded reward of failures. That is not potential-based and can change which policy is best where nobody
@@ -134,7 +134,7 @@ class ProgressTerm(_Shaping):
         self._keeps = at_failure == "keep"
         if self._keeps and gamma != 1:
             raise ConfigError(f"{name}: at_failure keep has no discount, got gamma {gamma}; leave gamma out")
-        self.telescopes = gamma == 1 and not self._keeps
+        self.paid_by_step, self.telescopes = gamma == 1, gamma == 1 and not self._keeps
 
     def adapt(self, traits: RewardTraits) -> None:
         """Check that the environment knows its progress.
