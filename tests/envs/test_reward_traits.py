@@ -274,7 +274,7 @@ def of_web(draw):
     caps = [draw(st.floats(0, 0.6)) for _ in range(3)]
     config = WebRewardConfig(
         success=sum(caps) + draw(st.floats(1e-3, 3)),
-        progress=draw(st.floats(0, 5)),
+        goal=draw(st.floats(0, 5)),
         efficiency=caps[0],
         invalid=draw(st.floats(0, 1)),
         invalid_cap=caps[1],
