@@ -146,7 +146,7 @@ def learn(arm: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     """Train every arm with every seed, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--arms", nargs="*", default=list(ARMS), choices=list(ARMS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--family", default="shop")

@@ -151,7 +151,7 @@ class CountTinyEnv(PixelEnv):
         single = listed[(listed[:, 2:] - listed[:, :2]).max(1, initial=0) < 2 * scene.size]
         pieces = np.array([piece[:2] for piece in scene.pieces if piece[2] in right]).reshape(-1, 1, 2)
         inside = (single[:, :2] <= pieces) & (pieces <= single[:, 2:])
-        return way([share([bool(np.any(row)) for row in inside.all(2)])])
+        return way([share(np.any(np.all(inside, axis=2), axis=1).tolist())])
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""
