@@ -39,6 +39,12 @@ def test_turns_are_paid_and_the_sum_stays(values):
     assert rewards(env, 0, [call("THINK", thought="?"), answer("?")]) == pytest.approx([0, 0])
 
 
+def test_its_weight_does_not_shrink_with_the_gap():
+    for env_id in ("Pixelis/TweetReply-v0", READ):
+        env = wrap(gym.make(env_id, disable_env_checker=True), {"orchestrate": False, "progress": {}})
+        assert env.stack.weights == {"progress": 0.5}
+
+
 def test_nothing_of_it_is_told():
     plain, shaped = gym.make(READ, **KEYWORDS), wrap(gym.make(READ, **KEYWORDS), ALONE)
     for env in (plain, shaped):

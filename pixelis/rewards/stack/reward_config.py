@@ -31,7 +31,7 @@ _OWN = (TASK, "orchestrate", "curriculum", *_ORCHESTRATOR, *_NORMALISER)
 class TermEntry:
     """A term: its name or ``module:Class``, its weight, and the keywords of its constructor.
 
-    ``shipped`` tells that nobody gave a weight, and that it is the shipped one.
+    ``shipped`` tells that nobody gave a weight, and that it is a shipped one that follows the task's gap.
     """
 
     name: str
@@ -155,7 +155,7 @@ def _read_term(key: str, entry: Any, orchestrated: bool) -> TermEntry:
             )
         name, given = "function", {**given, "name": key}
     check_term_name(name)
-    shipped = "weight" not in given
+    shipped = "weight" not in given and name not in STEPWISE_WEIGHTS  # those need not shrink with the gap
     weight = check_weight(given.pop("weight", default_weight(name, orchestrated)), key)
     return TermEntry(name, weight, given, shipped)
 
