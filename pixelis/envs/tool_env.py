@@ -26,8 +26,8 @@ from pixelis.envs.rendering import RenderedTranscript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
-from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier
-from pixelis.errors import ActionTypeError, ConfigError, PixelisError, RewardError, TaskError, shown, suggest
+from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier, progress_of
+from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
 from pixelis.rewards.terms.traits import RewardTraits
 
 W = TypeVar("W")
@@ -191,23 +191,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     def progress(self) -> float | None:
         """Return how near the goal the episode is, 0-1; None where the environment does not know.
 
-        What ``nearness`` says while the episode lasts; then 1 for a success and 0 for a failure. It is for
-        rewards (the term ``progress``) and is in no observation and no ``info``.
-
-        Raises:
-            gymnasium.error.ResetNeeded: there is no episode.
-            RewardError: ``nearness`` is not in 0-1.
+        For rewards (the term ``progress``); in no observation and no ``info``. See ``verdict.progress_of``.
         """
-        if self.task is None:
-            raise gym.error.ResetNeeded("there is no episode to be near the goal of; call reset() first")
-        if not self.reward_traits.has_progress:
-            return None
-        if self.verdict is not None:
-            return float(self.verdict.success and not self.failure)
-        near = self.nearness()
-        if near is not None and not 0 <= near <= 1:
-            raise RewardError(f"{type(self).__name__}.nearness() must be in 0-1, got {near!r}; rescale it")
-        return near
+        return progress_of(self)
 
     def render(self) -> Any:
         """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``> ``, said.
