@@ -26,7 +26,7 @@ from pixelis.envs.rendering import RenderedTranscript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
-from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier
+from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier, progress_of
 from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
 from pixelis.rewards.terms.traits import RewardTraits
 
@@ -188,6 +188,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
                 self._transcript.end(reward, info.get("success"), terminated)
         return observation, reward, terminated, truncated, info
 
+    def progress(self) -> float | None:
+        """Return how near the goal the episode is, 0-1; None where the environment does not know.
+
+        For rewards (the term ``progress``); in no observation and no ``info``. See ``verdict.progress_of``.
+        """
+        return progress_of(self)
+
     def render(self) -> Any:
         """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``> ``, said.
 
@@ -226,12 +233,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
     @property
     def reward_traits(self) -> RewardTraits:
-        """What reward terms and the orchestrator go by: gap, line, and the tools with their limits."""
+        """What reward terms and the orchestrator go by: gap, line, tools with their limits, progress."""
         tools = {
             name: replace(tool.traits, limit=self.tool_limits.get(name, tool.traits.limit))
             for name, tool in self.toolset.tools.items()
         }
-        return RewardTraits(self.task_gap, self.success_line, tools)
+        has_progress = type(self).nearness is not ToolEnv.nearness
+        return RewardTraits(self.task_gap, self.success_line, tools, has_progress=has_progress)
 
     def source_for(self, options: Mapping[str, Any]) -> TaskSource:
         """Return where a task with these reset options comes from."""
@@ -246,6 +254,14 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
 
         For environments that must look to know, and can fail in it; by default nothing is done.
         """
+
+    def nearness(self) -> float | None:
+        """Return how much of the way to the goal the episode in play has done, 0-1; None: nobody knows.
+
+        0 at the start, below 1 until the end, never less after a turn of the oracle's. It may use what no
+        agent is told (the task's answer, where things are); see ``progress``, which is what others ask.
+        """
+        return None
 
     def hear(self, answer: str) -> str | None:
         """Take note of an answer; return what is said back if the episode goes on, ``None`` if it has ended.

@@ -1,13 +1,19 @@
-"""Verdicts on finished episodes, the answers they are about, and the verifier that most environments need."""
+"""Verdicts on episodes, the answers they are about, how near they are, and the verifier that most need."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import gymnasium as gym
 
 from pixelis.envs.tasks import Task
+from pixelis.errors import RewardError
 from pixelis.rewards.answers import text_matches
+
+if TYPE_CHECKING:
+    from pixelis.envs.tool_env import ToolEnv
 
 W_contra = TypeVar("W_contra", contravariant=True)
 
@@ -58,3 +64,24 @@ def exact_answer(task: Task, answer: str | None, workspace: Any) -> Verdict:
     """Judge an answer: 1 when it is the task's (letter case and surrounding space ignored), else 0."""
     success = answer is not None and text_matches(answer, task.answer)
     return Verdict(success, {"task": float(success)})
+
+
+def progress_of(env: ToolEnv[Any]) -> float | None:
+    """Return how near its goal an environment's episode is, 0-1; None where it does not know.
+
+    What ``nearness`` says while the episode lasts; then 1 for a success and 0 for a failure.
+
+    Raises:
+        gymnasium.error.ResetNeeded: there is no episode.
+        RewardError: ``nearness`` is not in 0-1.
+    """
+    if env.task is None:
+        raise gym.error.ResetNeeded("there is no episode to be near the goal of; call reset() first")
+    if not env.reward_traits.has_progress:
+        return None
+    if env.verdict is not None:
+        return float(env.verdict.success and not env.failure)
+    near = env.nearness()
+    if near is not None and not 0 <= near <= 1:
+        raise RewardError(f"{type(env).__name__}.nearness() must be in 0-1, got {near!r}; rescale it")
+    return near

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pixelis.rewards.terms.function import FunctionTerm as FunctionTerm
     from pixelis.rewards.terms.penalties import PenaltyTerm as PenaltyTerm
     from pixelis.rewards.terms.potential import PotentialTerm as PotentialTerm
+    from pixelis.rewards.terms.potential import ProgressTerm as ProgressTerm
     from pixelis.rewards.terms.registry import make_term as make_term
     from pixelis.rewards.terms.term import RewardTerm as RewardTerm
     from pixelis.rewards.terms.term import Transition as Transition

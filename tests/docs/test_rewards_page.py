@@ -56,7 +56,14 @@ def test_the_yaml_is_accepted():
 def test_the_table_of_terms_is_right():
     pattern = r"^\| `([\w:]+)` \| `(\w+)` \|.*\| ([\d.]+) \| ([\d.]+) \|$"
     rows = re.findall(pattern, PAGE.text, re.MULTILINE)
-    assert [row[0] for row in rows] == ["curiosity", "coherence", "penalty", "potential", "module:Class"]
+    assert [row[0] for row in rows] == [
+        "curiosity",
+        "coherence",
+        "penalty",
+        "potential",
+        "progress",
+        "module:Class",
+    ]
     for name, wrapper, orchestrated, alone in rows:
         assert wrapper in wrappers.__all__ and getattr(wrappers, wrapper)
         assert (float(orchestrated), float(alone)) == (

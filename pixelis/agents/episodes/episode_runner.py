@@ -16,7 +16,7 @@ from pixelis.errors import ConfigError, PixelisError, RewardError, UserCodeError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
 from pixelis.user_code import described, place_of, place_of_function, trace_of
-from pixelis.wrappers.scoring.traits import traits_of
+from pixelis.wrappers.scoring.traits import progress_of, traits_of
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
 
@@ -51,6 +51,7 @@ class EpisodeRunner:
         before: the one to which the last action answered.
         action: the last action.
         memory: what reward terms keep of this episode, see `rewarder`; None without any.
+        progress: what the env last said of its own progress, see `ask_progress`; None before.
         info: the env's last info, whole.
         done: nothing more to play.
         timed_out: a call of the env did not return in time.
@@ -66,6 +67,7 @@ class EpisodeRunner:
         self.before: Any = None
         self.action = ""
         self.memory: EpisodeMemory | None = None
+        self.progress: float | None = None
         self.info: dict[str, Any] = {}
         self.done = self.timed_out = False
 
@@ -107,6 +109,13 @@ class EpisodeRunner:
         if reward is None:
             shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
             self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")
+
+    def ask_progress(self) -> None:
+        """Ask the env how near its goal the episode is; if it raises or is late, the episode is over."""
+        try:
+            self.progress = progress_of(self.env)
+        except Exception as error:
+            self._record_failure("progress", error)
 
     def pay(self, scored: StepReward) -> None:
         """Put a reward in the place of the one that the env gave for the last step."""

@@ -10,7 +10,7 @@ from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.rewards.terms.term import Transition
 from pixelis.user_code import place_of_function
-from pixelis.wrappers.scoring.scoring import EnvStep, term_that_needs_calls
+from pixelis.wrappers.scoring.scoring import EnvStep, needs_progress, term_that_needs_calls
 
 
 class Rewarder:
@@ -27,6 +27,7 @@ class Rewarder:
     def __init__(self, stack: RewardStack) -> None:
         self.stack = stack
         self._needs_calls = term_that_needs_calls(stack)
+        self._asks = needs_progress(stack)
 
     def score(self, runners: Sequence[EpisodeRunner]) -> None:
         """Pay the last step of each runner; those that failed are left out of it, as they are of training.
@@ -36,6 +37,9 @@ class Rewarder:
         Raises:
             RewardError: the env does not report what a term needs; the message names the term.
         """
+        for runner in runners if self._asks else ():
+            if runner.episode.valid_for_training:
+                runner.ask_progress()
         playing = [
             (runner, _memory(runner, self.stack)) for runner in runners if runner.episode.valid_for_training
         ]
@@ -85,6 +89,7 @@ class Rewarder:
                 runner.episode.terminated,
                 runner.episode.truncated,
                 runner.info,
+                runner.progress,
             )
             for runner, memory in playing
         ]

@@ -25,7 +25,7 @@ class EnvTimeoutError(Exception):
 
 
 class TimedEnv(gym.Wrapper[Any, Any, Any, Any]):
-    """An env whose ``reset``, ``step`` and ``close`` have a time limit.
+    """An env whose ``reset``, ``step``, ``progress`` and ``close`` have a time limit.
 
     All calls, the making included, are done by the same thread, as browsers and windows want it. After a call
     that did not return in time, every further one raises at once.
@@ -65,6 +65,14 @@ class TimedEnv(gym.Wrapper[Any, Any, Any, Any]):
             EnvTimeoutError: it did not return in time, now or earlier.
         """
         return self._call("step", lambda: self.env.step(action))
+
+    def progress(self) -> float | None:
+        """Ask the env how near its goal the episode is, see ``ToolEnv.progress``.
+
+        Raises:
+            EnvTimeoutError: it did not say in time, now or earlier.
+        """
+        return self._call("progress", lambda: self.env.get_wrapper_attr("progress")())
 
     def close(self) -> None:
         """Close the env and end its thread; an env that was or has to be abandoned is left alone."""

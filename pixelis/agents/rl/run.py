@@ -12,7 +12,7 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.grpo import batch_settings
-from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.rl.term_rewards import build_rewards, check_credit
 from pixelis.agents.rl.trainer import Trainer, update_settings, watch_settings
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
 from pixelis.agents.run_files.run_folder import RunFolder
@@ -62,7 +62,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         update_settings(config)
         build_rewards(config.rewards)
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
-        build_rewards(config.rewards, env.traits)
+        check_credit(build_rewards(config.rewards, env.traits), config.algorithm)
         Watch(watch_settings(config), env.scorers)
         batch_settings(config, env)
         LevelSelection(config, env)

@@ -12,7 +12,8 @@ from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.episodes.rewarder import Rewarder
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.metrics import EVERY_STEP
-from pixelis.errors import CheckpointError, StateError
+from pixelis.agents.settings.algorithm import Grpo, Ppo
+from pixelis.errors import CheckpointError, ConfigError, StateError
 from pixelis.rewards.stack.curriculum import StageChange
 from pixelis.rewards.stack.stack import RewardStack, build_stack
 from pixelis.rewards.terms.traits import RewardTraits
@@ -36,6 +37,23 @@ def build_rewards(values: Mapping[str, Any], traits: RewardTraits | None = None)
     """
     with user_code("a reward term that was made"):
         return build_stack(values, EVERY_STEP, traits) if values else None
+
+
+def check_credit(stack: RewardStack | None, algorithm: Grpo | Ppo) -> None:
+    """Check that an algorithm can learn by terms whose sum over an episode is the same whatever is done.
+
+    Raises:
+        ConfigError: it compares whole episodes.
+    """
+    if stack is None or not isinstance(algorithm, Grpo) or algorithm.credit.type == "turn":
+        return
+    for name, term in stack.terms.items():
+        if getattr(term, "telescopes", False):
+            raise ConfigError(
+                f"rewards.{name} only moves reward between the turns of an episode, and algorithm.credit "
+                "episode compares their sums, which it leaves as they are: set algorithm.credit: turn and "
+                f"algorithm.credit.gamma: 0.7, or leave {name} out (docs/guide/rewards.md)"
+            )
 
 
 class TermRewards:

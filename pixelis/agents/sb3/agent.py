@@ -25,7 +25,7 @@ from pixelis.agents.sb3.learners import StepDQN, StepPPO, dqn_settings, ppo_sett
 from pixelis.agents.sb3.library import Logger, VecEnv
 from pixelis.agents.sb3.network import PictureFeatures
 from pixelis.agents.sb3.policy import ToolPolicy
-from pixelis.agents.sb3.vectors import EnvMaker, make_vec
+from pixelis.agents.sb3.vectors import EnvMaker, check_sums_matter, make_vec
 from pixelis.errors import CheckpointError
 from pixelis.files import one_line
 
@@ -51,6 +51,8 @@ class Sb3Agent:
 
     def __init__(self, config: Sb3Config, env: TaskEnv) -> None:
         self.config, self.env, self.base_name = config, env, config.agent.type
+        if config.agent.type == "sb3-grpo":
+            check_sums_matter(config.rewards)
         actions = {**config.action_kwargs, "flat": config.agent.type == "sb3-dqn"}
         self.vector: VecEnv = make_vec(
             EnvMaker(env, actions, config.rewards), config.n_envs, config.processes

@@ -63,6 +63,19 @@ def check_nothing_learns(rewards: Mapping[str, Any]) -> None:
             )
 
 
+def check_sums_matter(rewards: Mapping[str, Any]) -> None:
+    """Raise ``ConfigError`` for a term whose sum over an episode is the same whatever is done.
+
+    sb3-grpo compares whole episodes, which such a term leaves as they are.
+    """
+    for entry in read_rewards(rewards).terms:
+        if getattr(make_term(entry.name, entry.settings), "telescopes", False):
+            raise ConfigError(
+                f"rewards: {entry.name} only moves reward between the turns of an episode, and sb3-grpo "
+                "compares whole ones; leave it out, or train by sb3-ppo or sb3-dqn"
+            )
+
+
 def make_vec(make_env: EnvMaker, count: int, processes: str = "none") -> VecEnv:
     """Return ``count`` environments in one vector, pictures as SB3's networks take them (channels first).
 

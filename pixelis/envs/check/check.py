@@ -40,6 +40,7 @@ CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
     scores.oracle_succeeds,
     scores.floors_hold,
     scores.gap_holds,
+    scores.progress_holds,
     scores.threads_equal_sync,
     scores.processes_equal_sync,
 )

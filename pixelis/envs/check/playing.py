@@ -25,6 +25,17 @@ def play(
     return turns
 
 
+def play_asking(
+    env: ToolEnv[Any], policy: ScriptedPlayer, seed: int, options: dict[str, Any] | None = None
+) -> tuple[list[Turn], list[float | None]]:
+    """Play as ``play`` does; return besides what ``progress`` said at the start and after every turn."""
+    turns, progress = [_start(env, seed, options)], [env.progress()]
+    while not (turns[-1][2] or turns[-1][3]):
+        turns.append(env.step(policy.act(turns[-1][0], turns[-1][4])))
+        progress.append(env.progress())
+    return turns, progress
+
+
 def play_turns(env: ToolEnv[Any], actions: Iterable[str], seed: int) -> list[Turn]:
     """Play given turns until they or the episode end; return what ``reset`` and every ``step`` said."""
     turns = [_start(env, seed, None)]

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium as gym
 
 from pixelis.envs.check.contract import Finding, MakeEnv, Subject
-from pixelis.envs.check.playing import Recorder, Turn, mixed_actions, play, play_turns, same
+from pixelis.envs.check.playing import Recorder, Turn, mixed_actions, play, play_asking, play_turns, same
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tool_env import ToolEnv
 
@@ -25,6 +25,8 @@ MOST_UNEARNED = 2 / 3
 """Share of the oracle's mean reward that a player which must fail may earn."""
 
 _ROUNDING = 1e-9
+_FEW = 2
+"""Seeds of a check that plays all exploits once more."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,46 @@ class Almost:
     def act(self, observation: Any, info: Any) -> str:
         """Return the next turn."""
         return next(self._turns, "<answer>?</answer>")
+
+
+def progress_holds(subject: Subject) -> Finding:
+    """Progress is 0 at first, never falls along the oracle, is 1 for success alone, and pays no failure.
+
+    For players that must fail too it begins with 0, stays below 1 and ends with 0, so that what it gave on
+    the way is taken back. Asking for it changes nothing. An environment that does not know its progress
+    passes: the reward term is then refused.
+    """
+    env, wrong = subject.tool_env(), []
+    if not env.reward_traits.has_progress:
+        return Finding("progress_holds", True, "none: nearness() is not overridden, the term is refused")
+    for place, seed in enumerate(subject.seeds):
+        difficulty = env.source.difficulties[place % len(env.source.difficulties)]
+        options = {"difficulty": difficulty, "split": SPLITS[place % 2]}
+        oracle = Recorder(env.players()["oracle"](env))
+        turns, progress = play_asking(env, oracle, seed, options)
+        values = [-1.0 if value is None else value for value in progress]
+        where = f"(difficulty {difficulty}, seed {seed})"
+        if values[0] != 0 or values != sorted(values) or values[-1] != 1 or max(values[:-1]) == 1:
+            wrong.append(f"the oracle's is {[round(value, 3) for value in values]} {where}")
+        if place == 0 and not same(turns, play(env, Almost([*oracle.actions, ""]), seed, options)):
+            wrong.append("an episode is another one where it is asked for")
+    players = [name for name in env.players() if must_fail(name)]
+    wrong += [_misled(env, name, seed) for name in players for seed in subject.seeds[:_FEW]]
+    wrong = [one for one in wrong if one]
+    measured = "; ".join(wrong[:3]) or f"{len(subject.seeds)} oracles, {len(players)} players that must fail"
+    remedy = "nearness() is 0 at the start, below 1 until the end, and reads the episode alone"
+    return Finding("progress_holds", not wrong, measured, remedy)
+
+
+def _misled(env: ToolEnv[Any], player: str, seed: int) -> str:
+    """Return what progress pays a player that it should not, as words; empty for nothing."""
+    turns, progress = play_asking(env, env.players()[player](env), seed)
+    if None in progress:
+        return f"{player} is told nothing (seed {seed})"
+    *before, last = (float(value or 0.0) for value in progress)
+    if before[0] != 0 or last != turns[-1][4]["success"] or max(before) >= 1:
+        return f"that of {player} is {[round(value, 3) for value in (*before, last)]} (seed {seed})"
+    return ""
 
 
 def greatest_floor(chance: float, episodes: int, floor: float) -> float:

@@ -103,6 +103,10 @@ class EnvContractTests:
         """Failures stay as far below successes as is declared."""
         self.require(scores.gap_holds)
 
+    def test_progress_holds(self) -> None:
+        """Progress grows along the oracle to 1, and pays no failure."""
+        self.require(scores.progress_holds)
+
     def test_threads_equal_sync(self) -> None:
         """Threads give what one after the other gives."""
         self.require(scores.threads_equal_sync)

@@ -121,6 +121,11 @@ def with_raw(settings: OrchestratorSettings, terms: Collection[Any]) -> Orchestr
     return replace(settings, raw=tuple(dict.fromkeys([*settings.raw, *named])))
 
 
+def by_step(terms: Collection[Any]) -> frozenset[str]:
+    """Return the names of the terms that say they are paid with every step."""
+    return frozenset(term.name for term in terms if getattr(term, "paid_by_step", False))
+
+
 class Orchestrator:
     """Turns the sums of an episode's components into one reward.
 
@@ -138,13 +143,20 @@ class Orchestrator:
     Args:
         weights: component → weight ≥ 0, with ``task`` (> 0). A component with weight 0 is still measured.
         settings: the constants.
+        by_step: components that are measured here and paid elsewhere, with every step, because their sum over
+            an episode cannot bring a failure above a success; they are no part of the total.
 
     Raises:
         ConfigError: a weight is negative or no number, or the task has none.
     """
 
-    def __init__(self, weights: Mapping[str, float], settings: OrchestratorSettings | None = None) -> None:
-        self.settings = settings or OrchestratorSettings()
+    def __init__(
+        self,
+        weights: Mapping[str, float],
+        settings: OrchestratorSettings | None = None,
+        by_step: Collection[str] = (),
+    ) -> None:
+        self.settings, self.by_step = settings or OrchestratorSettings(), frozenset(by_step)
         self._weights = _checked({TASK: 1.0, **weights})
         task = replace(
             self.settings.normaliser,
@@ -314,10 +326,13 @@ class Orchestrator:
         paid |= {name: sums[name] for name in self.settings.raw if name in sums}
         paid[TASK] = scores[TASK] if self.settings.normalise_task else sums[TASK]
         weighted = {name: self._weights[name] * value for name, value in paid.items()}
+        elsewhere = {name: self._weights[name] * sums[name] for name in self.by_step}
+        weighted = {name: value for name, value in weighted.items() if name not in elsewhere}
         fines, rest = self._factors(weighted, sums[TASK])
         for name in weighted:
             weighted[name] *= 1.0 if name == TASK else fines if name in self.settings.raw else rest
         total = check_number(math.fsum(weighted.values()), "total")
+        weighted |= elsewhere
         parts = {name: Part(sums[name], scores[name], weighted[name]) for name in sums}
         if not self.settings.normalise_task:
             self._tell_of_limit(weighted[TASK])

@@ -16,6 +16,7 @@ from pixelis.rewards.terms.weights import (
     ALONE_WEIGHTS,
     DEFAULT_ALONE_WEIGHT,
     ORCHESTRATED_WEIGHTS,
+    STEPWISE_WEIGHTS,
     TASK,
     check_weight,
 )
@@ -30,7 +31,7 @@ _OWN = (TASK, "orchestrate", "curriculum", *_ORCHESTRATOR, *_NORMALISER)
 class TermEntry:
     """A term: its name or ``module:Class``, its weight, and the keywords of its constructor.
 
-    ``shipped`` tells that nobody gave a weight, and that it is the shipped one.
+    ``shipped`` tells that nobody gave a weight, and that it is a shipped one that follows the task's gap.
     """
 
     name: str
@@ -60,17 +61,17 @@ class RewardConfig:
 
 def default_weight(name: str, orchestrated: bool) -> float:
     """Return the shipped weight of a term."""
-    table = ORCHESTRATED_WEIGHTS if orchestrated else ALONE_WEIGHTS
+    table = {**(ORCHESTRATED_WEIGHTS if orchestrated else ALONE_WEIGHTS), **STEPWISE_WEIGHTS}
     return table.get(name, DEFAULT_ALONE_WEIGHT)
 
 
 def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
     """Return what a mapping describes.
 
-    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, or ``module:Class``) with
-    ``{weight: …, **settings}``; any other name with a function, ``{function: module:name, weight: …}`` or the
-    function itself; ``task`` with ``{weight: …}``; ``orchestrate`` (default true);
-    ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
+    Keys: a term's name (``curiosity``, ``coherence``, ``penalty``, ``potential``, ``progress``, or
+    ``module:Class``) with ``{weight: …, **settings}``; any other name with a function, ``{function:
+    module:name, weight: …}`` or the function itself; ``task`` with ``{weight: …}``; ``orchestrate`` (default
+    true); ``curriculum``; and the fields of ``OrchestratorSettings`` and ``NormaliserSettings``.
 
     Raises:
         ConfigError: a key is unknown, or a value is of the wrong kind; the message names it.
@@ -154,7 +155,7 @@ def _read_term(key: str, entry: Any, orchestrated: bool) -> TermEntry:
             )
         name, given = "function", {**given, "name": key}
     check_term_name(name)
-    shipped = "weight" not in given
+    shipped = "weight" not in given and name not in STEPWISE_WEIGHTS  # those need not shrink with the gap
     weight = check_weight(given.pop("weight", default_weight(name, orchestrated)), key)
     return TermEntry(name, weight, given, shipped)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pixelis.errors import ConfigError, RewardError, StateError, suggest
 from pixelis.rewards.stack.curriculum import StageChange, WeightCurriculum, read_curriculum
-from pixelis.rewards.stack.orchestrator import Orchestrator, Part, Total, with_raw
+from pixelis.rewards.stack.orchestrator import Orchestrator, Part, Total, by_step, with_raw
 from pixelis.rewards.stack.reward_config import fitting, read_rewards
 from pixelis.rewards.terms.registry import as_term, make_term
 from pixelis.rewards.terms.state import check_version, state_item
@@ -62,9 +62,10 @@ def hold(total: float) -> float:
 class RewardStack:
     """Scores the steps of many episodes at once.
 
-    With an orchestrator a step pays 0 and an episode's last step its total. Without one a step pays the
-    task's reward plus each term's weight × its value, where a term's running sum is held in ±1: it can
-    move an episode by at most its weight.
+    With an orchestrator an episode's last step pays its total and the others nothing, but for terms that say
+    ``paid_by_step``: each step pays weight × value of those. Without one a step pays the task's reward plus
+    each term's weight × its value, where a term's running sum is held in ±1: it can move an episode by at
+    most its weight.
 
     Args:
         terms: the reward terms, or plain functions (`FunctionTerm`); names must differ, and none is ``task``.
@@ -166,9 +167,16 @@ class RewardStack:
                 for (memory, step, task), row, old in zip(batch, rows, before, strict=True)
             ]
         totals = iter(self.orchestrator.score(ended))
-        nothing = Total(0.0, {})
+        nothing, weights = Total(0.0, {}), self.orchestrator.weights
         paid = [next(totals) if step.ended else nothing for _, step, _ in batch]
-        return [StepReward(total.reward, row, total.parts) for total, row in zip(paid, rows, strict=True)]
+        return [
+            StepReward(
+                total.reward + sum(weights[name] * row[name] for name in self.orchestrator.by_step),
+                row,
+                total.parts,
+            )
+            for total, row in zip(paid, rows, strict=True)
+        ]
 
     def learn(self) -> dict[str, float]:
         """Let terms learn from what was scored and move the statistics; return metrics, all by component."""
@@ -326,9 +334,8 @@ def build_stack(
         shipped = [term.name for term, entry in zip(terms, config.terms, strict=True) if entry.shipped]
         stack = RewardStack(terms, None, weights, shipped=shipped)
     else:
-        orchestrator = Orchestrator(
-            {TASK: config.task_weight, **weights}, with_raw(config.orchestrator, terms)
-        )
+        settings = with_raw(config.orchestrator, terms)
+        orchestrator = Orchestrator({TASK: config.task_weight, **weights}, settings, by_step(terms))
         known = {*available_metrics, *orchestrator.metric_names}
         stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(config.curriculum, known))
     if traits is not None:

@@ -18,6 +18,7 @@ TERMS: Mapping[str, str] = {
     "function": "pixelis.rewards.terms.function:FunctionTerm",
     "penalty": "pixelis.rewards.terms.penalties:PenaltyTerm",
     "potential": "pixelis.rewards.terms.potential:PotentialTerm",
+    "progress": "pixelis.rewards.terms.potential:ProgressTerm",
 }
 _METHODS = ("begin", "score", "learn", "state_dict", "load_state_dict")
 
@@ -57,7 +58,7 @@ def make_term(name: str, settings: Mapping[str, Any] | None = None) -> RewardTer
     """Return a term.
 
     Args:
-        name: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``function`` (a plain one), or
+        name: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``progress``, ``function`` (plain), or
             ``module:Class`` of your own.
         settings: keywords of its constructor.
 

@@ -26,6 +26,8 @@ class Transition:
             ``error_code``, ``arguments``, ``data``, ``text``).
         terminated: the task ended with this step.
         truncated: a limit ended the episode with this step.
+        progress: how near its goal the episode is after the step, 0-1, by the environment's own knowledge;
+            None where nobody said, and where no term asks for it (``needs_progress``).
     """
 
     observation: Mapping[str, Any]
@@ -34,6 +36,7 @@ class Transition:
     calls: tuple[Mapping[str, Any], ...] = ()
     terminated: bool = False
     truncated: bool = False
+    progress: float | None = None
 
     @property
     def ended(self) -> bool:

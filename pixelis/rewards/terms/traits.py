@@ -80,12 +80,15 @@ class RewardTraits:
             there is none. It is what keeps the order where the gap is 0.
         tools: tool → its traits; None: the environment does not say which tools it has.
         frame_tools: tools, here or elsewhere, that need several pictures: to call them on one is a mistake.
+        has_progress: whether it says how near its goal an episode is (`ToolEnv.progress`). No recording says
+            that, so it is not in the JSON object.
     """
 
     task_gap: float | None = None
     success_line: float | None = None
     tools: Mapping[str, ToolTraits] | None = None
     frame_tools: frozenset[str] = frozenset()
+    has_progress: bool = False
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -164,4 +167,5 @@ def together(each: Sequence[RewardTraits]) -> RewardTraits:
     lines = {one.success_line for one in each}
     gap = min(gaps) if len(gaps) == len(each) else None
     line = lines.pop() if len(lines) == 1 else None
-    return RewardTraits(gap, line, each[0].tools, each[0].frame_tools)
+    progress = all(one.has_progress for one in each)
+    return RewardTraits(gap, line, each[0].tools, each[0].frame_tools, progress)

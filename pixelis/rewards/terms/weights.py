@@ -23,6 +23,10 @@ ALONE_WEIGHTS: Mapping[str, float] = {"curiosity": 0.1, "coherence": 0.05, "pena
 shrink with it (see `alone_factor`). A term's episode sum is held in ±1, so that all of them together move an
 episode by at most ±0.23: less than half of the gap between success and failure."""
 
+STEPWISE_WEIGHTS: Mapping[str, float] = {"progress": 0.5}
+"""Weights of terms that are paid with every step, with an orchestrator or without; no bound holds them,
+because their sum over an episode cannot bring a failure above a success."""
+
 ALONE_GAP = 0.5
 """The gap for which ``ALONE_WEIGHTS`` are made: that of a task in which a failure may earn 0.5."""
 

@@ -18,7 +18,9 @@ from pixelis.wrappers.scoring.scoring import (
     LearningSchedule,
     Scored,
     as_text,
+    needs_progress,
 )
+from pixelis.wrappers.scoring.traits import progress_of
 
 
 class StepScorer(Protocol):
@@ -49,6 +51,7 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         self._observation: Any = None
         self._innermost = not any(is_term(layer) or is_orchestrator(layer) for layer in layers(env))
         self._learning = LearningSchedule(scorer.stack)
+        self._asks = needs_progress(scorer.stack)
         self._cut = CutEpisodes(type(self).__name__)
 
     @property
@@ -84,7 +87,9 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         if self._innermost and TASK_KEY in info:  # the env's own, which is not what this key means
             info = {key: value for key, value in info.items() if key != TASK_KEY}
         paid = check_number(reward, TASK)
-        step = EnvStep(self._memory, self._observation, said, observation, paid, terminated, truncated, info)
+        near = progress_of(self.env) if self._asks else None
+        before = self._observation
+        step = EnvStep(self._memory, before, said, observation, paid, terminated, truncated, info, near)
         (scored,) = self._scorer.score([step])
         self._observation = observation
         self._learning.count(1, step.ended)

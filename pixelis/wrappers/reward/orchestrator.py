@@ -10,7 +10,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from pixelis.errors import ConfigError, shown
 from pixelis.rewards.stack.curriculum import StageChange, read_curriculum
-from pixelis.rewards.stack.orchestrator import Orchestrator, with_raw
+from pixelis.rewards.stack.orchestrator import Orchestrator, by_step, with_raw
 from pixelis.rewards.stack.reward_config import check_orchestrator_keys, default_weight, orchestrator_settings
 from pixelis.rewards.stack.stack import RewardStack
 from pixelis.rewards.terms.weights import TASK
@@ -44,8 +44,9 @@ def orchestrator_scorer(
     }
     wrapped = [term for layer in layers(env) if is_term(layer) for term in layer.stack.terms.values()]
     chosen = with_raw(orchestrator_settings(settings), wrapped)
-    orchestrator = Orchestrator({**inner, **(weights or {})}, chosen)
-    terms = [ReportedTerm(name) for name in orchestrator.names if name != TASK]
+    stepwise = by_step(wrapped)
+    orchestrator = Orchestrator({**inner, **(weights or {})}, chosen, stepwise)
+    terms = [ReportedTerm(name, name in stepwise) for name in orchestrator.names if name != TASK]
     known = {*available_metrics, *orchestrator.metric_names}
     stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(curriculum, known))
     stack.adapt(traits_of(env))

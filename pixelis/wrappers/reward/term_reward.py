@@ -13,7 +13,7 @@ from pixelis.rewards.stack.reward_config import default_weight
 from pixelis.rewards.stack.stack import RewardStack
 from pixelis.rewards.terms.registry import as_term, make_term, why_off
 from pixelis.rewards.terms.term import RewardTerm, TermFunction
-from pixelis.rewards.terms.weights import check_weight
+from pixelis.rewards.terms.weights import STEPWISE_WEIGHTS, check_weight
 from pixelis.wrappers.reward.episodes import EpisodeReward
 from pixelis.wrappers.scoring.order import check_term_order
 from pixelis.wrappers.scoring.scoring import TermScorer
@@ -37,7 +37,8 @@ def term_scorer(
     made = make_term(term, settings) if isinstance(term, str) else as_term(term)
     key = term if isinstance(term, str) else made.name
     own = default_weight(key, orchestrated=False) if weight is None else check_weight(weight, made.name)
-    stack = RewardStack([made], None, {made.name: own}, shipped=[made.name] if weight is None else [])
+    follows_gap = weight is None and key not in STEPWISE_WEIGHTS
+    stack = RewardStack([made], None, {made.name: own}, shipped=[made.name] if follows_gap else [])
     stack.adapt(traits)
     return key, TermScorer(stack)
 
@@ -51,8 +52,8 @@ class TermReward(EpisodeReward, RecordConstructorArgs):
 
     Args:
         env: the environment; for coherence and penalties its ``info`` must carry ``tool_calls``.
-        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, a term, or a
-            plain function from a step (`pixelis.rewards.Transition`) to a number.
+        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``progress``, ``module:Class``, a term
+            or a plain function from a step (`pixelis.rewards.Transition`) to a number.
         weight: at least 0. None: the shipped one, small enough that all shipped terms together cannot make
             a failure worth more than a success (so less where the environment declares a ``task_gap`` below
             0.5, and 0 where it declares 0); an orchestrator then takes its own default.

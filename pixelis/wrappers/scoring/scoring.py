@@ -81,6 +81,11 @@ def term_that_needs_calls(stack: RewardStack) -> str | None:
     return next((name for name, term in stack.terms.items() if getattr(term, "needs_calls", False)), None)
 
 
+def needs_progress(stack: RewardStack) -> bool:
+    """Return whether a term of the stack asks how near its goal an episode is."""
+    return any(getattr(term, "needs_progress", False) for term in stack.terms.values())
+
+
 def as_text(action: Any) -> str:
     """Return an action as terms take it.
 
@@ -139,7 +144,10 @@ class ReportedTransition(Transition):
 
 @dataclass(frozen=True)
 class EnvStep:
-    """What a wrapper saw of one step of one env: of ``info`` at least what ``READ_KEYS`` names."""
+    """What a wrapper saw of one step of one env: of ``info`` at least what ``READ_KEYS`` names.
+
+    ``progress`` is what the env said of it after the step, None where it was not asked.
+    """
 
     memory: EpisodeMemory
     observation: Any
@@ -149,6 +157,7 @@ class EnvStep:
     terminated: bool
     truncated: bool
     info: Mapping[str, Any]
+    progress: float | None = None
 
     @property
     def ended(self) -> bool:
@@ -181,6 +190,7 @@ class EnvStep:
             tuple(calls),
             self.terminated,
             self.truncated,
+            self.progress,
             reported_terms(self.info),
         )
 
@@ -266,10 +276,11 @@ class ReportedTerm:
 
     Args:
         name: the term.
+        paid_by_step: whether an orchestrator pays it with every step, as the term itself says.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, paid_by_step: bool = False) -> None:
+        self.name, self.paid_by_step = name, paid_by_step
 
     def begin(self) -> list[bool]:
         """Return the memory of an episode that begins: whether a value was seen, as its one item."""

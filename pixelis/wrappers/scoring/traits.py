@@ -40,6 +40,20 @@ def traits_of(env: Any) -> RewardTraits:
     return found
 
 
+def progress_of(env: gym.Env[Any, Any]) -> float | None:
+    """Return how near its goal the episode of an environment is, 0-1, see ``ToolEnv.progress``."""
+    return env.get_wrapper_attr("progress")()
+
+
+def progress_of_lanes(envs: VectorEnv[Any, Any, Any]) -> list[float | None]:
+    """Return the same of every environment of a vector.
+
+    One that has reset itself in the last step speaks of the episode that begins, which has made none.
+    """
+    vector: Any = envs.unwrapped
+    return list(vector.call("progress"))
+
+
 def _of_one(env: gym.Env[Any, Any]) -> RewardTraits:
     return _read({name: env.get_wrapper_attr(name) for name in _NAMES if env.has_wrapper_attr(name)})
 

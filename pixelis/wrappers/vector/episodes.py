@@ -14,7 +14,15 @@ from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.wrappers.reward.episodes import StepScorer
 from pixelis.wrappers.scoring.order import check_calling_wrappers
-from pixelis.wrappers.scoring.scoring import READ_KEYS, CutEpisodes, EnvStep, LearningSchedule, as_text
+from pixelis.wrappers.scoring.scoring import (
+    READ_KEYS,
+    CutEpisodes,
+    EnvStep,
+    LearningSchedule,
+    as_text,
+    needs_progress,
+)
+from pixelis.wrappers.scoring.traits import progress_of_lanes
 
 
 class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
@@ -38,6 +46,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         self._memories: list[EpisodeMemory | None] = [None] * self.num_envs
         self._observations: list[Any] = [None] * self.num_envs
         self._learning = LearningSchedule(scorer.stack)
+        self._asks = needs_progress(scorer.stack)
         self._cut = CutEpisodes(type(self).__name__)
 
     @property
@@ -69,12 +78,13 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         """
         said = [as_text(action) for action in iterate(self.action_space, actions)]
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        near = progress_of_lanes(self.env) if self._asks else [None] * self.num_envs
         paid = np.array(rewards, dtype=np.float64)
         ended = np.asarray(terminated) | np.asarray(truncated)
         shown = self._split(observations)
         lanes = [lane for lane, memory in enumerate(self._memories) if memory is not None]
         steps = [
-            self._step_of(lane, said[lane], shown[lane], (paid, terminated, truncated), infos)
+            self._step_of(lane, said[lane], shown[lane], (paid, terminated, truncated), infos, near[lane])
             for lane in lanes
         ]
         for lane, step, scored in zip(lanes, steps, self._scorer.score(steps), strict=True):
@@ -92,7 +102,13 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         return ended and self._mode == "SameStep"
 
     def _step_of(
-        self, lane: int, action: str, shown: Any, result: tuple[Any, Any, Any], infos: dict[str, Any]
+        self,
+        lane: int,
+        action: str,
+        shown: Any,
+        result: tuple[Any, Any, Any],
+        infos: dict[str, Any],
+        near: float | None,
     ) -> EnvStep:
         memory = self._memories[lane]
         assert memory is not None  # the caller leaves the others out
@@ -103,6 +119,8 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
                 "vector rewards: autoreset mode SameStep without final_obs and final_info in infos; a "
                 "wrapper inside has taken them out, put it outside"
             )
+        if final and self._asks:  # the environment speaks of the episode that has begun since
+            near = float(_at(infos["final_info"], "success", lane))
         return EnvStep(
             memory,
             self._observations[lane],
@@ -112,6 +130,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
             bool(terminated[lane]),
             bool(truncated[lane]),
             lane_info(infos["final_info"] if final else infos, lane),
+            near,
         )
 
     def _move_on(self, ended: np.ndarray) -> None:

@@ -18,8 +18,8 @@ class TermReward(VectorEpisodeReward):
 
     Args:
         env: the vector environment.
-        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``module:Class``, a term,
-            or a plain function.
+        term: ``curiosity``, ``coherence``, ``penalty``, ``potential``, ``progress``, ``module:Class``, a
+            term, or a plain function.
         weight: at least 0; None for the shipped one.
         settings: keywords of the term's constructor.
 

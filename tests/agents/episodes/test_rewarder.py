@@ -9,16 +9,33 @@ import gymnasium as gym
 import pytest
 
 from pixelis.agents.episodes.rewarder import Rewarder
+from pixelis.agents.episodes.timed_env import TimedEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import build_stack
+from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.wrappers import wrap
 
 SETTINGS = SamplingSettings(max_new_tokens=8)
 ALONE = {"orchestrate": False, "coherence": {"weight": 0.5, "encoder": "hashed"}, "penalty": {}}
 TOGETHER = {"coherence": {"encoder": "hashed"}, "curiosity": {}, "penalty": {}, "warmup": 2, "task_gap": 1.0}
+
+
+@pytest.fixture
+def nearing_env(counting_env):
+    """A plain environment that comes nearer its goal by a fixed share of half of the way each turn."""
+
+    class Nearing(counting_env):
+        reward_traits = RewardTraits(1.0, has_progress=True)
+
+        def progress(self):
+            if self.broken == "progress" and self.turn == 2:
+                raise RuntimeError("nobody knows")
+            return 0.5 * self.turn / self.length
+
+    return Nearing
 
 
 def requests(turns: int = 3) -> list[EpisodeRequest]:
@@ -64,6 +81,36 @@ def test_an_orchestrator_pays_at_the_end(text_policy: Policy, counting_env):
         assert part == pytest.approx(info["reward_parts"][name], abs=1e-9)
     assert stack.orchestrator is not None
     assert stack.orchestrator.update() == {}  # learn took the episodes in
+
+
+@pytest.mark.parametrize("values", [{"orchestrate": False, "progress": {}}, {"progress": {}}])
+@pytest.mark.parametrize("timeout", [None, 30.0])
+def test_progress_is_asked_of_every_environment(text_policy: Policy, nearing_env, values, timeout):
+    def env() -> gym.Env[Any, Any]:
+        return nearing_env() if timeout is None else TimedEnv(nearing_env, timeout)
+
+    episodes, _ = collect(text_policy, env, values)
+    for episode in episodes:
+        length = 3 + episode.seed % 2
+        gained = [0.25 / length] * (length - 1) + [-0.25 * (length - 1) / length]
+        rewards, _ = replayed(wrap(nearing_env(), values), text_policy, episode)
+        assert episode.turn_rewards == pytest.approx(rewards, abs=1e-12)
+        assert episode.turn_rewards[:-1] == pytest.approx(
+            [each + 0.5 * (not values.get("orchestrate", True)) for each in gained[:-1]]
+        )
+        assert episode.reward == pytest.approx(0.5 * length)
+
+
+def test_an_environment_that_fails_to_tell_its_progress_fails_its_episode(text_policy: Policy, nearing_env):
+    made: list[gym.Env[Any, Any]] = []
+
+    def env() -> gym.Env[Any, Any]:
+        made.append(nearing_env(broken="progress" if len(made) == 1 else ""))
+        return made[-1]
+
+    episodes, _ = collect(text_policy, env, {"progress": {}})
+    assert [episode.valid_for_training for episode in episodes] == [True, False, True, True]
+    assert episodes[1].failure_reason == "progress raised RuntimeError: nobody knows"
 
 
 def test_all_episodes_of_a_rollout_are_paid_by_the_same_measure(text_policy: Policy, counting_env):

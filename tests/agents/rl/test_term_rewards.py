@@ -26,6 +26,7 @@ STAGES = {
 }
 SHAPED = {**TERMS, "curriculum": STAGES}
 TURNS = {"turns": 2}
+POTENTIAL = "pixelis.envs.pixel.tools.potentials:text_was_read"
 
 
 def stopped(config, after: int) -> None:
@@ -155,3 +156,16 @@ def test_shipped_curricula_find_their_metrics():
     for curriculum in ("steps", "performance"):
         values = yaml.safe_load(f"{{coherence: {{}}, curiosity: {{}}, curriculum: {curriculum}}}")
         assert TermRewards(values).stack is not None
+
+
+def test_what_only_moves_reward_between_turns_needs_credit_by_turn(toy_config):
+    still = {"potential": {"potential": POTENTIAL}, "orchestrate": False}
+    with pytest.raises(ConfigError, match=r"rewards.potential only moves .* algorithm.credit: turn"):
+        train(toy_config(steps=1, rewards=still, env_kwargs=TURNS))
+    by_turn = {"type": "grpo", "credit": {"type": "turn", "gamma": 0.7}}
+    train(toy_config(steps=1, rewards=still, env_kwargs=TURNS, algorithm=by_turn))
+
+
+def test_progress_of_an_environment_that_has_none(toy_config):
+    with pytest.raises(ConfigError, match=r"progress: the environment does not say .* leave the term out"):
+        train(toy_config(steps=1, rewards={"progress": {}, "task_gap": 1.0}))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gymnasium as gym
 import pytest
 
+from pixelis.agents.sb3.vectors import check_sums_matter
 from pixelis.envs.pixel.tools.potentials import text_was_read
 from pixelis.envs.pixel.zoom_read.env import target_sign
+from pixelis.errors import ConfigError
 from pixelis.wrappers import DiscreteToolActions, wrap
 
 REWARDS = {
@@ -26,6 +28,13 @@ def test_what_the_tools_say():
     # nothing is legible at first, a list of regions is no reading; then it is read, looked away from, read
     paid = [env.step(action)[1] for action in (read, segment, zoom, read, read, segment, read, answer)]
     assert paid == pytest.approx([0, 0, 0, 0.5, 0, -0.5, 0.5, 1 - 0.5])
+
+
+def test_what_only_moves_reward_between_turns_is_refused_by_what_compares_episodes():
+    for values in (REWARDS, {"orchestrate": False, "progress": {}}):
+        with pytest.raises(ConfigError, match=r"only moves reward between the turns .* sb3-grpo"):
+            check_sums_matter(values)
+    check_sums_matter({"orchestrate": False, "progress": {"at_failure": "keep"}, "penalty": {}})
 
 
 @pytest.mark.parametrize(

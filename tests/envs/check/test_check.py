@@ -104,7 +104,7 @@ def test_the_command_exits_with_1_on_failure(registered, capsys):
 def test_zoom_read_keeps_the_contract(capsys):
     """In one process; with the reader of pixels."""
     assert main([ZOOM_READ, "--seeds", "2", "--no-processes"]) == 0
-    assert "17 of 17 clauses hold" in capsys.readouterr().out
+    assert "18 of 18 clauses hold" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from pixelis.envs.actions import ToolCall
 from pixelis.envs.check import CLAUSES, contract
 from pixelis.envs.check import scores as contract_scores
 from pixelis.envs.check.contract import Subject, run_clause
@@ -230,6 +231,55 @@ def with_source(source):
     return type(source.__name__, (SecretEnv,), {"source_type": source})
 
 
+class HasAHeadStart(SecretEnv):
+    def nearness(self):
+        return 0.5
+
+
+class SlipsBack(SecretEnv):
+    def nearness(self):
+        return 0.5 if self.turn == 1 else 0.0
+
+    def players(self):
+        """The oracle asks twice, and is told the second time that it is as far away as at first."""
+        ask = '<tool_call>{"name": "ASK", "arguments": {}}</tool_call>'
+        return {**super().players(), "oracle": lambda env: AsksTwice(ask)}
+
+
+class AsksTwice(Oracle):
+    def __init__(self, ask):
+        self.asks = iter([ask, ask])
+
+    def act(self, observation, info):
+        return next(self.asks, None) or super().act(observation, info)
+
+
+class IsThereTooSoon(SecretEnv):
+    def nearness(self):
+        return float(bool(self.results))
+
+
+class PaysForTrying(SecretEnv):
+    """Says of itself how it ended, and forgets that a failure has got nowhere."""
+
+    def progress(self):
+        return self.turn / 2 if self.verdict is None or self.verdict.success else 0.25
+
+    def nearness(self):
+        return 0.0
+
+
+class Peeks(SecretEnv):
+    """Asking asks for the secret."""
+
+    def nearness(self):
+        self.results.append(self.run_call(ToolCall("ASK", {})))
+        return 0.5 * (self.turn > 0)
+
+    def build_info(self, results):
+        return {**super().build_info(results), "calls": len(self.results)}
+
+
 BROKEN = [
     (WrongImage, contract.gymnasium_checker),
     (WrongImage, contract.spaces_are_text),
@@ -257,6 +307,11 @@ BROKEN = [
     (FailsAboveItsLine, contract_scores.gap_holds),
     (HasNoLine, contract_scores.gap_holds),
     (Unsolvable, contract_scores.gap_holds),
+    (HasAHeadStart, contract_scores.progress_holds),
+    (SlipsBack, contract_scores.progress_holds),
+    (IsThereTooSoon, contract_scores.progress_holds),
+    (PaysForTrying, contract_scores.progress_holds),
+    (Peeks, contract_scores.progress_holds),
     (Unending, contract.the_end),
     (SharedState, contract_scores.threads_equal_sync),
 ]

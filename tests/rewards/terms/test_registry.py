@@ -16,7 +16,7 @@ def test_shipped_terms_by_name():
     assert make_term("penalty", {"base": 0.2}).settings.base == 0.2
     assert make_term("pixelis.rewards.terms.penalties:PenaltyTerm", {"name": "mine"}).name == "mine"
     assert make_term("potential", {"potential": "math:cos", "gamma": 0.5}).gamma == 0.5
-    assert set(TERMS) == {"curiosity", "coherence", "function", "penalty", "potential"}
+    assert set(TERMS) == {"curiosity", "coherence", "function", "penalty", "potential", "progress"}
 
 
 @pytest.mark.parametrize(

@@ -271,6 +271,11 @@ class CodeProblemEnv(ToolEnv[Attempt]):
             self.workspace.hand_in(answer.strip() if code is None else code)
         return None
 
+    def nearness(self) -> float:
+        """Return half of the greatest share of the visible tests that a RUN has passed; 0 without RUNs."""
+        runs = [result.data for result in self.results if result.tool == "RUN" and result.data.get("tests")]
+        return 0.5 * max((data["passed"] / data["tests"] for data in runs), default=0.0)
+
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the baselines and the exploits of this environment."""
         return {**super().players(), **code_problem_players(self.mode)}

@@ -21,11 +21,12 @@ from pixelis.envs.keywords import (
     checked_keywords,
 )
 from pixelis.envs.pixel.ask_image.photo import BAR_COLOUR, Letterbox, open_photo
-from pixelis.envs.pixel.ask_image.players import ask_image_players
+from pixelis.envs.pixel.ask_image.players import ask_image_players, look_side
 from pixelis.envs.pixel.ask_image.question_file import QuestionFile
 from pixelis.envs.pixel.ask_image.tasks import ImageQuestions, row_of_task
 from pixelis.envs.pixel.base.env import PixelEnv, ViewSize
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.progress import looked_at, share, way
 from pixelis.envs.pixel.tools.ocr import ReaderName
 from pixelis.envs.pixel.tools.ocr_truth import TextItem
 from pixelis.envs.pixel.tools.view import Box
@@ -268,6 +269,11 @@ class AskImageEnv(PixelEnv):
         """The row's choices; empty where it has none."""
         given = self.task.data.get("choices") if self.task is not None else None
         return tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+
+    def nearness(self) -> float:
+        """Return what is done of this: look at each region that the row names (0 without any), answer."""
+        looks = [looked_at(self.results, box, look_side(box)) for box in self.scene_regions()]
+        return way([share(looks)])
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""

@@ -40,11 +40,15 @@ class OraclePlayer:
         return answer(self._env.scene_truth().truth)
 
 
+def look_side(box: Box) -> float:
+    """Return the side of the view that shows a box with some room around it, share of the scene."""
+    return max(box[2] - box[0], box[3] - box[1], _SMALLEST_LOOK / _ROOM) * _ROOM
+
+
 def _look_at(box: Box) -> str:
     """Return the call that shows a box with some room around it, no closer than a reader wants letters."""
-    side = max(box[2] - box[0], box[3] - box[1], _SMALLEST_LOOK / _ROOM) * _ROOM
     center = _rounded(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
-    return call("ZOOM", center=center, factor=max(1.0, round(1 / side, 2)))
+    return call("ZOOM", center=center, factor=max(1.0, round(1 / look_side(box), 2)))
 
 
 def _rounded(box: tuple[float, ...]) -> list[float]:

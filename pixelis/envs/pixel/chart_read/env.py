@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -12,12 +12,13 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.progress import found, way
 from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.chart_read.axis import VALUES
 from pixelis.envs.pixel.chart_read.paint import chart_labels, paint_chart
 from pixelis.envs.pixel.chart_read.players import chart_read_players
 from pixelis.envs.pixel.chart_read.sample import LEVELS, sample_chart
-from pixelis.envs.pixel.chart_read.scene import ChartScene
+from pixelis.envs.pixel.chart_read.scene import MARK_RADIUS, ChartScene
 from pixelis.envs.pixel.chart_read.text import chart_texts
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.players import ScriptedPlayer
@@ -82,6 +83,18 @@ def _error(answer: str, truth: str) -> float:
     if said is None or true is None or not true.value:
         return 1.0
     return min(1.0, abs(float(said.value) - float(true.value)) / abs(float(true.value)))
+
+
+def _outlines(scene: ChartScene, series: int, category: int, region: Mapping[str, Any]) -> bool:
+    """Return whether a region is the bar's upper end or the mark that stands for a value."""
+    left, top, right, bottom = (value * scene.size for value in region["box"])
+    if region["colour"] != scene.series[series].colour:
+        return False
+    if scene.kind == "bars":
+        bar = scene.bar(series, category)
+        return abs(top - bar[1]) <= MARK_RADIUS and bar[0] <= (left + right) / 2 <= bar[2]
+    column, row = scene.point(series, category)
+    return max(abs((left + right) / 2 - column), abs((top + bottom) / 2 - row)) <= MARK_RADIUS
 
 
 class ChartReadEnv(PixelEnv):
@@ -169,6 +182,18 @@ class ChartReadEnv(PixelEnv):
         A number g is right for values from g / (1 + t) to g / (1 - t), t being the tolerance.
         """
         return math.log((1 + TOLERANCE) / (1 - TOLERANCE)) / math.log(VALUES[1] / VALUES[0])
+
+    def nearness(self) -> float:
+        """Return what is done of this: read two labels of the axis, outline what is asked for, answer."""
+        assert self.task is not None  # asked for in an episode
+        scene, series, category = asked_point(self.task)
+        labels = {label.replace(" ", "").lower() for label in scene.ticks}
+        lines = found(self.results, "READ_TEXT", "lines")
+        read = labels & {word["text"].replace(" ", "").lower() for line in lines for word in line["words"]}
+        outlined = any(
+            _outlines(scene, series, category, row) for row in found(self.results, "SEGMENT", "regions")
+        )
+        return way((min(1.0, len(read) / 2), float(outlined)))
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, lesser readings and the exploits of this environment."""

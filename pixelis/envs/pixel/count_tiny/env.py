@@ -11,6 +11,7 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture, no_texts
+from pixelis.envs.pixel.base.progress import found, share, way
 from pixelis.envs.pixel.count_tiny.paint import count_labels, paint_pieces
 from pixelis.envs.pixel.count_tiny.players import count_tiny_players
 from pixelis.envs.pixel.count_tiny.scene import LEVELS, CountScene, sample_count_scene
@@ -45,6 +46,11 @@ def ask_for(colour: str, kind: str | None) -> str:
     """Return the question about a colour, or about a colour and a kind."""
     what = f"{colour} {kind}s are" if kind else f"{colour} pieces are"
     return f"How many {what} on the table? Answer with a number."
+
+
+def _look(task: Task) -> tuple[str, str | None]:
+    """Return the colour and the kind (or None) that a task asks for."""
+    return task.data["colour"], task.data["kind"]
 
 
 def verify_count(task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
@@ -134,6 +140,18 @@ class CountTinyEnv(PixelEnv):
     def chance(self, difficulty: int) -> float:
         """Return the success of any one number of the level's range."""
         return 1 / len(LEVELS[difficulty].counts)
+
+    def nearness(self) -> float:
+        """Return what is done of this: have SEGMENT list every asked piece in its colour, answer."""
+        assert self.task is not None  # asked for in an episode
+        scene, colour, kind = CountScene.from_json(self.task.data["scene"]), *_look(self.task)
+        right = {i for i, (c, k) in enumerate(scene.looks) if c == colour and kind in (None, k)}
+        boxes = [row["box"] for row in found(self.results, "SEGMENT", "regions") if row["colour"] == colour]
+        listed = np.array(boxes).reshape(-1, 4) * scene.side
+        single = listed[(listed[:, 2:] - listed[:, :2]).max(1, initial=0) < 2 * scene.size]
+        pieces = np.array([piece[:2] for piece in scene.pieces if piece[2] in right]).reshape(-1, 1, 2)
+        inside = (single[:, :2] <= pieces) & (pieces <= single[:, 2:])
+        return way([share(np.any(np.all(inside, axis=2), axis=1).tolist())])
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -11,8 +11,9 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.progress import found, looked_at, share, way
 from pixelis.envs.pixel.receipt_sum.paint import paint_receipt, receipt_labels, receipt_texts
-from pixelis.envs.pixel.receipt_sum.players import receipt_sum_players
+from pixelis.envs.pixel.receipt_sum.players import amount_box, read_cents, receipt_sum_players
 from pixelis.envs.pixel.receipt_sum.question import ReceiptQuestion, decimal_text
 from pixelis.envs.pixel.receipt_sum.sample import LEVELS, greatest_guess, sample_receipt
 from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene
@@ -24,6 +25,10 @@ from pixelis.rewards.answers import NumberTolerance, number_matches, parse_quant
 
 TOLERANCE = NumberTolerance(absolute=0.0049)
 """Just under half a cent: an amount that was not rounded is right, none is right for two truths."""
+
+
+LEGIBLE = 1 / 4
+"""Side of the largest view in which amounts can be read, share of the scene."""
 
 
 class ReceiptPages:
@@ -53,6 +58,14 @@ def verify_amount(task: Task, answer: str | None, workspace: PixelWorkspace) -> 
     """
     success = answer is not None and number_matches(answer, task.answer, TOLERANCE)
     return Verdict(success, {"task": float(success), "amount_error": _error(answer, task.answer)})
+
+
+def _is_read(scene: ReceiptScene, row: int, lines: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a line's amount was read where it stands."""
+    y = scene.row(row) / scene.side
+    here = (line for line in lines if line["box"][1] <= y <= line["box"][3])
+    words = (word for line in here for word in line["text"].split())
+    return any(read_cents(word) == scene.lines[row].amount for word in words)
 
 
 def _error(answer: str | None, truth: str) -> float:
@@ -142,6 +155,17 @@ class ReceiptSumEnv(PixelEnv):
     def chance(self, difficulty: int) -> float:
         """Return a bound on how often any one amount is right: see ``greatest_guess``."""
         return greatest_guess(difficulty)
+
+    def nearness(self) -> float:
+        """Return what is done of this: see the asked lines close, read those that count, answer."""
+        assert self.task is not None  # asked for in an episode
+        scene = ReceiptScene.from_json(self.task.data["scene"])
+        ask = ReceiptQuestion.from_json(self.task.data["ask"])
+        rows = ask.rows(scene)
+        seen = [looked_at(self.results, amount_box(scene, row), LEGIBLE) for row in rows]
+        lines = [*found(self.results, "READ_TEXT", "lines")]
+        read = [_is_read(scene, row, lines) for row in rows if scene.lines[row].mark != "struck"]
+        return way((share(seen), share(read)))
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""

@@ -86,7 +86,7 @@ class ReadingPlayer:
         room = scene.side / factor - 2 * _HALF
         self._shown = [row for row in rows if scene.row(row) - scene.row(rows[0]) <= room]
         self._shown = self._shown[: MAX_CALLS_PER_TURN - 1]
-        return _read(scene, [_amount_box(scene, row) for row in self._shown], factor)
+        return _read(scene, [amount_box(scene, row) for row in self._shown], factor)
 
     def _note(self, scene: ReceiptScene, view: np.ndarray, results: Sequence[Mapping[str, Any]]) -> None:
         """Take over what the last turn read; rows that did not come out stay open."""
@@ -100,7 +100,7 @@ class ReadingPlayer:
         assert self._open is not None  # act() has set it
         left = len(self._open) - len(self._shown)
         for row, text in zip(self._shown, texts, strict=False):
-            if self._heeds_marks and is_struck(view, box, _amount_box(scene, row)):
+            if self._heeds_marks and is_struck(view, box, amount_box(scene, row)):
                 self._open.remove(row)
             elif (cents := read_cents(text)) is not None:
                 self._open.remove(row)
@@ -108,7 +108,8 @@ class ReadingPlayer:
         self._misses += len(self._open) > left
 
 
-def _amount_box(scene: ReceiptScene, row: int) -> list[float]:
+def amount_box(scene: ReceiptScene, row: int) -> list[float]:
+    """Return where a row's amount stands, 0-1 of the scene."""
     end, y = amount_end(scene), scene.row(row)
     return [v / scene.side for v in (end - _BEFORE, y - _HALF, end + _AFTER, y + _HALF)]
 

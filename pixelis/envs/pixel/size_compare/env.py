@@ -11,8 +11,9 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture, no_texts
+from pixelis.envs.pixel.base.progress import closeness, share, way, with_views
 from pixelis.envs.pixel.size_compare.paint import paint_sizes, size_labels
-from pixelis.envs.pixel.size_compare.players import size_compare_players
+from pixelis.envs.pixel.size_compare.players import FACTOR, size_compare_players
 from pixelis.envs.pixel.size_compare.scene import LEVELS, SizeScene, sample_size_scene
 from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
@@ -120,6 +121,18 @@ class SizeCompareEnv(PixelEnv):
     def chance(self, difficulty: int) -> float:
         """Return the success of a guess among the colours that the question names."""
         return 1 / LEVELS[difficulty].shapes
+
+    def nearness(self) -> float:
+        """Return what is done of this: measure every shape (half done where from too far away), answer."""
+        assert self.task is not None  # asked for in an episode
+        scene = SizeScene.from_json(self.task.data["scene"])
+        best = {shape.colour: 0.0 for shape in scene.shapes}
+        for result, view in with_views(self.results):
+            colour = result.data.get("colour") if result.tool == "GET_PROPERTIES" else None
+            if colour in best:
+                close = closeness(result.data["box"], view, 1 / FACTOR)
+                best[colour] = max(best[colour], 0.5 + 0.5 * close)
+        return way([share([*best.values()])])
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, lesser measurements and the exploits of this environment."""

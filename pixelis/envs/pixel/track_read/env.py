@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from pixelis.envs.pixel.base.progress import closeness, was_read, way, with_views
 from pixelis.envs.pixel.base.splits import asked_index
+from pixelis.envs.pixel.base.tool_scores import box_iou
 from pixelis.envs.pixel.base.video import Film
 from pixelis.envs.pixel.base.video_env import VideoEnv
 from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
 from pixelis.envs.pixel.track_read.paint import track_film
 from pixelis.envs.pixel.track_read.players import track_read_players
 from pixelis.envs.pixel.track_read.sample import LEVELS, sample_track_scene
-from pixelis.envs.pixel.track_read.scene import TrackScene, Vehicle
+from pixelis.envs.pixel.track_read.scene import CLEAR, TrackScene, Vehicle
 from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
+
+LEGIBLE = 1 / 4
+"""Side of the largest view in which plates can be read, share of the scene."""
 
 
 class StreetVideos:
@@ -58,6 +63,14 @@ def target_car(task: Task) -> tuple[TrackScene, Vehicle]:
     """
     scene = TrackScene.from_json(task.data.get("scene", {}))
     return scene, scene.vehicles[asked_index(task, "target", len(scene.vehicles), "vehicles")]
+
+
+def _is_at(scene: TrackScene, car: Vehicle, row: Mapping[str, Any]) -> bool:
+    """Return whether a row of TRACK's says where a car is in a frame in which its plate is legible."""
+    frame = row["frame"]
+    if row["box"] is None or car.states[frame] != CLEAR:
+        return False
+    return box_iou([value / scene.size for value in car.box(frame)], row["box"]) >= 0.5
 
 
 class TrackReadEnv(VideoEnv):
@@ -128,6 +141,19 @@ class TrackReadEnv(VideoEnv):
     def chance(self, difficulty: int) -> float:
         """Return the success of a guess among the codes of a fifth of all, which the smaller split has."""
         return 5 / math.perm(len(CODE_ALPHABET), CODE_LENGTH)
+
+    def nearness(self) -> float:
+        """Return what is done of this, where the plate is legible: find the car, see it close, read."""
+        assert self.task is not None  # asked for in an episode
+        scene, car = target_car(self.task)
+        frame, best, is_found = 0, 0.0, False
+        for result, view in with_views(self.results):
+            frame = result.data.get("frame", frame)
+            box = [value / scene.size for value in car.box(frame)]
+            if car.states[frame] == CLEAR:
+                best = max(best, closeness(box, view, LEGIBLE))
+            is_found |= any(_is_at(scene, car, row) for row in result.data.get("track", ()))
+        return way((float(is_found or best > 0), best, was_read(self.results, car.code)))
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, players that do not follow, and the exploits."""

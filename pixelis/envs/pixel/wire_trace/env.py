@@ -11,15 +11,19 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.progress import looked_at, share, was_read, way
 from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.wire_trace.grid import follow, possible_ends
 from pixelis.envs.pixel.wire_trace.paint import paint_wires, wire_labels
-from pixelis.envs.pixel.wire_trace.players import wire_trace_players
+from pixelis.envs.pixel.wire_trace.players import cable_places, wire_trace_players
 from pixelis.envs.pixel.wire_trace.scene import LEVELS, WireScene, sample_wire_scene
 from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
+
+TRACEABLE, LEGIBLE = 1 / 3, 1 / 4
+"""Sides of the largest views in which cables can be told apart and labels be read, share of the scene."""
 
 
 class CableBoards:
@@ -136,6 +140,22 @@ class WireTraceEnv(PixelEnv):
         """Return the success of any one of the ports a cable can end in."""
         level = LEVELS[difficulty]
         return 1 / len(possible_ends(level.grid, level.crossings, 0))
+
+    def nearness(self) -> float:
+        """Return what is done of this: follow the cable, see the label at its end, read it, answer."""
+        assert self.task is not None  # asked for in an episode
+        scene, start, end = asked_cable(self.task)
+        places = cable_places(scene, start)
+        followed = [looked_at(self.results, (x, y, x, y), TRACEABLE) for x, y in places]
+        board = scene.labels()
+        label = board.signs[end].box(board.size)
+        return way(
+            (
+                share(followed),
+                looked_at(self.results, label, LEGIBLE),
+                was_read(self.results, self.task.answer),
+            )
+        )
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the baselines and the exploits of this environment."""

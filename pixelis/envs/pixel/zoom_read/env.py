@@ -10,6 +10,7 @@ import numpy as np
 
 from pixelis.envs.pixel.base.env import PixelEnv
 from pixelis.envs.pixel.base.picture import Picture
+from pixelis.envs.pixel.base.progress import looked_at, was_read, way
 from pixelis.envs.pixel.base.splits import asked_index
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
@@ -19,6 +20,9 @@ from pixelis.envs.pixel.zoom_read.scene import LEVELS, sample_scene
 from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv
+
+LEGIBLE = 1 / 4
+"""Side of the largest view in which codes can be read, share of the scene."""
 
 
 class StreetSigns:
@@ -121,6 +125,14 @@ class ZoomReadEnv(PixelEnv):
         """Return the street of a task, with its signs and their texts."""
         scene, _ = target_sign(task)
         return Picture(paint(scene), partial(sign_texts, scene), partial(sign_labels, scene))
+
+    def nearness(self) -> float:
+        """Return what is done of this: see the sign close enough to read it, read its code, answer."""
+        assert self.task is not None  # asked for in an episode
+        scene, sign = target_sign(self.task)
+        return way(
+            (looked_at(self.results, sign.box(scene.size), LEGIBLE), was_read(self.results, sign.code))
+        )
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baseline and the exploits of this environment."""

@@ -236,6 +236,12 @@ class TweetReplyEnv(ToolEnv[Conversation]):
         who = f"The author, @{author}," if author else "The author"
         return f"{who} writes back:\n{message}\n{self.instructions}"
 
+    def nearness(self) -> float:
+        """Return how good the replies so far are, as a share of what good replies to every message are."""
+        talk = self.workspace
+        good = [min(1.0, max(0.0, one.total) / GOOD_REPLY) for one in talk.replies if one.gate is None]
+        return sum(good) / (len(talk.messages) + 1)
+
     def chance(self, difficulty: int) -> float:
         """Return the success rate, 0-1, of replies that say nothing about the tweet: some fit by luck."""
         return BLIND_SUCCESS

@@ -16,6 +16,7 @@ from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.web.browse.keywords import FamilyNames, RewardSizes, ToolNames, WebDials, reward_sizes
 from pixelis.envs.web.browse.oracle import solve
 from pixelis.envs.web.browse.players import browse_players
+from pixelis.envs.web.browse.progress import nearness
 from pixelis.envs.web.browse.reward import WebEpisode, web_terms
 from pixelis.envs.web.browse.tasks import MIX, WebTasks, level_of
 from pixelis.envs.web.browse.tools import page_tools
@@ -102,7 +103,7 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
     | term | size |
     |---|---|
     | `success` | 1: the server's state is the goal (the answer is right), and nothing else has changed |
-    | `progress` | up to 0.2: share of the goal's predicates that hold at the end |
+    | `goal` | up to 0.2: share of the goal's predicates that hold at the end |
     | `efficiency` | down to -0.1, of successes: steps above the oracle's |
     | `invalid` | -0.02 an action that could not be carried out, -0.1 at most |
     | `format` | -0.05 a turn that could not be read, -0.05 at most |
@@ -254,6 +255,10 @@ class WebBrowseEnv(ViewedEnv[WebWorkspace]):
         if self.workspace.answer is None:
             self.workspace.answer = answer
         return None
+
+    def nearness(self) -> float:
+        """Return how many of the oracle's steps, or of the goal's predicates, are done."""
+        return nearness(self.workspace)
 
     def chance(self, difficulty: int) -> float:
         """Return the success rate, 0-1, of pressing what is there: at difficulty 0 the site is small."""

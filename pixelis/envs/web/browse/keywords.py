@@ -33,7 +33,7 @@ def reward_sizes(given: Any) -> WebRewardConfig:
     if isinstance(given, WebRewardConfig):
         return given
     if not isinstance(given, Mapping):
-        raise ValueError("for example {'progress': 0.1}")
+        raise ValueError("for example {'goal': 0.1}")
     for name in given:
         if not isinstance(name, str) or name not in _SIZES:
             raise ConfigError(f"rewards has no size {shown(name, 60)}.{suggest(name, _SIZES)}")

@@ -1,6 +1,6 @@
 """The reward of a web episode: named terms with fixed sizes and caps.
 
-success 1.0, progress 0.2, efficiency −0.1 at most, invalid actions −0.1 at most, format −0.05 at most,
+success 1.0, goal 0.2, efficiency −0.1 at most, invalid actions −0.1 at most, format −0.05 at most,
 safety −0.5. A
 failing episode never scores more than a succeeding one: ``WebRewardConfig`` refuses sizes for which it could.
 """
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 
 from pixelis.errors import ConfigError
 
-TERMS = ("success", "progress", "efficiency", "invalid", "format", "safety")
+TERMS = ("success", "goal", "efficiency", "invalid", "format", "safety")
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class WebRewardConfig:
 
     Attributes:
         success: for a solved task.
-        progress: times the share of the goal's predicates that hold at the end, less those that held at first
+        goal: times the share of the goal's predicates that hold at the end, less those that held at first
             (potential-based: Ng, Harada and Russell 1999; what is undone is taken back, so it cannot be
             farmed).
         efficiency: greatest deduction for needing more steps than the oracle; from solved tasks only.
@@ -37,7 +37,7 @@ class WebRewardConfig:
     """
 
     success: float = 1.0
-    progress: float = 0.2
+    goal: float = 0.2
     efficiency: float = 0.1
     invalid: float = 0.02
     invalid_cap: float = 0.1
@@ -61,8 +61,8 @@ class WebRewardConfig:
     def task_gap(self) -> float:
         """The least success less the greatest failure.
 
-        A success has all of ``progress`` and may have every deduction but ``safety``; a failure may have all
-        of ``progress`` too, where the goal holds and something else was changed besides.
+        A success has all of ``goal`` and may have every deduction but ``safety``; a failure may have all
+        of ``goal`` too, where the goal holds and something else was changed besides.
         """
         return self.success - (self.efficiency + self.invalid_cap + self.format_cap)
 
@@ -101,7 +101,7 @@ class WebEpisode:
 def web_terms(episode: WebEpisode, config: WebRewardConfig | None = None) -> dict[str, float]:
     """Return the terms by name, in ``TERMS``' order; the reward is their sum.
 
-    progress = size · max(0, (last − first) / (1 − first)); efficiency = −size · min(1, max(0, steps / oracle
+    goal = size · max(0, (last − first) / (1 − first)); efficiency = −size · min(1, max(0, steps / oracle
     − 1)) of successes; invalid = −min(cap, size · count), format likewise; safety = −size if unsafe.
     """
     sizes = config or WebRewardConfig()
@@ -111,7 +111,7 @@ def web_terms(episode: WebEpisode, config: WebRewardConfig | None = None) -> dic
         gained = 1.0
     return {
         "success": sizes.success * episode.success,
-        "progress": sizes.progress * gained,
+        "goal": sizes.goal * gained,
         "efficiency": -sizes.efficiency * min(1.0, wasted) if episode.success else 0.0,
         "invalid": -min(sizes.invalid_cap, sizes.invalid * episode.invalid),
         "format": -min(sizes.format_cap, sizes.format * episode.format_errors),

@@ -29,6 +29,7 @@ class WebWorkspace:
         errors: error code → how often.
         answer: what was answered, ``None`` before.
         failure: why the browser failed; empty when it has not.
+        acted: the actions that were carried out, each with the page that it was done on.
     """
 
     def __init__(self, level: WebLevel, backend: Backend, page_tokens: int) -> None:
@@ -42,6 +43,7 @@ class WebWorkspace:
         self.snapshot: Snapshot = backend.open(self.session)
         self.ids.see(self.snapshot, acted=False)
         self.first_outcome = outcome(level, self.session.state)
+        self.acted: list[tuple[Snapshot, PageAction]] = []
         self._first = 0
         self._window: OutlineWindow | None = None
 
@@ -87,6 +89,7 @@ class WebWorkspace:
         except BackendFailure as failure:
             self.failure = str(failure) or "the browser failed"
             return "The browser failed."
+        self.acted.append((before, action))
         self.ids.see(after)
         if after.generation != before.generation:
             self._first = 0

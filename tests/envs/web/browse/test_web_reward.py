@@ -24,7 +24,7 @@ def test_a_perfect_episode():
     terms = web_terms(WebEpisode(True, last=1.0, steps=4, oracle_steps=4))
     assert terms == {
         "success": 1.0,
-        "progress": 0.2,
+        "goal": 0.2,
         "efficiency": 0.0,
         "invalid": 0.0,
         "format": 0.0,
@@ -41,7 +41,7 @@ def test_efficiency(steps: int, deducted: float):
     assert terms["efficiency"] == pytest.approx(deducted)
 
 
-def test_a_failure_is_paid_for_progress_alone():
+def test_a_failure_is_paid_for_its_goal_alone():
     assert total(WebEpisode(False, first=0.25, last=0.5, steps=99)) == pytest.approx(0.2 * (0.25 / 0.75))
     assert total(WebEpisode(False, first=0.5, last=0.25)) == 0.0
     assert total(WebEpisode(False, first=0.5, last=0.5)) == 0.0
@@ -83,7 +83,7 @@ def test_no_failure_outscores_a_success_under_any_config(config, win, loss):
         {"success": 0.2},
         {"invalid": -1},
         {"safety": float("nan")},
-        {"progress": float("inf")},
+        {"goal": float("inf")},
         {"invalid_cap": 0.9},
         {"success": True},
     ],
