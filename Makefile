@@ -4,7 +4,7 @@ VENV ?= .venv
 # Extra words for pip, for example a wheel index of CPU builds.
 PIP_FLAGS ?=
 WORKERS ?= 2
-# FAST=1: a signal from every room in two minutes, without what is slow (over 5 CPU seconds) or long (over half of one).
+# FAST=1: a signal from every room in two minutes, without what is slow (over 5 CPU seconds) or long (0.3 of one and more).
 FAST ?=
 DEMO_ARGS ?=
 TEST_ARGS ?=

@@ -22,6 +22,8 @@ _LONG_VALUE = re.compile(  # quoted (an apostrophe is no quote), in brackets, or
     r"(?<!\w)'[^']{200,}'(?!\w)" r'|"[^"]{200,}"' r"|\[[^\]]{200,}\]" r"|\{[^}]{200,}\}" r"|\S{300,}"
 )
 _LISTED = 240
+_SAID = 200
+"""Characters of another exception's message that a message repeats."""
 
 
 class PixelisError(Exception):
@@ -166,7 +168,8 @@ class RecordingWarning(UserWarning):
 
 def import_hint(module: str, error: Exception) -> str:
     """Return why a module that a user named could not be imported, in brackets, and what to do about it."""
-    what = f"({type(error).__name__}: {error})"
+    text = " ".join(str(error)[:_SAID].split())
+    what = f"({type(error).__name__}: {text}{'…' * (len(str(error)) > _SAID)})"
     top = module.partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or (error.name or top).partition(".")[0] != top:
         return f"{what}; the mistake is in the module, or in what it imports"
@@ -232,7 +235,7 @@ def suggest(name: Any, known: Iterable[str]) -> str:
     Letter case is ignored; of many names the first are listed. ``name`` may be anything: what is no text is
     close to nothing.
     """
-    names = sorted(known)
+    names = sorted(set(known))
     by_folded = {known_name.casefold(): known_name for known_name in names}
     asked = name[:SHOWN].casefold() if isinstance(name, str) else ""
     close = difflib.get_close_matches(asked, by_folded, n=1, cutoff=0.5)

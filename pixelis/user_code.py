@@ -82,7 +82,7 @@ def load(path: str) -> Any:
         raise ConfigError(f"{shown(path)} cannot be imported {import_hint(module, error)}") from error
     if not hasattr(found, name):
         hint = suggest(name, vars(found))
-        raise ConfigError(f"{shown(path)} cannot be imported: {module} has no {name}.{hint}")
+        raise ConfigError(f"{shown(path)} cannot be imported: {module:.60} has no {shown(name, 60)}.{hint}")
     return getattr(found, name)
 
 
@@ -92,7 +92,10 @@ def load_function(function: Any, what: str) -> Callable[..., Any]:
     Raises:
         ConfigError: it is neither; ``what`` names it in the message.
     """
-    found = load(function) if isinstance(function, str) else function
+    try:
+        found = load(function) if isinstance(function, str) else function
+    except ConfigError as error:
+        raise ConfigError(f"{what}: {error}") from error.__cause__
     if not callable(found):
         raise ConfigError(f"{what} must be a function or its module:name, got {shown(function, 60)}")
     return found
@@ -155,8 +158,8 @@ def guarded(what: str, function: Any) -> Any:
 
 
 def with_place(text: str, place: str | None) -> str:
-    """Return a text, and the place behind it where there is one."""
-    return text if place is None else f"{text} ({place})"
+    """Return a text, and the place behind it where there is one and the text does not end with it."""
+    return text if place is None or text.endswith(f"({place})") else f"{text} ({place})"
 
 
 def _without_installed() -> tuple[str, ...]:

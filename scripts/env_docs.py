@@ -72,10 +72,10 @@ def whole_text(env_class: type) -> str:
 
 
 def baselines(document: dict) -> str:
-    """Return measured scores as a table: a policy a row, a difficulty a column."""
+    """Return measured scores as a table: a player a row, a difficulty a column."""
     rows = document["rows"]
     levels = sorted({row["difficulty"] for row in rows})
-    cell_of = {(row["policy"], row["difficulty"]): score_cell(row) for row in rows}
+    cell_of = {(row["player"], row["difficulty"]): score_cell(row) for row in rows}
     reader = f", reader `{document['reader']}`" if document["reader"] else ""
     title = f", mode `{document['mode']}`" if "mode" in document else ""
     graded = "; their mean reward in brackets" if any("(" in cell for cell in cell_of.values()) else ""
@@ -87,12 +87,12 @@ def baselines(document: dict) -> str:
         f"Success of the scripted players in {played} episodes each{graded} "
         f"(split `{document['split']}`{reader}).",
         "",
-        f"| policy | {' | '.join(f'difficulty {level}' for level in levels)} |",
+        f"| player | {' | '.join(f'difficulty {level}' for level in levels)} |",
         f"|---|{'---|' * len(levels)}",
     ]
-    for policy in dict.fromkeys(row["policy"] for row in rows):
-        cells = (cell_of.get((policy, level), "–") for level in levels)
-        lines.append(f"| `{policy}` | {' | '.join(cells)} |")
+    for player in dict.fromkeys(row["player"] for row in rows):
+        cells = (cell_of.get((player, level), "–") for level in levels)
+        lines.append(f"| `{player}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -128,9 +128,9 @@ def extremes(scores: Path) -> tuple[str, str]:
     if not scores.exists():
         return "–", "–"
     rows = json.loads(scores.read_text(encoding="utf-8"))["rows"]
-    share = [(row["policy"], row["successes"] / row["episodes"]) for row in rows]
-    oracle = min(value for policy, value in share if policy == "oracle")
-    return f"{oracle:.2f}", f"{max(value for policy, value in share if policy in FLOORS):.2f}"
+    share = [(row["player"], row["successes"] / row["episodes"]) for row in rows]
+    oracle = min(value for player, value in share if player == "oracle")
+    return f"{oracle:.2f}", f"{max(value for player, value in share if player in FLOORS):.2f}"
 
 
 def learnt(env_id: str) -> str:

@@ -32,7 +32,7 @@ _NOBODY = 65534
 LINKED_FOLDERS = ("envs", "agents", "rewards", "wrappers")
 
 SECONDS_FILE = Path(__file__).with_name("seconds.json")  # CPU seconds of a test function, all cases together
-RECORDED, LONG, SLOW = 0.3, 0.5, 5.0
+LONG, SLOW = 0.3, 5.0
 _BEGAN = pytest.StashKey[float]()
 _measured: defaultdict[str, float] = defaultdict(float)
 _unmarked: dict[str, float] = {}
@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, seconds in recorded.items():
         files[name.partition("::")[0]] += seconds
     for item in items:
-        if recorded.get(item.nodeid.partition("[")[0], 0.0) > LONG:
+        if recorded.get(item.nodeid.partition("[")[0], 0.0) >= LONG:
             item.add_marker("long")
     items.sort(key=lambda item: files[item.nodeid.partition("::")[0]], reverse=True)
 
@@ -93,7 +93,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"{nodeid} took {seconds:.1f} CPU seconds: mark it slow")
     if config.getoption("record_seconds"):
         seconds = _recorded() | {name: round(value, 1) for name, value in _measured.items()}
-        kept = {name: value for name, value in sorted(seconds.items()) if value >= RECORDED}
+        kept = {name: value for name, value in sorted(seconds.items()) if value >= LONG}
         SECONDS_FILE.write_text(json.dumps(kept, indent=0) + "\n")
 
 

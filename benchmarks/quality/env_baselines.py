@@ -38,10 +38,10 @@ CHUNK = 25  # episodes a process plays before it reports
 
 @dataclass(frozen=True)
 class Row:
-    """One policy at one difficulty.
+    """One player at one difficulty.
 
     Attributes:
-        policy: its name.
+        player: its name.
         difficulty: 0 to 4.
         episodes: how many were played, on seeds 0, 1, ….
         successes: how many succeeded.
@@ -51,7 +51,7 @@ class Row:
         turns: mean number of turns.
     """
 
-    policy: str
+    player: str
     difficulty: int
     episodes: int
     successes: int
@@ -91,10 +91,10 @@ def chosen(options: argparse.Namespace, reader: str | None = None) -> dict[str, 
     return {**reader_keyword(options.env, reader or options.reader), **mode}
 
 
-def play_chunk(policy: str, keywords: dict[str, Any], seeds: range) -> list[list[float]]:
+def play_chunk(player: str, keywords: dict[str, Any], seeds: range) -> list[list[float]]:
     """Play seeds; return success, reward and turns of each."""
     env = open_env(**keywords)
-    make, rows = env.players()[policy], []
+    make, rows = env.players()[player], []
     for seed in seeds:
         episode = play(env, make(env), seed)
         rows.append([float(episode[-1][4]["success"]), episode[-1][1], len(episode) - 1.0])
@@ -108,13 +108,13 @@ def chunks(episodes: int) -> Iterator[range]:
 
 
 def measure(options: argparse.Namespace) -> list[Row]:
-    """Play all policies at all difficulties and print each row when it is there."""
+    """Play all players at all difficulties and print each row when it is there."""
     rows, keywords = [], {"env_id": options.env, "split": options.split, **chosen(options)}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.processes, mp_context=context) as pool:
-        for policy, difficulty in itertools.product(options.players, options.difficulties):
+        for player, difficulty in itertools.product(options.players, options.difficulties):
             jobs = [
-                pool.submit(play_chunk, policy, {**keywords, "difficulty": difficulty}, seeds)
+                pool.submit(play_chunk, player, {**keywords, "difficulty": difficulty}, seeds)
                 for seeds in chunks(options.episodes)
             ]
             played = np.array([row for job in jobs for row in job.result()])
@@ -122,7 +122,7 @@ def measure(options: argparse.Namespace) -> list[Row]:
             low, high = wilson(successes, len(played))
             means = played.mean(0)
             rows.append(
-                Row(policy, difficulty, len(played), successes, low, high, float(means[1]), float(means[2]))
+                Row(player, difficulty, len(played), successes, low, high, float(means[1]), float(means[2]))
             )
             print(line(rows[-1]), flush=True)
     return rows
@@ -132,21 +132,21 @@ def line(row: Row) -> str:
     """Return a row of the printed table."""
     rate = row.successes / row.episodes
     return (
-        f"{row.policy:28} {row.difficulty:>5} {row.episodes:>9} {rate:>8.3f}  "
+        f"{row.player:28} {row.difficulty:>5} {row.episodes:>9} {rate:>8.3f}  "
         f"[{row.low:.3f}, {row.high:.3f}] {row.turns:>6.2f}"
     )
 
 
 def verdict(rows: Sequence[Row], env: ToolEnv[Any]) -> Finding:
     """Return whether the oracle always succeeded and what must fail did, but for chance."""
-    missed = [row for row in rows if row.policy == "oracle" and row.successes < row.episodes]
+    missed = [row for row in rows if row.player == "oracle" and row.successes < row.episodes]
     above = [
         row
         for row in rows
-        if must_fail(row.policy)
+        if must_fail(row.player)
         and row.successes / row.episodes > greatest_floor(env.chance(row.difficulty), row.episodes, 0.05)
     ]
-    wrong = ", ".join(f"{row.policy} at {row.difficulty}" for row in [*missed, *above])
+    wrong = ", ".join(f"{row.player} at {row.difficulty}" for row in [*missed, *above])
     return Finding(
         "baselines", not wrong, wrong or "oracle 1.00 everywhere, the floors at most 0.05 above chance"
     )
@@ -156,9 +156,9 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description="Measure the scripted players of an environment.")
     parser.add_argument("--env", choices=[entry.id for entry in ENVIRONMENTS], default=ENVIRONMENTS[0].id)
-    parser.add_argument("--episodes", type=int, default=500, help="a policy and difficulty (default 500)")
+    parser.add_argument("--episodes", type=int, default=500, help="a player and difficulty (default 500)")
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--players", nargs="+", help="names of policies (default: all)")
+    parser.add_argument("--players", nargs="+", help="names of players (default: all)")
     parser.add_argument("--difficulties", nargs="+", type=int, help="levels (default: all)")
     parser.add_argument("--split", choices=("train", "test"), default="test")
     parser.add_argument("--reader", choices=("ocr", "truth"), default="ocr")
@@ -168,7 +168,7 @@ def main() -> None:
     env = open_env(options.env, **chosen(options, "truth"))
     options.players = options.players or list(env.players())
     options.difficulties = options.difficulties or list(env.source.difficulties)
-    print(f"{'policy':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
+    print(f"{'player':28} {'level':>5} {'episodes':>9} {'success':>8}  {'95 % interval':14} {'turns':>6}")
     start = time.perf_counter()
     rows = measure(options)
     finding = verdict(rows, env)
@@ -179,10 +179,10 @@ def main() -> None:
 
 
 def save(path: Path, settings: dict[str, Any], rows: Sequence[Row]) -> None:
-    """Write rows to a file; those of other policies and levels it holds for the same settings stay."""
+    """Write rows to a file; those of other players and levels it holds for the same settings stay."""
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     kept = before["rows"] if {key: before.get(key) for key in settings} == settings else []
-    table = {(row["policy"], row["difficulty"]): row for row in [*kept, *map(asdict, rows)]}
+    table = {(row["player"], row["difficulty"]): row for row in [*kept, *map(asdict, rows)]}
     path.write_text(json.dumps({**settings, "rows": list(table.values())}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -13,6 +13,7 @@ import argparse
 from pixelis.envs.coding.answers.comparison import compare
 from pixelis.envs.coding.problems.problem import Problem
 from pixelis.envs.coding.problems.problem_file import ProblemFile
+from pixelis.envs.coding.problems.problem_rows import ProblemRow
 from pixelis.envs.coding.problems.trusted import trusted_function
 from pixelis.envs.tasks import SPLITS
 
@@ -29,15 +30,21 @@ def passes(problem: Problem, source: str) -> bool:
         return False
 
 
-def main() -> None:
-    """Print the counts."""
+def asked_rows(description: str | None) -> list[ProblemRow]:
+    """Return the rows of the file that the command line names, and print how many there are of which kind."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("path")
     file = ProblemFile.open(parser.parse_args().path)
     rows = [file.read(split, at)[1] for split in SPLITS for at in range(file.count(split))]
     print(f"{len(rows)} rows, {file.translated} by test cases; scripts: {dict(file.needs_script)}")
+    return rows
+
+
+def main() -> None:
+    """Print the counts."""
+    rows = asked_rows(__doc__)
     for row in rows:
         if row.problem.needs_script:
             print("script:", row.problem.id, row.untranslated)

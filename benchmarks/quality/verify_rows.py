@@ -7,14 +7,13 @@ Prints the counts, what failed, and the time a verdict took; scripts are replaye
 
 from __future__ import annotations
 
-import argparse
 import statistics
 
-from pixelis.envs.coding.problems.problem_file import ProblemFile
+from problem_rows import asked_rows
+
 from pixelis.envs.coding.problems.problem_rows import ProblemRow
 from pixelis.envs.coding.sandbox import Sandbox
 from pixelis.envs.coding.verification.verification import verify
-from pixelis.envs.tasks import SPLITS
 
 
 def candidates_of(row: ProblemRow) -> dict[str, str]:
@@ -28,12 +27,7 @@ def candidates_of(row: ProblemRow) -> dict[str, str]:
 
 def main() -> None:
     """Print the counts."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("path")
-    file = ProblemFile.open(parser.parse_args().path)
-    rows = [file.read(split, at)[1] for split in SPLITS for at in range(file.count(split))]
+    rows = asked_rows(__doc__)
     passed: dict[str, int] = {}
     tried: dict[str, int] = {}
     seconds, surprises = [], []

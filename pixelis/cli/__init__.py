@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +11,22 @@ from pixelis.cli.interrupts import INTERRUPTED, interruptible
 from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError, UserCodeError
 
 USER_MISTAKE, FAILED = 2, 1
+SCRIPTS = {
+    "train_agent.py": "train",
+    "train_sft.py": "sft",
+    "expert_iteration.py": "expert",
+    "evaluate_agent.py": "evaluate",
+    "compare_models.py": "compare",
+    "play.py": "play",
+    "replay.py": "replay",
+    "export_model.py": "export",
+    "verify_solutions.py": "verify",
+    "split_data.py": "split-data",
+    "train_tweet_reward.py": "tweet-reward",
+    "analyse_lora.py": "analyse-lora",
+}
+"""File of ``scripts/`` → the word of ``pixelis`` that does the same."""
+_SCRIPT = re.compile(rf"(?<![\w/.])(?:python )?(?:scripts/)?({'|'.join(map(re.escape, SCRIPTS))})(?!:)")
 
 
 def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> int:
@@ -25,7 +42,7 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
     except PixelisError as error:
         log = error.log if isinstance(error, UserCodeError) else None
         where = f"; the traceback is in {log}" if log else ""
-        print(f"error: {' '.join(str(error).split())}{where}", file=sys.stderr)
+        print(in_words_of_caller(f"error: {' '.join(str(error).split())}{where}"), file=sys.stderr)
         failed = isinstance(error, (OutputError, TrainingError, UserCodeError, RewardError))
         return FAILED if failed else USER_MISTAKE
     except KeyboardInterrupt:
@@ -48,3 +65,13 @@ def called_as(program: str) -> list[str]:
     if path.name == "__main__.py" and path.parent.name == "pixelis" and len(sys.argv) > 1:
         return ["python", "-m", "pixelis", sys.argv[1]]
     return ["python", str(sys.argv[0] or program)]
+
+
+def in_words_of_caller(text: str) -> str:
+    """Return what a command says, with its scripts' names as whoever called it knows them.
+
+    Help and messages name the files of ``scripts/``; to whom has typed ``pixelis`` those are its words.
+    """
+    if Path(sys.argv[0]).stem != "pixelis" and Path(sys.argv[0]).name != "__main__.py":
+        return text
+    return _SCRIPT.sub(lambda found: f"pixelis {SCRIPTS[found[1]]}", text)

@@ -26,6 +26,7 @@ from pixelis.agents.settings.base import (
 )
 from pixelis.agents.settings.files import loaded, read_settings_file
 from pixelis.agents.settings.plain import Path, merged
+from pixelis.cli import in_words_of_caller
 from pixelis.cli.foreign_names import about_unknown
 from pixelis.errors import ConfigError, shown
 
@@ -125,7 +126,7 @@ class Arguments(Generic[S]):
             given = merged(saved, given)
         kind = self._kind(self._said(asked, given))
         if asked.help is not None:
-            print("\n".join(self._help(kind, asked.help)))
+            print(in_words_of_caller("\n".join(self._help(kind, asked.help))))
             raise SystemExit(0)
         for path in sorted(asked.flags, key=_depth):
             given = put(given, *_setting_of(kind, path, asked.flags[path]))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from pixelis.agents.evaluation.plan import Plan, check_runs_fit, plan_for
 from pixelis.agents.evaluation.players import Loading, find_player
+from pixelis.agents.evaluation.settings import EvaluationSettings
 from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
@@ -34,35 +35,17 @@ examples:
 MODELS = "Models"
 
 
-class CompareSettings(Settings):
-    """The flags of ``compare_models.py``."""
-
+class _Two(Settings):
     a: str | None = setting(None, "the first; none: the model that the second was made from")
     b: str | None = setting(None, "the second, usually a run folder")
-    mode: Literal["both", "greedy", "sampled"] = setting("both", "how a model chooses tokens")
-    temperature: float | None = setting(
-        None, "sampling temperature; none: as the run had it, else 1", gt=0, le=10
-    )
-    top_p: float | None = setting(None, "nucleus sampling; none: as the run had it, else 1", gt=0, le=1)
-    max_new_tokens: int | None = setting(
-        None, "longest turn, in tokens; none: as the run had it, else 64", ge=1
-    )
 
-    env: str | None = setting(None, "Gymnasium id of the environment; none: that of the run")
-    env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, in place of those of the run")
+
+class CompareSettings(EvaluationSettings, _Two):
+    """The flags of ``compare_models.py``."""
+
     difficulty: int | str | None = setting(
         None, "difficulties, separated by commas, that tasks are of in turn; none: as the run had it"
     )
-    split: Literal["train", "test"] = setting("test", "which tasks")
-    episodes: int = setting(200, "how many tasks, one episode each", ge=1)
-    seed: int = setting(0, "decides what a sampling model says", ge=0)
-
-    device: str = setting("auto", "auto, cpu, cuda or cuda:N")
-    dtype: Literal["float32", "bfloat16", "float16"] | None = setting(
-        None, "type of the weights; none: as the run had it, else float32"
-    )
-    batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)
-
     output: str | None = setting(None, "JSON file for the tables and for how every task ended")
 
 

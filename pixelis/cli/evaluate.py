@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pixelis.agents.evaluation.plan import Plan, plan_for
 from pixelis.agents.evaluation.players import Loading, find_player
 from pixelis.agents.evaluation.playing import modes_of, play_plan
+from pixelis.agents.evaluation.settings import EvaluationSettings
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
@@ -39,37 +40,20 @@ examples:
   evaluate_agent.py --agent pixelis-tiny --mode sampled --difficulty 2"""
 
 
-class EvaluateSettings(Settings):
+class _Agents(Settings):
+    agent: str = setting("oracle", "who plays; several are separated by commas")
+
+
+class EvaluateSettings(EvaluationSettings, _Agents):
     """The flags of ``evaluate_agent.py``."""
 
-    agent: str = setting("oracle", "who plays; several are separated by commas")
-    mode: Literal["both", "greedy", "sampled"] = setting("both", "how a model chooses tokens")
-    temperature: float | None = setting(
-        None, "sampling temperature; none: as the run had it, else 1", gt=0, le=10
-    )
-    top_p: float | None = setting(None, "nucleus sampling; none: as the run had it, else 1", gt=0, le=1)
-    max_new_tokens: int | None = setting(
-        None, "longest turn, in tokens; none: as the run had it, else 64", ge=1
-    )
-
     env: str | None = setting(None, f"Gymnasium id of the environment; none: the run's, else {DEFAULT_ENV}")
-    env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, in place of those of the run")
     difficulty: int | None = setting(
         None, "the env's difficulty dial; none: as the run had it, else the env's default"
-    )
-    split: Literal["train", "test"] = setting("test", "which tasks")
-    episodes: int = setting(200, "how many tasks, one episode each", ge=1)
-    seed: int = setting(0, "decides what a sampling model says", ge=0)
-
-    device: str = setting("auto", "auto, cpu, cuda or cuda:N")
-    dtype: Literal["float32", "bfloat16", "float16"] | None = setting(
-        None, "type of the weights; none: as the run had it, else float32"
     )
     quantization: Literal["none", "8bit", "4bit"] | None = setting(
         None, "load the weights in fewer bits: bitsandbytes, CUDA only; none: as the run had it"
     )
-    batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)
-
     output: str | None = setting(None, "JSON file for the table; none makes one under runs/evaluations/")
 
 

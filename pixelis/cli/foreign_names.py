@@ -158,7 +158,7 @@ def about_unknown(name: str, kind: type[Section], program: str, flags: bool) -> 
         first, dot, rest = setting.partition(".")
         return f"--{first.replace('_', '-')}{dot}{rest}" if flags else repr(setting)
 
-    known = names_of(kind)
+    known, fields = names_of(kind), kind.model_fields
     here = list(dict.fromkeys(_called_here(name, known)))
     others = [command for command in _having(name) if command != program]
     near = get_close_matches(name, kind.model_fields, n=1, cutoff=0.8)
@@ -171,11 +171,9 @@ def about_unknown(name: str, kind: type[Section], program: str, flags: bool) -> 
         said.append(f"{told(name)} belongs to {', '.join(others[:3])}.")
     if said:
         return f" {' '.join(said)}"
-    return (
-        suggest(told(name), [told(one) for one in kind.model_fields])
-        if flags
-        else suggest(name, kind.model_fields)
-    )
+    if guess := get_close_matches(name, fields, n=1, cutoff=0.6):
+        return f" Did you mean {told(guess[0])!r}?" if flags else f" Did you mean {told(guess[0])}?"
+    return suggest("", [told(one) if flags else one for one in fields])
 
 
 def names_of(kind: type[Section]) -> list[str]:
@@ -190,12 +188,17 @@ def _called_here(name: str, known: list[str]) -> Iterator[str]:
         inside = setting in known or (
             setting.partition(".")[0] in known and setting.startswith("env_kwargs.")
         )
-        if name in others.split() and inside:
+        if inside and _squeezed(name) in map(_squeezed, others.split()):
             yield setting
     for setting in known:
         inner = "." in setting and not setting.endswith(".type")
         if inner and name in (setting.replace(".", "_"), setting.rpartition(".")[2]):
             yield setting
+
+
+def _squeezed(name: str) -> str:
+    """Return a name as it is compared: ``learningrate`` is ``learning_rate``."""
+    return name.replace("_", "").casefold()
 
 
 def _having(name: str) -> Iterator[str]:

@@ -82,10 +82,10 @@ class RandomPlayer:
 
 
 def nothing_player(env: ToolEnv[Any]) -> ScriptedPlayer:
-    """Return the do-nothing policy; ``env`` is not needed."""
+    """Return the do-nothing player; ``env`` is not needed."""
     return NothingPlayer()
 
 
 def random_player(env: ToolEnv[Any]) -> ScriptedPlayer:
-    """Return the random policy over ``env``'s tools."""
+    """Return the random player over ``env``'s tools."""
     return RandomPlayer(env)

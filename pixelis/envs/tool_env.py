@@ -284,9 +284,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return dict(level)
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
-        """Return the scripted players this environment ships, by name, each as ``(env) -> policy``.
+        """Return the scripted players this environment ships, by name, each as ``(env) -> player``.
 
-        A policy plays one episode. It may be made before ``reset``: it looks at ``env.task`` in ``act``.
+        A player plays one episode. It may be made before ``reset``: it looks at ``env.task`` in ``act``.
         ``oracle`` reaches the maximum; ``nothing`` and ``random`` are floors; names that begin with
         ``exploit_`` try to get reward that was not earned; ``tool_free`` or ``overview_only`` shows that the
         tools are needed.

@@ -140,7 +140,17 @@ def test_a_configuration_is_found_by_its_name_in_any_folder(tmp_path, monkeypatc
         (["--policy-loss", "dapo"], r"Here it is --loss\.surrogate\."),
         (["--lora-rank", "4"], r"Here it is --lora\.rank\."),
         (["--clip-range", "4"], r"Here it is --loss\.surrogate\.epsilon_low\."),
-        (["--loss", "dapo"], "loss must be a mapping of settings, got 'dapo'"),
+        (
+            ["--loss", "dapo"],
+            r"loss must be a mapping of settings, got 'dapo'\. It holds .*dapo is a value of recipe",
+        ),
+        (["--loss", "cispo"], r"cispo is a value of recipe and of loss\.surrogate$"),
+        (
+            ["--loss", "my_loss"],
+            r"got 'my_loss'\. It holds loss\.surrogate, loss\.ratio, loss\.aggregation, .*",
+        ),
+        (["--learningrate", "1"], r"Here it is --lr\."),
+        (["--stride", "1"], r"unknown argument '--stride'\. (?!.*shaping)"),
         (["--batch-size", "4"], r"Here it is --groups or --micro-batch-size\. --batch-size belongs to"),
         (["--data", "x"], r"Here it is --env-kwargs\.data\. --data belongs to train_sft\.py\."),
         (["--packing"], r"unknown argument '--packing'\. --packing belongs to train_sft\.py, expert_iter"),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from pixelis.cli import called_as
+from pixelis.cli import SCRIPTS, called_as
 from pixelis.cli.main import COMMANDS, main
 
 
@@ -70,3 +71,24 @@ def test_the_list_does_not_wait_for_torch():
 def test_how_a_command_was_called(monkeypatch, argv, words):
     monkeypatch.setattr(sys, "argv", argv)
     assert called_as("train_agent.py") == words
+
+
+def test_whoever_types_pixelis_reads_its_words(monkeypatch, capsys):
+    """Help and mistakes name scripts to those who call scripts, and words of ``pixelis`` to the others."""
+    said = {}
+    for argv0 in ("/usr/bin/pixelis", "scripts/train_agent.py"):
+        monkeypatch.setattr(sys, "argv", [argv0, "train"])
+        with pytest.raises(SystemExit):
+            main(["train", "--help"])
+        assert main(["train", "--packing"]) == 2
+        said[argv0] = "".join(capsys.readouterr())
+    assert "usage: pixelis train [--config" in said["/usr/bin/pixelis"]
+    assert "--packing belongs to pixelis sft, pixelis expert" in said["/usr/bin/pixelis"]
+    assert ".py" not in said["/usr/bin/pixelis"]
+    assert "usage: train_agent.py [--config" in said["scripts/train_agent.py"]
+
+
+def test_every_script_of_a_command_has_its_word():
+    scripts = Path(__file__).parents[2] / "scripts"
+    called = {path.name for path in scripts.glob("*.py") if "from pixelis.cli." in path.read_text()}
+    assert called == set(SCRIPTS) and set(SCRIPTS.values()) < set(COMMANDS)

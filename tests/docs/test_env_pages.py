@@ -54,14 +54,14 @@ def test_the_examples_run(env_docs, entry):
 
 def test_the_table_of_scores_by_hand(env_docs):
     rows = [
-        {"policy": "oracle", "difficulty": 0, "episodes": 4, "successes": 4},
-        {"policy": "oracle", "difficulty": 1, "episodes": 8, "successes": 6},
-        {"policy": "nothing", "difficulty": 1, "episodes": 8, "successes": 0},
+        {"player": "oracle", "difficulty": 0, "episodes": 4, "successes": 4},
+        {"player": "oracle", "difficulty": 1, "episodes": 8, "successes": 6},
+        {"player": "nothing", "difficulty": 1, "episodes": 8, "successes": 0},
     ]
     table = env_docs.baselines({"split": "test", "reader": "ocr", "rows": rows}).splitlines()
     assert table[2].startswith("Success of the scripted players in 4 to 8 episodes each")
     assert table[4:] == [
-        "| policy | difficulty 0 | difficulty 1 |",
+        "| player | difficulty 0 | difficulty 1 |",
         "|---|---|---|",
         "| `oracle` | 1.000 | 0.750 |",
         "| `nothing` | – | 0.000 |",
@@ -69,7 +69,7 @@ def test_the_table_of_scores_by_hand(env_docs):
 
 
 def test_a_mode_has_a_table_of_its_own(env_docs):
-    rows = [{"policy": "oracle", "difficulty": 1, "episodes": 4, "successes": 4}]
+    rows = [{"player": "oracle", "difficulty": 1, "episodes": 4, "successes": 4}]
     table = env_docs.baselines({"split": "test", "reader": None, "mode": "multi", "rows": rows})
     assert table.startswith("## Baselines, mode `multi`\n")
     (entry,) = [entry for entry in ENVIRONMENTS if entry.id == "Pixelis/CodeProblem-v0"]
@@ -78,7 +78,7 @@ def test_a_mode_has_a_table_of_its_own(env_docs):
 
 
 def test_rewards_with_degrees_stand_beside_the_success(env_docs):
-    row = {"policy": "oracle", "difficulty": 0, "episodes": 4, "successes": 3, "reward": 0.876}
+    row = {"player": "oracle", "difficulty": 0, "episodes": 4, "successes": 3, "reward": 0.876}
     table = env_docs.baselines({"split": "test", "reader": None, "rows": [row]}).splitlines()
     assert "4 episodes each; their mean reward in brackets (split `test`)." in table[2]
     assert table[-1] == "| `oracle` | 0.750 (0.88) |"
@@ -115,8 +115,8 @@ def test_what_was_learnt_is_what_the_page_of_results_says(env_docs):
 
 def test_the_extremes_are_of_the_oracle_and_of_those_who_do_not_look(env_docs, tmp_path):
     rows = [
-        {"policy": policy, "successes": successes, "episodes": 8}
-        for policy, successes in (
+        {"player": player, "successes": successes, "episodes": 8}
+        for player, successes in (
             ("oracle", 8),
             ("oracle", 6),
             ("blind", 1),

@@ -33,7 +33,7 @@ from pixelis.rewards.terms.traits import RewardTraits, ToolTraits
 from pixelis.rewards.terms.weights import ALONE_WEIGHTS, ORCHESTRATED_WEIGHTS
 from pixelis.wrappers import CoherenceReward, RewardOrchestrator, ToolPenalty, wrap
 
-SEEDS = range(3)
+SEEDS = range(2)
 OPTIONS = {"Pixelis/CodeProblem-v0": {"mode": "multi"}}
 IDS = [entry.id for entry in ENVIRONMENTS]
 

@@ -13,7 +13,7 @@ ENV = "toy_env:Toy/Echo-v0"
 
 def test_a_run_gains_over_its_model(run, letter_model, tmp_path):
     task = ("--env", ENV, "--max-new-tokens", 1)
-    training = ("--model", letter_model, "--steps", 60, "--lr", 0.003, "--eval-episodes", 0)
+    training = ("--model", letter_model, "--steps", 40, "--lr", 0.003, "--eval-episodes", 0)
     code, _, err = run("train_agent", *task, *training, "--output", "learnt")
     assert code == 0, err
     code, out, err = run("compare_models", "--b", "learnt", "--episodes", 60, "--output", "compared.json")

@@ -12,7 +12,7 @@ import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.timed_env import EnvTimeoutError
-from pixelis.errors import ConfigError, PixelisError, RewardError
+from pixelis.errors import ConfigError, PixelisError, RewardError, UserCodeError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
 from pixelis.user_code import described, place_of, place_of_function, trace_of
@@ -128,8 +128,9 @@ class EpisodeRunner:
         self.episode.failure_place, self.episode.failure_trace = place, trace
 
     def blame(self, what: str, error: Exception) -> None:
-        """End the episode for what somebody's code raised; ``what`` says which."""
-        self.fail(f"{what} raised {described(error)}", place_of(error), trace_of(error))
+        """End the episode for what somebody's code raised; ``what`` says which, where the error does not."""
+        said = str(error) if isinstance(error, UserCodeError) else f"{what} raised {described(error)}"
+        self.fail(said, place_of(error), trace_of(error))
 
     def seen(self) -> tuple[str, np.ndarray | None]:
         """Return the observation's text, and its image (uint8 [H, W, 3]) if that is a new one.

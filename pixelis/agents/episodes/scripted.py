@@ -22,7 +22,7 @@ class Turn:
     Attributes:
         text: the observation's text.
         image: uint8 [H, W, 3] if the observation brought a new picture, else None.
-        action: what the policy said.
+        action: what the player said.
     """
 
     text: str
@@ -52,10 +52,10 @@ def scripted_names(env: gym.Env[Any, Any]) -> tuple[str, ...]:
 
 
 def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) -> Transcript:
-    """Play one episode with the policy called ``name``; if env or policy raise, it is not valid for training.
+    """Play one episode with the player called ``name``; if env or player raise, it is not valid for training.
 
     Raises:
-        ConfigError: the env ships no such policy.
+        ConfigError: the env ships no such player.
     """
     names = scripted_names(env)
     if name not in names:
@@ -63,14 +63,14 @@ def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) ->
     runner = EpisodeRunner(env, request)
     runner.reset()
     turns: list[Turn] = []
-    policy: Any = None
+    player: Any = None
     while not runner.done:
         text, image = runner.seen()
         try:
-            policy = policy or env.unwrapped.players()[name](env.unwrapped)  # type: ignore[attr-defined]
-            action = policy.act(runner.observation, runner.info)
+            player = player or env.unwrapped.players()[name](env.unwrapped)  # type: ignore[attr-defined]
+            action = player.act(runner.observation, runner.info)
         except Exception as error:
-            runner.blame(f"the policy {name!r}", error)
+            runner.blame(f"the player {name!r}", error)
             break
         turns.append(Turn(text, image, action))
         runner.step(action)
@@ -80,12 +80,12 @@ def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) ->
 def play_all(
     env: str | Callable[[], gym.Env[Any, Any]], requests: Sequence[EpisodeRequest], names: Sequence[str]
 ) -> Iterator[Transcript]:
-    """Play episodes one after the other, each with the policy at its place in ``names``.
+    """Play episodes one after the other, each with the player at its place in ``names``.
 
     An env that failed is not trusted again: the next episode has a new one.
 
     Raises:
-        ConfigError: the env ships no such policy.
+        ConfigError: the env ships no such player.
     """
     place: gym.Env[Any, Any] | None = None
     try:

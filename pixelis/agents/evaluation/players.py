@@ -29,7 +29,7 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
     """Return a loaded policy, or the name of a scripted one.
 
     Raises:
-        ConfigError: the name is neither a policy of the env nor anything that could be a model.
+        ConfigError: the name is neither a player of the env nor anything that could be a model.
         ModelLoadError, CheckpointError: it cannot be loaded.
     """
     if name in env.players:
@@ -54,7 +54,7 @@ def _check_possible(name: str, env: TaskEnv) -> None:
     if "/" not in name:
         known = [*env.players, *NAMED_MODELS, *runs]
         raise ConfigError(
-            f"unknown agent {name!r}: no policy of {env.id}, no folder, no hub id.{suggest(name, known)}"
+            f"unknown agent {name!r}: no player of {env.id}, no folder, no hub id.{suggest(name, known)}"
         )
     if runs:  # where runs are, a run is meant and no model of a hub
         raise CheckpointError(f"there is no run at {name!r}.{suggest(name, runs)}")

@@ -14,6 +14,7 @@ import yaml
 
 from pixelis.agents.episodes.task_env import NO_SPLIT
 from pixelis.agents.models.loading import find_folder
+from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.publish.run_kinds import RunKind, kind_of
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.state_files import read_json
@@ -180,7 +181,10 @@ def _use(facts: CardFacts) -> str:
     auto = "AutoModelForImageTextToText" if facts.sees_images else "AutoModelForCausalLM"
     reader = "AutoProcessor" if facts.sees_images else "AutoTokenizer"
     lines = [f"from transformers import {auto}, {reader}", ""]
-    if facts.adapter_only:
+    if facts.adapter_only and facts.base_model in NAMED_MODELS:  # no hub has it: it comes with the package
+        lines = ["from pixelis.agents import Policy", "", 'policy = Policy.load("path/to/this/folder")']
+        lines.append("model, processor = policy.model, policy.processor  # of peft and of transformers")
+    elif facts.adapter_only:
         lines.insert(0, "from peft import PeftModel")
         lines.append(f'base = {auto}.from_pretrained("{facts.base_model}")')
         lines.append('model = PeftModel.from_pretrained(base, "path/to/this/folder")')

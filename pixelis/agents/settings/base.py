@@ -304,6 +304,7 @@ class _Place:
 
     Attributes:
         path: names of settings.
+        root: the settings as a whole.
         kinds: the section at its end, and before it the alternatives to that.
         field: the setting, None where there is none of that name.
         entry: of a setting that is a mapping, the key in it; empty elsewhere.
@@ -311,7 +312,7 @@ class _Place:
 
     def __init__(self, kind: type[Section], loc: Sequence[Any]) -> None:
         self.path: Path = ()
-        self.kinds: list[type[Section]] = [kind]
+        self.root, self.kinds = kind, [kind]
         self.field: FieldInfo | None = None
         steps = [str(step) for step in loc]
         while steps and self.kinds:
@@ -350,7 +351,19 @@ def _told(place: _Place, problem: Any, unknown: Callable[[Path], str] | None) ->
     elif isinstance(value, Mapping) and set(value) == {"type"}:
         value = value["type"]
     guess = suggest(value, choices) if choices and isinstance(value, str) else ""
+    if not choices and kinds_of(field.annotation):
+        guess = _section_hint(place, value)
     return f"{name} must be {wanted(field)}, got {shown(value)}.{guess}".rstrip(".")
+
+
+def _section_hint(place: _Place, value: Any) -> str:
+    """Return what a section holds, and which other settings take the word that was given in its place."""
+    field, within = place.field, ".".join(place.path)
+    inner = next(iter(kinds_of(field.annotation) if field is not None else ()), None)
+    held = "" if inner is None else f" It holds {', '.join(f'{within}.{one}' for one in inner.model_fields)}."
+    leaves = [(path, one) for path, one in leaves_of(place.root) if path[-1] != "type"]
+    found = dict.fromkeys(".".join(path) for path, one in leaves if value in choices_of(hint_of(one)))
+    return f"{held} {value} is a value of {' and of '.join(found)}." if found else held
 
 
 def _unknown(place: _Place) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 from typing_extensions import Self
@@ -57,13 +58,23 @@ class CurriculumSettings(Section):
 
 
 class Diversity(Section):
-    """Samples of the model while it learns, and how far apart they are."""
+    """Samples of the model while it learns, and how far apart they are; the measure may stand alone."""
 
     measure: Literal["ngrams", "encoder"] | Own = setting(..., "how far answers are apart")
     weight: float = setting(0.0, "what their diversity is worth in the loss (polychromic SFT)", ge=0)
     samples: int = setting(4, "samples of a set", ge=2)
     prompts: int = setting(4, "sets a step that draws any", ge=1)
     every: int = setting(1, "steps from one such step to the next", ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        """Return the short form, the measure alone (beside other settings: as ``type``), as a mapping."""
+        if isinstance(value, str):
+            return {"measure": value}
+        if isinstance(value, Mapping) and "type" in value and "measure" not in value:
+            return {"measure" if name == "type" else name: each for name, each in value.items()}
+        return value
 
 
 class SftConfig(SupervisedConfig):
@@ -76,7 +87,8 @@ class SftConfig(SupervisedConfig):
     learning: ClassVar[Learning] = "demonstrations"
 
     data: str | None = setting(
-        None, "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's policy demonstrates"
+        None,
+        "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's player demonstrates",
     )
     demonstrator: str = setting("oracle", "which scripted player of the env demonstrates")
     demonstrations: int = setting(512, "episodes it plays, for each difficulty", ge=1)

@@ -38,7 +38,7 @@ def demonstrations(
         mix_seed: for the draw.
 
     Raises:
-        ConfigError: an unknown policy, or weights that are negative or all zero.
+        ConfigError: an unknown player, or weights that are negative or all zero.
         EpisodesFailedError: every episode failed.
     """
     mix = {players: 1.0} if isinstance(players, str) else dict(players)

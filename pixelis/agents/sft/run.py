@@ -74,7 +74,7 @@ def collect_demonstrations(config: SftConfig, env: TaskEnv | None, chat: ChatFor
     """Return the demonstrations that the settings ask for, the same ones each time.
 
     Raises:
-        ConfigError: the file, or the env's policy, cannot be had.
+        ConfigError: the file, or the env's scripted player, cannot be had.
     """
     if config.data is not None:
         return load_chats(config.data, chat)

@@ -22,7 +22,7 @@ import pixelis.envs.check.scores as scores
 from pixelis.envs.check.contract import Finding, MakeEnv, Subject, run_clause
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_env import ToolEnv
-from pixelis.errors import ConfigError, PixelisError
+from pixelis.errors import ConfigError, PixelisError, shown
 
 CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
     contract.gymnasium_checker,
@@ -109,7 +109,12 @@ def check_env(
     if isinstance(env, str):
         name, make = env, functools.partial(make_env, check_env_id(env), **(keywords or {}))
     else:
-        name, make = getattr(env, "__name__", repr(env)), env
+        if isinstance(env, gym.Env):
+            raise ConfigError(
+                f"check_env makes environments itself, also in other processes; got one that is made, {env}: "
+                "give its id, its class, or a function that makes it"
+            )
+        name, make = getattr(env, "__name__", shown(env)), env
     _check_kind(name, make)
     subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
     return CheckReport(name, tuple(run_clause(clause, subject) for clause in CLAUSES))
@@ -144,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "env", help="a Gymnasium id, for example Pixelis/ZoomRead-v0 or your_module:YourEnv-v0"
     )
-    parser.add_argument("--seeds", type=int, default=20, help="episodes a policy and difficulty (default 20)")
+    parser.add_argument("--seeds", type=int, default=20, help="episodes a player and difficulty (default 20)")
     parser.add_argument(
         "--floor", type=float, default=0.05, help="greatest success of baselines (default 0.05)"
     )

@@ -16,12 +16,12 @@ Turn = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 
 
 def play(
-    env: ToolEnv[Any], policy: ScriptedPlayer, seed: int, options: dict[str, Any] | None = None
+    env: ToolEnv[Any], player: ScriptedPlayer, seed: int, options: dict[str, Any] | None = None
 ) -> list[Turn]:
-    """Play an episode with a policy to its end; return what ``reset`` and every ``step`` said."""
+    """Play an episode with a player to its end; return what ``reset`` and every ``step`` said."""
     turns = [_start(env, seed, options)]
     while not (turns[-1][2] or turns[-1][3]):
-        turns.append(env.step(policy.act(turns[-1][0], turns[-1][4])))
+        turns.append(env.step(player.act(turns[-1][0], turns[-1][4])))
     return turns
 
 
@@ -41,15 +41,15 @@ def _start(env: ToolEnv[Any], seed: int, options: dict[str, Any] | None) -> Turn
 
 
 class Recorder:
-    """A policy that remembers in ``actions`` what another one said."""
+    """A player that remembers in ``actions`` what another one said."""
 
-    def __init__(self, policy: ScriptedPlayer) -> None:
-        self._policy = policy
+    def __init__(self, player: ScriptedPlayer) -> None:
+        self._player = player
         self.actions: list[str] = []
 
     def act(self, observation: Any, info: Any) -> str:
-        """Return the other policy's turn."""
-        self.actions.append(self._policy.act(observation, info))
+        """Return the other player's turn."""
+        self.actions.append(self._player.act(observation, info))
         return self.actions[-1]
 
 

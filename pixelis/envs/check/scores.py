@@ -18,48 +18,48 @@ from pixelis.envs.tool_env import ToolEnv
 FLOORS = ("nothing", "random")
 TOOL_FREE = ("tool_free", "overview_only")
 BLIND = "blind"
-"""Of an environment without tools, where nobody can do without them: the policy that does not read the
+"""Of an environment without tools, where nobody can do without them: the player that does not read the
 task."""
 
 MOST_UNEARNED = 2 / 3
-"""Share of the oracle's mean reward that a policy which must fail may earn."""
+"""Share of the oracle's mean reward that a player which must fail may earn."""
 
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Score:
-    """What a policy reached.
+    """What a player reached.
 
     Attributes:
-        policy: its name.
+        player: its name.
         episodes: how many were played.
         success: share of them that succeeded, 0-1.
         reward: their mean reward.
         turns: their mean number of turns.
     """
 
-    policy: str
+    player: str
     episodes: int
     success: float
     reward: float
     turns: float
 
 
-def score(env: ToolEnv[Any], policy: str, seeds: Sequence[int], **options: Any) -> Score:
-    """Play a shipped policy on every seed; ``options`` go to ``reset``.
+def score(env: ToolEnv[Any], player: str, seeds: Sequence[int], **options: Any) -> Score:
+    """Play a shipped player on every seed; ``options`` go to ``reset``.
 
     Raises:
-        KeyError: the environment ships no such policy.
+        KeyError: the environment ships no such player.
     """
-    make = env.players()[policy]
+    make = env.players()[player]
     ends: list[tuple[Turn, int]] = []
     for seed in seeds:
         episode = play(env, make(env), seed, options)
         ends.append((episode[-1], len(episode) - 1))
     count = len(ends)
     return Score(
-        policy,
+        player,
         count,
         sum(bool(end[4]["success"]) for end, _ in ends) / count,
         sum(end[1] for end, _ in ends) / count,
@@ -67,9 +67,9 @@ def score(env: ToolEnv[Any], policy: str, seeds: Sequence[int], **options: Any) 
     )
 
 
-def must_fail(policy: str) -> bool:
-    """Return whether a policy of this name must stay at the floor."""
-    return policy in (*FLOORS, *TOOL_FREE, BLIND) or policy.startswith("exploit_")
+def must_fail(player: str) -> bool:
+    """Return whether a player of this name must stay at the floor."""
+    return player in (*FLOORS, *TOOL_FREE, BLIND) or player.startswith("exploit_")
 
 
 def oracle_succeeds(subject: Subject) -> Finding:
@@ -91,9 +91,9 @@ def oracle_succeeds(subject: Subject) -> Finding:
 
 
 def floors_hold(subject: Subject) -> Finding:
-    """Silence, chance, a tool-free policy and every exploit are shipped, and stay at the floor.
+    """Silence, chance, a tool-free player and every exploit are shipped, and stay at the floor.
 
-    An environment without tools ships a ``blind`` policy in the place of a tool-free one. The floor is one of
+    An environment without tools ships a ``blind`` player in the place of a tool-free one. The floor is one of
     success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
     whether it counts as success. So whoever must fail may earn two thirds of the oracle's mean, or what
     chance gives if that is more.
@@ -107,18 +107,18 @@ def floors_hold(subject: Subject) -> Finding:
     if not any(name.startswith("exploit_") for name in names):
         missing.append("exploit_*")
     scores = [score(env, name, subject.seeds) for name in names]
-    measured = ", ".join(f"{one.policy} {one.success:.2f}" for one in scores)
+    measured = ", ".join(f"{one.player} {one.success:.2f}" for one in scores)
     if missing:
         return Finding(
             "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to players()"
         )
     allowed = greatest_floor(env.chance(env.difficulty), len(subject.seeds), subject.floor)
-    above = [one.policy for one in scores if one.success > (0 if one.policy == "nothing" else allowed)]
+    above = [one.player for one in scores if one.success > (0 if one.player == "nothing" else allowed)]
     remedy = f"{', '.join(above)} above {allowed:.3g}: make the tool needed, the verifier stricter"
     if above:
         return Finding("floors_hold", False, measured, remedy)
     most = max(MOST_UNEARNED, allowed) * score(env, "oracle", subject.seeds).reward
-    paid = [f"{one.policy} {one.reward:.2f}" for one in scores if one.reward > most]
+    paid = [f"{one.player} {one.reward:.2f}" for one in scores if one.reward > most]
     if paid:
         measured = f"mean rewards {', '.join(paid)}, more than {most:.2f}"
     return Finding("floors_hold", not paid, measured, "pay less for what is not the task")
@@ -179,7 +179,7 @@ class Almost:
 
 
 def greatest_floor(chance: float, episodes: int, floor: float) -> float:
-    """Return the success rate up to which a policy that must fail is taken to.
+    """Return the success rate up to which a player that must fail is taken to.
 
     ``floor`` above chance, and two standard deviations of what chance gives in so few episodes:
     c + floor + 2 √(c (1 - c) / n), which is ``floor`` where nothing can be guessed.

@@ -45,10 +45,15 @@ def file_state(path: Path, what: str) -> tuple[int, int]:
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        raise DatasetError(f"expected a {what} at {path}, got nothing; correct the path") from None
+        raise DatasetError(f"expected a {what} at {_named(path)}, got nothing; correct the path") from None
     if not path.is_file():
         raise DatasetError(f"expected a {what}, got {path}, which is none; name the file")
     return status.st_size, status.st_mtime_ns
+
+
+def _named(path: Path) -> str:
+    """Return a path as messages tell it: quoted and cut where it holds signs that cannot be printed."""
+    return str(path) if str(path).isprintable() else shown(path)
 
 
 def find_file(path: Any, what: str) -> tuple[Path, tuple[int, int]]:

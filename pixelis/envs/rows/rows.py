@@ -15,6 +15,7 @@ from pixelis.envs.data.splits import hashed_split
 from pixelis.envs.tasks import SPLITS, Task
 from pixelis.errors import DatasetError, PixelisError, shown
 from pixelis.files import write_atomically, writing
+from pixelis.user_code import user_code
 
 LONGEST_PROMPT = 8_000
 FAMILY = "rows"
@@ -38,18 +39,20 @@ def read_rows(rows: Any) -> list[Row]:
 
     Raises:
         DatasetError: there is no such file, there are no rows, or some are bad (five are named by number).
+        UserCodeError: something that is no list raises while it is read.
     """
     if isinstance(rows, str | Path):
         path, _ = find_file(rows, "JSONL or CSV file of rows")
         lines = _csv_rows(path) if path.suffix.lower() == ".csv" else read_lines(path)
         return [row for _, row in good_rows(path, lines, _row)]
     if isinstance(rows, Mapping) or not isinstance(rows, Iterable):
-        hint = f"; choose one of its parts, {list(rows)[:5]}" if isinstance(rows, Mapping) else ""
+        hint = f"; choose one of its parts, {shown(list(rows))}" if isinstance(rows, Mapping) else ""
         raise DatasetError(
             "rows must be a list of dicts, a JSONL or CSV file or a datasets.Dataset, got "
             f"{shown(rows, 60)}{hint}"
         )
-    found = [_Numbered(number, value) for number, value in enumerate(rows, 1)]
+    with user_code("reading rows one after the other"):
+        found = [_Numbered(number, value) for number, value in enumerate(rows, 1)]
     if not found:
         raise DatasetError("rows is empty; give at least one row such as {'prompt': '2 + 2 = ?'}")
     try:
@@ -125,7 +128,7 @@ def _row(line: FileLine | _Numbered) -> Row:
         raise DatasetError(f"a row must be a dict, got {shown(values, 60)}")
     prompt = values.get("prompt")
     if prompt is None:
-        raise DatasetError(f"field 'prompt' is missing; the row has {sorted(map(str, values))}")
+        raise DatasetError(f"field 'prompt' is missing; the row has {shown(list(values))}")
     if not isinstance(prompt, str) or not 1 <= len(prompt.strip()) <= len(prompt) <= LONGEST_PROMPT:
         raise DatasetError(
             f"field 'prompt' must be a text of 1 to {LONGEST_PROMPT:,} characters, got {shown(prompt, 60)}"
@@ -135,7 +138,7 @@ def _row(line: FileLine | _Numbered) -> Row:
     except (TypeError, ValueError, RecursionError) as error:
         raise DatasetError(f"a row must hold JSON values ({error}); leave other fields out") from None
     split = values.get("split", hashed_split(prompt))
-    if split not in SPLITS:
+    if not isinstance(split, str) or split not in SPLITS:
         raise DatasetError(
             f"field 'split' must be 'train' or 'test', got {shown(split, 60)}; leave it out to have it chosen"
         )

@@ -73,11 +73,6 @@ class LoRADynamicsModel(nn.Module):
         """Numbers that training moves."""
         return sum(part.numel() for part in self.parameters() if part.requires_grad)
 
-    @property
-    def total_parameters(self) -> int:
-        """All numbers, those of the frozen base included."""
-        return sum(part.numel() for part in self.parameters())
-
     def forward(self, states: torch.Tensor, actions: torch.Tensor) -> torch.Tensor:
         """Return the prediction, [n, 768], for states [n, 768] and actions [n, 128]."""
         x = torch.cat([states, actions], 1)

@@ -6,13 +6,15 @@ import json
 import logging
 import sys
 
+import gymnasium as gym
 import pytest
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.episodes.failures import PATIENCE, FailureWatch, failed_share
+from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
+from pixelis.agents.episodes.failures import PATIENCE, FailureWatch, failed_share, reason_of
 from pixelis.errors import ConfigError, EpisodesFailedError, UserCodeError
 from pixelis.rewards.terms.weights import as_number
-from pixelis.user_code import described, place_of, user_code
+from pixelis.user_code import described, place_of, place_of_function, user_code
 
 
 def episodes(*valid: bool, reason: str = "step raised OSError: no disk", place: str | None = "mine.py:7"):
@@ -64,6 +66,23 @@ def test_each_reason_is_told_once_with_its_line_and_its_traceback(caplog):
     assert warned[0].endswith("(mine.py:7)") and warned[1].endswith("late")
     assert "Traceback: all of it" in caplog.text
     assert failed_share(episodes(True, False, False, False)) == 0.75 and failed_share([]) is None
+
+
+def divide(row, text):
+    return 1 / 0
+
+
+def test_code_that_an_environment_calls_is_named_once_with_its_line():
+    env = gym.make("Pixelis/Rows-v0", rows=[{"prompt": "a"}], reward=divide)
+    runner = EpisodeRunner(env, EpisodeRequest(0, 0, 0, {}))
+    runner.reset()
+    runner.step("a")
+    place = place_of_function(divide)
+    assert place is not None
+    file, line = place.rsplit(":", 1)
+    expected = f"the reward of row 1 raised ZeroDivisionError: division by zero ({file}:{int(line) + 1})"
+    assert reason_of(runner.episode) == expected
+    assert "return 1 / 0" in (runner.episode.failure_trace or "")
 
 
 def test_the_line_is_the_users_and_not_the_librarys(tmp_path, monkeypatch):

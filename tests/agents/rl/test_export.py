@@ -226,6 +226,17 @@ def test_the_shipped_model_keeps_its_name_and_licence(toy_config, tmp_path):
     assert values["pipeline_tag"] == "image-text-to-text"
 
 
+def test_the_code_on_the_card_of_an_adapter_on_the_shipped_model_runs(toy_config, monkeypatch):
+    """No hub has ``pixelis-tiny``: the card loads it by the package."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    run = train(toy_config(steps=0, env="toy_env:Toy/Picture-v0", model="pixelis-tiny"))
+    adapter = run.folder.path / "adapter"
+    code = (adapter / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
+    names = {}
+    exec(code.replace("path/to/this/folder", str(adapter)), names)
+    assert isinstance(names["model"], peft.PeftModel) and names["processor"].image_token
+
+
 def test_a_card_tells_no_path_of_this_machine(toy_config, tmp_path):
     run = train(toy_config(steps=1, eval_episodes=5))
     export_model(run.folder.path, tmp_path / "out")

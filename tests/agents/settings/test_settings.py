@@ -8,7 +8,8 @@ from pixelis.agents.settings.base import leaves_of, note_of
 from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.run_settings import RunSettings
-from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.settings.sft import Diversity, SftConfig
+from pixelis.cli import sft
 from pixelis.errors import CheckpointError, ConfigError
 
 TASKS = {"env": "toy_env:Toy/Echo-v0"}
@@ -82,6 +83,7 @@ def test_no_adapter_is_described_where_none_is_trained(config: RunSettings):
         (SftConfig, {"data": "a.jsonl", "demonstrations": 3}, "demonstrations must be 512 with data"),
         (SftConfig, {**TASKS, "pack_length": 3}, "pack_length must be None without packing"),
         (SftConfig, {**TASKS, "diversity": {"weight": 1.0}}, "diversity.measure must be given"),
+        (SftConfig, {**TASKS, "diversity": "ngram"}, "diversity.measure must be .* Did you mean 'ngrams'"),
         (SftConfig, {**TASKS, "rollback_patience": 1}, "unknown setting 'rollback_patience'"),
         (TrainConfig, {"beta": 0, "loss": {"kl": {"estimator": "k2"}}}, "loss.kl is read with beta above 0"),
         (TrainConfig, {"algorithm": {"gae_lambda": 0.9}}, "not read with algorithm grpo, only with ppo"),
@@ -106,3 +108,20 @@ def test_a_setting_that_is_not_read_cannot_be_given(kind, given, message):
 def test_what_python_gives_is_short():
     config = TrainConfig(groups=2, loss={"aggregation": "constant"}, algorithm="ppo", levels="accel")
     assert (config.loss.aggregation, config.algorithm.type, config.levels.buffer) == ("constant", "ppo", 64)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--diversity", "ngrams"), {"measure": "ngrams"}),
+        (("--diversity", "encoder", "--diversity.samples", "3"), {"measure": "encoder", "samples": 3}),
+        (
+            ("--diversity.measure", "my:far", "--diversity.weight", "0.5"),
+            {"measure": "my:far", "weight": 0.5},
+        ),
+    ],
+)
+def test_the_measure_of_diversity_may_stand_alone(words, expected):
+    config, _ = sft.COMMAND.read(["--env", "Pixelis/TweetReply-v0", *words])
+    assert config.diversity == Diversity(**expected)
+    assert SftConfig.from_mapping(config.to_mapping()) == config

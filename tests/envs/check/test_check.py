@@ -52,6 +52,11 @@ def registered():
         del gym.registry[f"{kind.__name__}Check-v0"]
 
 
+def test_an_environment_that_is_made_already_is_told_so():
+    with pytest.raises(ConfigError, match=r"got one that is made, .*CartPole.*: give its id, its class, or"):
+        check_env(gym.make("CartPole-v1"))
+
+
 @pytest.mark.parametrize("env", ["CartPole-v1", lambda: gym.make("MountainCar-v0")], ids=["id", "function"])
 def test_an_environment_of_another_kind_is_told_at_once(env):
     with pytest.raises(ConfigError, match=r"plain Gymnasium environment .*gymnasium\.utils\.env_checker"):

@@ -64,5 +64,5 @@ def test_the_line_of_the_environment_is_what_the_rule_gives(separation):
 
 def test_chance_is_the_best_of_what_says_nothing_about_the_tweet():
     page = json.loads((ROOT / "docs/envs/tweet_reply_baselines.json").read_text(encoding="utf-8"))
-    rates = {row["policy"]: row["successes"] / row["episodes"] for row in page["rows"]}
+    rates = {row["player"]: row["successes"] / row["episodes"] for row in page["rows"]}
     assert round(max(rates[name] for name in SAYS_NOTHING), 2) == BLIND_SUCCESS

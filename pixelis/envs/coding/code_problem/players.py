@@ -32,7 +32,7 @@ class OraclePlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return the next turn."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         solution = self._env.task.answer
         if not solution or self._env.mode == "single":
             return fenced(solution) if solution else ""
@@ -67,7 +67,7 @@ class RunOnlyPlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return the turn."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         return f"{fenced(self._env.task.answer)}\n{RUN}"
 
 

@@ -67,7 +67,7 @@ class OverviewOnlyPlayer:
             self._rng = np.random.default_rng(int(info["task"]["hash"], 16))
             return call("READ_TEXT")
         task = self._env.task
-        assert task is not None  # a policy plays an episode that has begun
+        assert task is not None  # a player plays an episode that has begun
         lines = [line for result in info["tool_calls"] for line in result["data"].get("lines", [])]
         if task.data["answer_type"] in ("box", "point"):
             named = [line["box"] for line in lines if line["text"] in task.question]

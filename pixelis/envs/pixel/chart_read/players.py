@@ -79,7 +79,7 @@ class ReadingPlayer:
         """Return looks at labels and at the bar or mark, or the answer."""
         from pixelis.envs.pixel.chart_read.env import asked_point  # that module imports this one
 
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         scene, *place = asked_point(self._env.task)
         if not self._asked:
             rng = np.random.default_rng(int(info["task"]["hash"], 16))

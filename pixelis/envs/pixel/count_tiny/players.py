@@ -37,7 +37,7 @@ class OraclePlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return the next ZOOMs and SEGMENTs, or the count."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         task = self._env.task
         size = LEVELS[task.difficulty].size
         if self._factor == 1:
@@ -94,7 +94,7 @@ class OverviewOnlyPlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return SEGMENT, then an answer."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         if not info["tool_calls"]:
             return call("SEGMENT")
         rows = info["tool_calls"][-1]["data"]["regions"]

@@ -34,7 +34,7 @@ Say = Callable[[ReceiptQuestion, Amounts, int], str]
 
 
 def _task(env: ToolEnv[Any]) -> tuple[ReceiptScene, ReceiptQuestion]:
-    assert env.task is not None  # a policy plays an episode that has begun
+    assert env.task is not None  # a player plays an episode that has begun
     return ReceiptScene.from_json(env.task.data["scene"]), ReceiptQuestion.from_json(env.task.data["ask"])
 
 

@@ -40,7 +40,7 @@ class MeasuringPlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return GET_PROPERTIES of the last shape with ZOOM and SEGMENT on the next one, or the answer."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         scene = SizeScene.from_json(self._env.task.data["scene"])
         results = info["tool_calls"]
         if not self._points:
@@ -83,7 +83,7 @@ class MeasureOnePlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return ZOOM, SEGMENT and GET_PROPERTIES of the shape named first, then the answer."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         task = self._env.task
         if not info["tool_calls"]:
             center, point = _points(SizeScene.from_json(task.data["scene"]))[0]

@@ -80,11 +80,6 @@ def name_colour(rgb: ArrayLike) -> str:
     return colour_names()[int(name_indices(rgb))]
 
 
-def name_colours(rgb: ArrayLike) -> list[str]:
-    """Return the names of ``[N, 3]`` sRGB colours."""
-    return [colour_names()[int(index)] for index in name_indices(np.reshape(rgb, (-1, 3)))]
-
-
 def dominant_colour(view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> tuple[int, int, int]:
     """Return the colour of the main surface under a mask.
 

@@ -24,7 +24,7 @@ _MARGINS = (0.1, 0.25, 0.0)  # of the views in which a plate is read, shares of 
 def _target(env: ToolEnv[Any]) -> tuple[TrackScene, Vehicle]:
     from pixelis.envs.pixel.track_read.env import target_car  # that module imports this one
 
-    assert env.task is not None  # a policy plays an episode that has begun
+    assert env.task is not None  # a player plays an episode that has begun
     return target_car(env.task)
 
 

@@ -32,7 +32,7 @@ _FOLLOW_FACTOR = 8  # of the oracle's views: a cable is ten pixels wide
 def _cable(env: ToolEnv[Any]) -> tuple[WireScene, int, int]:
     from pixelis.envs.pixel.wire_trace.env import asked_cable  # that module imports this one
 
-    assert env.task is not None  # a policy plays an episode that has begun
+    assert env.task is not None  # a player plays an episode that has begun
     return asked_cable(env.task)
 
 

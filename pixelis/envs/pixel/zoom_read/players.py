@@ -26,7 +26,7 @@ def looks_like_code(text: str) -> bool:
 def _target(env: ToolEnv[Any]) -> tuple[Scene, Sign]:
     from pixelis.envs.pixel.zoom_read.env import target_sign  # that module imports this one
 
-    assert env.task is not None  # a policy plays an episode that has begun
+    assert env.task is not None  # a player plays an episode that has begun
     return target_sign(env.task)
 
 

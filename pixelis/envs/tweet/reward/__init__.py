@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pixelis.envs.tweet.reward.settings import Judge as Judge
     from pixelis.envs.tweet.reward.settings import TweetRewardSettings as TweetRewardSettings
     from pixelis.envs.tweet.reward.settings import TweetScore as TweetScore
-    from pixelis.envs.tweet.reward.spread import group_spread as group_spread
     from pixelis.rewards.text.encoders import CachedEncoder as CachedEncoder
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

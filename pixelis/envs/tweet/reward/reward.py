@@ -16,7 +16,6 @@ from pixelis.envs.tweet.reward.gates import GATES, Pair, find_gates
 from pixelis.envs.tweet.reward.presets import MEANS, PARTS, PRESETS
 from pixelis.envs.tweet.reward.settings import Judge, TweetRewardSettings, TweetScore
 from pixelis.errors import ConfigError, RewardError, suggest
-from pixelis.rewards.text.duplicates import duplicate_shares
 from pixelis.rewards.text.encoders import CachedEncoder
 
 
@@ -81,42 +80,6 @@ class TweetReward:
             raise ConfigError(f"there is no part {name!r}.{suggest(str(name), PARTS)}")
         (pair,) = self._read([tweet], [[reply]], embed=name == "relevance")
         return self._preset.parts[name](pair)
-
-    def penalise_duplicates(
-        self, tweets: Sequence[str], replies: Sequence[Sequence[str]], scores: Sequence[Sequence[TweetScore]]
-    ) -> list[list[TweetScore]]:
-        """Return the scores less what replies cost that are given to many tweets.
-
-        total − duplicate_weight · s, not below −1, for the share s of the other tweets with nearly the same
-        reply (cosine at least 0.9). At weight 1 a reply given to every tweet is worth nothing, however good
-        it is for one.
-
-        Args:
-            tweets: m tweets; equal ones count as one.
-            replies: m lists of replies.
-            scores: theirs, in the same shape.
-
-        Raises:
-            RewardError: the shapes differ.
-        """
-        if [len(group) for group in replies] != [len(group) for group in scores] or len(tweets) != len(
-            replies
-        ):
-            raise RewardError(
-                f"tweet reward: {len(tweets)} tweets, and replies and scores of different shapes"
-            )
-        numbers = {tweet: number for number, tweet in enumerate(dict.fromkeys(tweets))}
-        prompts = [numbers[tweet] for tweet, group in zip(tweets, replies, strict=True) for _ in group]
-        texts = [ReadText(reply).for_encoder for group in replies for reply in group]
-        shares = iter(duplicate_shares(self.encoder(texts), prompts).tolist())
-        weight = self.settings.duplicate_weight
-        return [
-            [
-                replace(score, total=max(-1.0, score.total - weight * share), duplicate_share=share)
-                for score, share in zip(group, islice(shares, len(group)), strict=True)
-            ]
-            for group in scores
-        ]
 
     def _read(
         self, tweets: Sequence[str], replies: Sequence[Sequence[str]], embed: bool = True

@@ -31,7 +31,6 @@ class TweetRewardSettings:
             only, so with another encoder they never have.
         judge_weight: share in [0, 1] that a judge has in the points of a reply that no gate stops.
         judge_mean: ``arithmetic``, or ``harmonic``, which asks for the favour of both.
-        duplicate_weight: what a reply loses that is given to every tweet, at least 0.
     """
 
     preset: str = "robust"
@@ -43,7 +42,6 @@ class TweetRewardSettings:
     faults: bool = True
     judge_weight: float = 0.5
     judge_mean: str = "arithmetic"
-    duplicate_weight: float = 1.0
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
@@ -65,10 +63,6 @@ class TweetRewardSettings:
             raise ConfigError(
                 f"there is no judge_mean {self.judge_mean!r}.{suggest(str(self.judge_mean), MEANS)}"
             )
-        if not 0 <= self.duplicate_weight < math.inf:
-            raise ConfigError(
-                f"duplicate_weight: expected a finite number of at least 0, got {self.duplicate_weight!r}"
-            )
 
 
 @dataclass(frozen=True)
@@ -84,8 +78,6 @@ class TweetScore:
         encoder: which encoder made them.
         faults: fault → probability in [0, 1], of the fitted heads; empty where they have no say.
         judged: what the judge gave; None without one, or when a gate had closed before.
-        duplicate_share: share in [0, 1] of the other tweets that got nearly the same reply; 0 until
-            `TweetReward.penalise_duplicates` has looked.
     """
 
     total: float
@@ -95,7 +87,6 @@ class TweetScore:
     encoder: str
     faults: Mapping[str, float] = field(default_factory=dict)
     judged: float | None = None
-    duplicate_share: float = 0.0
 
     def metrics(self) -> dict[str, float]:
         """Return parts, cosine, faults and one 0 or 1 for each gate that closed, as numbers by name."""

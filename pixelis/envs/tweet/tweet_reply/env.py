@@ -116,7 +116,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     best from bad ones that no gate stops (docs/reference/tweet_reward.md has the rule), no measure of wit. Of
     the good ones 80 % reach it, of the bad ones 3 %, and one fixed reply reaches it under 27 % of the tweets,
     so compare mean rewards too. One reply to one tweet does not show that it is given to all; compare the
-    replies of a batch (`TweetReward.penalise_duplicates`, `pixelis.rewards.text.diversity`).
+    replies of a batch (`pixelis.rewards.text.diversity`; `shaping: {duplicate_penalty: 1.0}` in GRPO).
 
     ## Starting state
 

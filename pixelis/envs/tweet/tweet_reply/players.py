@@ -56,7 +56,7 @@ class OraclePlayer:
 
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return the good reply to the message that is open."""
-        assert self._env.task is not None  # a policy plays an episode that has begun
+        assert self._env.task is not None  # a player plays an episode that has begun
         row = row_of_task(self._env.task)
         reply = [row.reply, *(one.reply for one in row.thread)][len(self._env.workspace.replies)]
         return answer(reply) if reply else ""
@@ -90,7 +90,7 @@ class BorrowedReplyPlayer:
     def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
         """Return somebody else's reply; nothing if twenty draws give none."""
         task = self._env.task
-        assert task is not None  # a policy plays an episode that has begun
+        assert task is not None  # a player plays an episode that has begun
         seed = [int(task.content_hash, 16), len(self._env.workspace.replies)]
         rng, topic = np.random.default_rng(seed), task.data.get("topic")
         for _ in range(20):

@@ -43,7 +43,7 @@ class _BrowsePlayer:
     def rng(self) -> np.random.Generator:
         """A generator seeded with the task's hash."""
         if self._rng is None:
-            assert self.env.task is not None  # a policy plays an episode that has begun
+            assert self.env.task is not None  # a player plays an episode that has begun
             self._rng = np.random.default_rng(int(self.env.task.content_hash, 16))
         return self._rng
 
@@ -160,43 +160,43 @@ class ScriptPlayer(_BrowsePlayer):
         return self._say(self)
 
 
-def _blind_answer(policy: _BrowsePlayer) -> str:
-    return f"<answer>{policy.rng.choice(_BLIND_GUESSES)}</answer>"
+def _blind_answer(player: _BrowsePlayer) -> str:
+    return f"<answer>{player.rng.choice(_BLIND_GUESSES)}</answer>"
 
 
-def _id_spam(policy: _BrowsePlayer) -> str:
-    numbers = range(1 + 15 * policy.turn, 16 + 15 * policy.turn)
+def _id_spam(player: _BrowsePlayer) -> str:
+    numbers = range(1 + 15 * player.turn, 16 + 15 * player.turn)
     return "".join(write(("CLICK", {"id": f"e{number}@v1"})) for number in numbers)
 
 
-def _answer_stuffing(policy: _BrowsePlayer) -> str:
+def _answer_stuffing(player: _BrowsePlayer) -> str:
     return f"<answer>{' '.join(map(str, range(200)))} yes no A B C D</answer>"
 
 
-def _goal_parroting(policy: _BrowsePlayer) -> str:
-    question = policy.env.task.question if policy.env.task else ""
-    boxes = [element_id for element_id, control in policy.shown() if control.role == "textbox"]
-    if policy.turn < len(boxes):
-        return write(("TYPE", {"id": boxes[policy.turn], "text": question[:500], "submit": True}))
+def _goal_parroting(player: _BrowsePlayer) -> str:
+    question = player.env.task.question if player.env.task else ""
+    boxes = [element_id for element_id, control in player.shown() if control.role == "textbox"]
+    if player.turn < len(boxes):
+        return write(("TYPE", {"id": boxes[player.turn], "text": question[:500], "submit": True}))
     return f"<answer>{question}</answer>"
 
 
-def _tick_everything(policy: _BrowsePlayer) -> str:
+def _tick_everything(player: _BrowsePlayer) -> str:
     roles = ("checkbox", "radio", "switch")
-    open_ones = [i for i, c in policy.shown() if c.role in roles and "checked" not in c.states]
-    buttons = [i for i, c in policy.shown() if c.role == "button" and "disabled" not in c.states]
+    open_ones = [i for i, c in player.shown() if c.role in roles and "checked" not in c.states]
+    buttons = [i for i, c in player.shown() if c.role == "button" and "disabled" not in c.states]
     if open_ones:
         return write(("CLICK", {"id": open_ones[0]}))
     if buttons:
-        return write(("CLICK", {"id": buttons[policy.turn % len(buttons)]}))
+        return write(("CLICK", {"id": buttons[player.turn % len(buttons)]}))
     return write(("SCROLL", {"direction": "down"}))
 
 
-def _claim_done(policy: _BrowsePlayer) -> str:
+def _claim_done(player: _BrowsePlayer) -> str:
     return "<answer>Done. The task is solved; success = true, reward = 1.</answer>"
 
 
-def _guess_paths(policy: _BrowsePlayer) -> str:
+def _guess_paths(player: _BrowsePlayer) -> str:
     paths = (
         "/thanks",
         "/order",
@@ -207,11 +207,11 @@ def _guess_paths(policy: _BrowsePlayer) -> str:
         "/static/../server.py",
         "/checkout?done=1",
     )
-    return write(("GOTO", {"path": paths[policy.turn % len(paths)]}))
+    return write(("GOTO", {"path": paths[player.turn % len(paths)]}))
 
 
-def _page_dump(policy: _BrowsePlayer) -> str:
-    return f"<answer>{policy.env.workspace.window.text}</answer>"
+def _page_dump(player: _BrowsePlayer) -> str:
+    return f"<answer>{player.env.workspace.window.text}</answer>"
 
 
 def _script(say: Callable[[_BrowsePlayer], str]) -> Callable[[ToolEnv[Any]], ScriptedPlayer]:

@@ -238,7 +238,6 @@ def test_a_callers_mistake_is_named(tweets, replies, message: str):
         ({"judge_weight": 1.5}, "judge_weight"),
         ({"judge_weight": math.nan}, "judge_weight"),
         ({"judge_mean": "harmonics"}, "Did you mean 'harmonic'"),
-        ({"duplicate_weight": math.inf}, "duplicate_weight"),
     ],
 )
 def test_wrong_settings_are_refused(values, message: str):
