@@ -1,7 +1,7 @@
-"""Rebuild the shipped model ``pixelis-mini-vl``: ``python scripts/pretrain_mini_vl.py --output my-mini-vl``.
+"""Train a vision-language model on all pixel environments: ``scripts/pretrain_mini_vl.py --output my-model``.
 
-Processes paint scenes and play them while the model learns from what they have written so far. Ten minutes with one
-GPU and sixteen processor cores; see ``docs/reference/pixelis_mini_vl.md`` for what it takes and gives.
+Processes paint scenes and play them while the model learns from what they have written so far. None ships:
+``docs/reference/pixelis_mini_vl.md`` says what was tried, and what came of it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -25,7 +26,8 @@ from transformers import AutoProcessor, LlavaForConditionalGeneration, LlavaProc
 def main() -> None:
     """Make the tokenizer, if there is none, then write shards and learn from them."""
     parser = argparse.ArgumentParser(
-        description="Rebuild pixelis-mini-vl.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        description="Train a vision-language model on all pixel environments.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument(
         "--output", type=Path, default=Path("runs/pixelis-mini-vl"), help="folder of the model"
@@ -74,7 +76,7 @@ def main() -> None:
         report_every=arguments.report_every,
     )
     pool = Pool(shards, device, settings.most_images)
-    heads = PatchHeads(loaded.tokenizer, model.config.text_config.hidden_size)
+    heads = PatchHeads(loaded.tokenizer, cast(torch.nn.Embedding, model.get_input_embeddings()).embedding_dim)
     train(
         model,
         heads,
@@ -87,7 +89,8 @@ def main() -> None:
     )
     for worker in workers:
         worker.terminate()
-    model.to("cpu", torch.bfloat16).save_pretrained(arguments.output)
+    torch.nn.Module.to(model, "cpu", torch.bfloat16)
+    model.save_pretrained(arguments.output)
     loaded.save_pretrained(arguments.output)
 
 

@@ -1,4 +1,4 @@
-"""The architecture of ``pixelis-mini-vl``: pixelis-tiny's, somewhat larger (4 M parameters), for longer episodes."""
+"""The architecture of ``pixelis-mini-vl``: pixelis-tiny's, larger (4.6 M parameters)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def build_processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForConditionalGeneration:
-    """Return the model with random weights; positions of patches and equal queries and keys as in pixelis-tiny."""
+    """Return the model; positions of patches, queries and keys start as pixelis-tiny's do."""
     torch.manual_seed(seed)
     ids = cast("Callable[[str], int]", tokenizer.convert_tokens_to_ids)
     pad, end = ids(PAD), ids(END_OF_TURN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from multiprocessing import get_context
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import numpy as np
@@ -67,7 +67,7 @@ def save(path: Path, found: list) -> None:
     os.replace(partial, path)
 
 
-def start(folder: Path, processor: Path, processes: int, seconds: float, seed: int) -> list[BaseProcess]:
+def start(folder: Path, processor: Path, processes: int, seconds: float, seed: int) -> list[SpawnProcess]:
     """Start processes that write shards for some seconds."""
     folder.mkdir(parents=True, exist_ok=True)
     context, until = get_context("spawn"), time.time() + seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -18,10 +19,11 @@ def corpus(seed: int) -> Iterator[str]:
     rng = np.random.default_rng(seed)
     for name in ROUTINES:
         env = gym.make(f"Pixelis/{name}-v0", reader="truth", split="train")
+        inner: Any = env.unwrapped
         demonstrator = player(name, rng)
         for episode in range(EPISODES):
             observation, info = env.reset(seed=seed + episode, options={"difficulty": episode % 2})
-            played, ended = demonstrator(env.unwrapped), False
+            played, ended = demonstrator(inner), False
             while not ended:
                 action = played.act(observation, info)
                 yield observation["text"]

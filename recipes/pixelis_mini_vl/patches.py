@@ -1,6 +1,7 @@
-"""What the patches of a first view must tell by themselves: what they show, in the space of the words, and a place.
+"""What the patches of a first view must tell by themselves: what they show, as words, and where.
 
-Sequences alone taught no perception in 3,800 steps of 49,000 tokens: what was said of a picture stayed at chance.
+Sequences alone taught no perception in 3,800 steps of 49,000 tokens: what was said of a picture stayed at
+chance.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MIN_SHARE = 0.3
 
 
 def patch_targets(things: Sequence[Thing]) -> np.ndarray:
-    """Return for each patch, row-major, index in ``WORDS`` (or ``NOTHING``) and bins of x and y: int16 ``(patches, 3)``."""
+    """Return int16 ``(patches, 3)``, row-major: index in ``WORDS`` (or ``NOTHING``), bins of x and of y."""
     targets = np.full((GRID * GRID, 3), IGNORE, np.int16)
     targets[:, 0] = NOTHING
     if not things:
@@ -61,7 +62,7 @@ class PatchHeads(nn.Module):
         self.register_buffer("words", torch.tensor([ids(name.split()[0]) for name in PALETTE]))
 
     def forward(self, features: Tensor, embedding: nn.Module, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the mean cross-entropy of words and places, and the shares of each that are right where there is a thing.
+        """Return the mean cross-entropy of words and places, and the shares that are right where a thing is.
 
         Args:
             features: ``(b, patches, width)``.

@@ -1,15 +1,16 @@
-"""Demonstrators of the pixel environments: short routines that a small model can learn, and the flaws they are played with.
+"""Demonstrators of the pixel environments: short routines that a small model can learn, with their flaws.
 
-A routine knows the truth of its task and uses it where the model is to *see* (a place, a colour, where a cable ends); the
-rest it copies or computes from what the tools said, in words that precede the call or the answer. A habit says how
-well it is played: ``careful``, or one of the environment's flaws.
+A routine knows the truth of its task and uses it where the model is to *see* (a place, a colour, where a
+cable ends); the rest it copies or computes from what the tools said, in words before the call or the answer.
+A habit says how well it is played: ``careful``, or one of the environment's flaws.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class Routine:
         habits: habit → its share among the demonstrations.
     """
 
-    habits: Habits
+    habits: ClassVar[Habits]
 
     def __init__(self, env: ToolEnv[Any], habit: str, rng: np.random.Generator) -> None:
         assert env.task is not None  # a player plays an episode that has begun
@@ -84,7 +85,7 @@ def near(value: float, step: float = 0.05) -> float:
 class ZoomRead(Routine):
     """ZOOM to the sign, READ_TEXT, answer with the line nearest to the sign."""
 
-    habits = {
+    habits: ClassVar[Habits] = {
         "careful": 0.45,
         "wrong_place": 0.1,
         "no_zoom": 0.29,
@@ -120,7 +121,13 @@ class ZoomRead(Routine):
 class SizeCompare(Routine):
     """SEGMENT lists the shapes, GET_PROPERTIES measures each, the largest is the answer."""
 
-    habits = {"careful": 0.3, "answer_at_once": 0.3, "first_two": 0.15, "smallest": 0.15, "list_only": 0.1}  # noqa: RUF012
+    habits: ClassVar[Habits] = {
+        "careful": 0.3,
+        "answer_at_once": 0.3,
+        "first_two": 0.15,
+        "smallest": 0.15,
+        "list_only": 0.1,
+    }
 
     def say(self, text: str, info: Mapping[str, Any]) -> str:
         """Return SEGMENT, the measurements, or the answer."""
@@ -153,9 +160,15 @@ class SizeCompare(Routine):
 
 
 class CountTiny(Routine):
-    """Goes through four quarters of the table; writes down the regions of the colour, numbered, as SEGMENT lists them."""
+    """Goes through four quarters of the table; writes down the regions of the colour and numbers them."""
 
-    habits = {"careful": 0.45, "two_quarters": 0.15, "no_list": 0.2, "answer_at_once": 0.1, "no_zoom": 0.1}  # noqa: RUF012
+    habits: ClassVar[Habits] = {
+        "careful": 0.45,
+        "two_quarters": 0.15,
+        "no_list": 0.2,
+        "answer_at_once": 0.1,
+        "no_zoom": 0.1,
+    }
 
     def begin(self) -> None:
         """Nothing is counted yet."""
@@ -185,9 +198,9 @@ class CountTiny(Routine):
 
 
 class TrackRead(Routine):
-    """TRACK from the box of the question to the last frame, look at the car in some frames, answer what was read."""
+    """TRACKs the car from the box of the question, looks at it in some frames, answers what was read."""
 
-    habits = {"careful": 0.4, "gives_up": 0.35, "no_track": 0.15, "answer_at_once": 0.1}  # noqa: RUF012
+    habits: ClassVar[Habits] = {"careful": 0.4, "gives_up": 0.35, "no_track": 0.15, "answer_at_once": 0.1}
     looks = 5
 
     def begin(self) -> None:
@@ -241,7 +254,13 @@ class TrackRead(Routine):
 class ReceiptSum(Routine):
     """ZOOM to the page, READ_TEXT, write the amounts that are asked for and combine them step by step."""
 
-    habits = {"careful": 0.45, "printed_total": 0.15, "no_zoom": 0.15, "drops_one": 0.15, "wrong_place": 0.1}  # noqa: RUF012
+    habits: ClassVar[Habits] = {
+        "careful": 0.45,
+        "printed_total": 0.15,
+        "no_zoom": 0.15,
+        "drops_one": 0.15,
+        "wrong_place": 0.1,
+    }
 
     def begin(self) -> None:
         """Choose where to look."""
@@ -262,7 +281,7 @@ class ReceiptSum(Routine):
         names = [line for line, _ in lines_of(text)]
         amounts: list[int] = []
         total = 0
-        for name, amount in zip(names, names[1:], strict=False):
+        for name, amount in pairwise(names):
             money = _MONEY.fullmatch(amount)
             if money is None or _MONEY.fullmatch(name):
                 continue
@@ -290,9 +309,15 @@ class ReceiptSum(Routine):
 
 
 class WireTrace(Routine):
-    """Reads all labels in four looks; writes where the cable begins, its colour and where it ends; reads that label again."""
+    """Reads all labels in four looks; writes where the cable begins and ends; reads the label there again."""
 
-    habits = {"careful": 0.5, "any_port": 0.2, "same_port": 0.1, "no_second_look": 0.1, "answer_at_once": 0.1}  # noqa: RUF012
+    habits: ClassVar[Habits] = {
+        "careful": 0.5,
+        "any_port": 0.2,
+        "same_port": 0.1,
+        "no_second_look": 0.1,
+        "answer_at_once": 0.1,
+    }
 
     def begin(self) -> None:
         """Find the port at the cable's end."""
@@ -348,7 +373,7 @@ def colour_of(scene: Any, port: int) -> str:
 class ChartRead(Routine):
     """Reads labels in four looks, outlines the bar with SEGMENT, and computes its height in ticks."""
 
-    habits = {"careful": 0.55, "nearest_tick": 0.2, "no_bar": 0.15, "answer_at_once": 0.1}  # noqa: RUF012
+    habits: ClassVar[Habits] = {"careful": 0.55, "nearest_tick": 0.2, "no_bar": 0.15, "answer_at_once": 0.1}
 
     def begin(self) -> None:
         """Find the bar."""
@@ -385,7 +410,8 @@ class ChartRead(Routine):
             return answer(min(self.ticks, key=lambda tick: abs(tick[1] - top))[2])
         up, span = round(bottom - top, 3), round(bottom - round(height, 3), 3)
         share = round(up / max(span, 1e-3), 3)
-        said = f"{bottom:.3f} - {top:.3f} = {up:.3f}. {bottom:.3f} - {height:.3f} = {span:.3f}. {share:.3f} x {word} "
+        said = f"{bottom:.3f} - {top:.3f} = {up:.3f}. {bottom:.3f} - {height:.3f} = {span:.3f}. "
+        said += f"{share:.3f} x {word} "
         return said + answer(f"{share * value:.3g}")
 
 

@@ -1,4 +1,4 @@
-"""What a scene teaches, as tokens: demonstrations of its questions, and a row that says what is seen in the first view."""
+"""What a scene teaches, as tokens: demonstrations of its questions, and what is seen in the first view."""
 
 from __future__ import annotations
 

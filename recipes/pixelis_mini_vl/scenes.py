@@ -1,4 +1,4 @@
-"""Tasks to demonstrate: several questions about each painted scene, and what can be seen in its first view."""
+"""Tasks to demonstrate: several questions about each scene, and what can be seen in its first view."""
 
 from __future__ import annotations
 
@@ -110,27 +110,27 @@ _OTHERS = {
 }
 
 
-def _at(x: float, y: float, step: float = 0.1) -> str:
+def _at(place: Sequence[float] | np.ndarray, step: float = 0.1) -> str:
+    x, y = place
     return f"{near(float(min(x, 0.99)), step)} {near(float(min(y, 0.99)), step)}"
 
 
 def _see_signs(task: Task) -> list[Words]:
     scene, _ = target_sign(task)
-    return [(f"{s.colour} {s.kind} ", _at(*(np.asarray(s.center) / scene.size))) for s in scene.signs]
+    return [(f"{s.colour} {s.kind} ", _at(np.asarray(s.center) / scene.size)) for s in scene.signs]
 
 
 def _see_shapes(task: Task) -> list[Words]:
     scene = SizeScene.from_json(task.data["scene"])
     middles = [np.asarray(shape.corners).mean(0) / (scene.size * SUBPIXELS) for shape in scene.shapes]
-    return [(f"{s.colour} ", _at(*middle, 0.05)) for s, middle in zip(scene.shapes, middles, strict=True)]
+    return [(f"{s.colour} ", _at(middle, 0.05)) for s, middle in zip(scene.shapes, middles, strict=True)]
 
 
 def _see_page(task: Task) -> list[Words]:
     scene = ReceiptScene.from_json(task.data["scene"])
     width, height = scene.size
-    return [
-        ("page ", _at((scene.left + width / 2) / scene.side, (scene.top + height / 2) / scene.side, 0.05))
-    ]
+    middle = (scene.left + width / 2) / scene.side, (scene.top + height / 2) / scene.side
+    return [("page ", _at(middle, 0.05))]
 
 
 def _see_cables(task: Task) -> list[Words]:
@@ -138,8 +138,8 @@ def _see_cables(task: Task) -> list[Words]:
     places = [np.asarray(sign.center) / scene.side for sign in scene.labels().signs]
     return [
         (
-            f"{_at(*places[port], 0.05)} ",
-            f"{colour_of(scene, port)} {_at(*places[follow(scene.tiles, scene.grid, port)[0]], 0.05)}",
+            f"{_at(places[port], 0.05)} ",
+            f"{colour_of(scene, port)} {_at(places[follow(scene.tiles, scene.grid, port)[0]], 0.05)}",
         )
         for port in range(len(scene.codes))
     ]
@@ -158,7 +158,7 @@ def _see_cars(task: Task) -> list[Words]:
     scene, _ = target_car(task)
     boxes = [(car.colour, car.box(0)) for car in scene.vehicles if car.code]
     found = [(colour, (b[0] + b[2]) / 2 / scene.size, (b[1] + b[3]) / 2 / scene.size) for colour, b in boxes]
-    return [(f"{_at(x, y, 0.05)} ", colour) for colour, x, y in found if 0.05 < x < 0.95]
+    return [(f"{_at((x, y), 0.05)} ", colour) for colour, x, y in found if 0.05 < x < 0.95]
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,7 @@ class Thing:
 
 
 PAGE = "page"
+Numbers = Sequence[float] | np.ndarray
 
 
 def things_in(task: Task) -> list[Thing]:
@@ -188,7 +189,7 @@ def _no_things(task: Task) -> list[Thing]:
     return []
 
 
-def _thing(word: str, box: Sequence[float], size: float, place: Sequence[float] | None = None) -> Thing:
+def _thing(word: str, box: Numbers, size: float, place: Numbers | None = None) -> Thing:
     x0, y0, x1, y1 = (float(v) / size for v in box)
     return Thing(
         word, (x0, y0, x1, y1), ((x0 + x1) / 2, (y0 + y1) / 2) if place is None else (place[0], place[1])

@@ -1,4 +1,4 @@
-"""The tokenizer of ``pixelis-mini-vl``: as pixelis-tiny's, and every hundredth of a coordinate is one token too."""
+"""The tokenizer of ``pixelis-mini-vl``: pixelis-tiny's, and each hundredth is a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning from shards while they are being written: next-token loss on what demonstrators said, for some minutes."""
+"""Learning from shards while they are being written: next-token loss on what was said, for some minutes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -136,7 +136,7 @@ class Losses:
     """Of a batch.
 
     Attributes:
-        tokens: weighted mean cross-entropy: of what is said (and, less, read) in episodes, or of what is seen in views.
+        tokens: weighted mean cross-entropy of what is said (and, less, read) in episodes, or seen in views.
         patches: the loss of `PatchHeads`; 0 for episodes.
         counted: tokens of each kind of row and how many of them are right, float ``(2, KINDS)``.
         patches_right: shares of words and places that are right, ``(2,)``.
@@ -179,7 +179,8 @@ def losses_of(
     ]
     if pictures:
         pixels = torch.cat(pictures).permute(0, 3, 1, 2).float().div_(127.5).sub_(1.0)
-        features = torch.stack(list(model.model.get_image_features(pixel_values=pixels).pooler_output))
+        found: Any = model.model.get_image_features(pixel_values=pixels)
+        features = torch.stack(list(found.pooler_output))
         inputs = inputs.masked_scatter(
             (ids == image_token)[..., None].expand_as(inputs), features.to(inputs.dtype)
         )
@@ -212,7 +213,7 @@ def train(
     report: Callable[[str], None] = print,
 ) -> None:
     """Train in place for ``settings.seconds``, from the first shard on."""
-    model.to(pool.device).train()
+    torch.nn.Module.to(model, pool.device).train()
     parameters = [*model.parameters(), *heads.to(pool.device).parameters()]
     optimizer = torch.optim.AdamW(
         parameters, lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay
