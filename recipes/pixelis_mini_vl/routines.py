@@ -1,0 +1,437 @@
+"""Demonstrators of the pixel environments: short routines that a small model can learn, with their flaws.
+
+A routine knows the truth of its task and uses it where the model is to *see* (a place, a colour, where a
+cable ends); the rest it copies or computes from what the tools said, in words before the call or the answer.
+A habit says how well it is played: ``careful``, or one of the environment's flaws.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.chart_read.env import asked_point
+from pixelis.envs.pixel.count_tiny.scene import LEVELS as COUNT_LEVELS
+from pixelis.envs.pixel.drawing.codes import CODE_ALPHABET, CODE_LENGTH
+from pixelis.envs.pixel.receipt_sum.question import ReceiptQuestion, decimal_text
+from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene
+from pixelis.envs.pixel.track_read.env import target_car
+from pixelis.envs.pixel.track_read.scene import CLEAR
+from pixelis.envs.pixel.wire_trace.env import asked_cable
+from pixelis.envs.pixel.zoom_read.env import target_sign
+from pixelis.envs.tool_env import ToolEnv
+
+QUARTERS = ([0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75])
+_LINE = re.compile(r"^(.+) \[([\d.]+), ([\d.]+), ([\d.]+), ([\d.]+)\]$")
+_MONEY = re.compile(r"(\d{1,3})[.,](\d\d)")
+
+Habits = Mapping[str, float]
+
+
+class Routine:
+    """Plays one episode by one habit.
+
+    Args:
+        env: an environment whose episode has begun.
+        habit: a key of ``habits``.
+        rng: for what the routine does at random.
+
+    Attributes:
+        habits: habit → its share among the demonstrations.
+    """
+
+    habits: ClassVar[Habits]
+
+    def __init__(self, env: ToolEnv[Any], habit: str, rng: np.random.Generator) -> None:
+        assert env.task is not None  # a player plays an episode that has begun
+        self.env, self.habit, self.rng, self.task = env, habit, rng, env.task
+        self.turn = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Look at the task."""
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return the next turn."""
+        self.turn += 1
+        return self.say(observation["text"], info)
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return turn number ``turn``, counted from 1, after what the tools said."""
+        raise NotImplementedError
+
+    def random_code(self) -> str:
+        """Return a code that was not read anywhere."""
+        return "".join(self.rng.choice(list(CODE_ALPHABET), CODE_LENGTH))
+
+
+def lines_of(text: str) -> list[tuple[str, list[float]]]:
+    """Return the lines of READ_TEXT in an observation with their boxes, 0-1."""
+    found = (_LINE.match(line) for line in text.splitlines())
+    rows = ((match[1], [float(match[i]) for i in range(2, 6)]) for match in found if match)
+    return [row for row in rows if row[0] != "View"]
+
+
+def near(value: float, step: float = 0.05) -> float:
+    """Return the nearest multiple of a step, at most two decimals."""
+    return round(round(value / step) * step, 2)
+
+
+class ZoomRead(Routine):
+    """ZOOM to the sign, READ_TEXT, answer with the line nearest to the sign."""
+
+    habits: ClassVar[Habits] = {
+        "careful": 0.45,
+        "wrong_place": 0.1,
+        "no_zoom": 0.29,
+        "answer_at_once": 0.09,
+        "no_reading": 0.07,
+    }
+
+    def begin(self) -> None:
+        """Choose the sign to look at."""
+        scene, target = target_sign(self.task)
+        others = [sign for sign in scene.signs if sign is not target]
+        wrong = self.habit == "wrong_place" and others
+        sign = others[int(self.rng.integers(len(others)))] if wrong else target
+        self.at = np.asarray(sign.center) / scene.size
+        place = [near(min(v, 0.95), 0.1) for v in self.at]
+        zoom, read = call("ZOOM", center=place, factor=4), call("READ_TEXT")
+        self.script = {"no_zoom": [read], "answer_at_once": [], "no_reading": [zoom]}.get(
+            self.habit, [zoom, read]
+        )
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the next call of the script, or the answer."""
+        if self.script:
+            return self.script.pop(0)
+        lines = lines_of(text)
+        return answer(min(lines, key=self._distance)[0] if lines else self.random_code())
+
+    def _distance(self, line: tuple[str, Sequence[float]]) -> float:
+        x0, y0, x1, y1 = line[1]
+        return float(np.hypot((x0 + x1) / 2 - self.at[0], (y0 + y1) / 2 - self.at[1]))
+
+
+class SizeCompare(Routine):
+    """SEGMENT lists the shapes, GET_PROPERTIES measures each, the largest is the answer."""
+
+    habits: ClassVar[Habits] = {
+        "careful": 0.3,
+        "answer_at_once": 0.3,
+        "first_two": 0.15,
+        "smallest": 0.15,
+        "list_only": 0.1,
+    }
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return SEGMENT, the measurements, or the answer."""
+        if self.turn == 1 and self.habit != "answer_at_once":
+            return call("SEGMENT")
+        regions = [
+            row["region"]
+            for r in info["tool_calls"]
+            if r["tool"] == "SEGMENT"
+            for row in r["data"].get("regions", ())
+        ]
+        if self.turn == 2 and self.habit != "list_only" and regions:
+            wanted = regions[:2] if self.habit == "first_two" else regions[:9]
+            return "".join(call("GET_PROPERTIES", region=region) for region in wanted)
+        measured = {
+            r["data"]["colour"]: r["data"]["area_share"]
+            for r in info["tool_calls"]
+            if r["tool"] == "GET_PROPERTIES" and r["ok"]
+        }
+        named = [
+            word
+            for word in re.findall(r"[a-z]+", self.task.question.split(":")[1].split("?")[0])
+            if word != "or"
+        ]
+        known = {colour: area for colour, area in measured.items() if colour in named}
+        if not known:
+            return answer(str(self.rng.choice(named)))
+        best = min if self.habit == "smallest" else max
+        return answer(best(known, key=lambda colour: known[colour]))
+
+
+class CountTiny(Routine):
+    """Goes through four quarters of the table; writes down the regions of the colour and numbers them."""
+
+    habits: ClassVar[Habits] = {
+        "careful": 0.45,
+        "two_quarters": 0.15,
+        "no_list": 0.2,
+        "answer_at_once": 0.1,
+        "no_zoom": 0.1,
+    }
+
+    def begin(self) -> None:
+        """Nothing is counted yet."""
+        self.count = 0
+        self.quarters = list(QUARTERS[:2] if self.habit == "two_quarters" else QUARTERS)
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return what was counted so far, and the next look or the answer."""
+        colour = self.task.data["colour"]
+        if self.habit == "answer_at_once":
+            return answer(str(int(self.rng.choice(COUNT_LEVELS[self.task.difficulty].counts))))
+        if self.habit == "no_zoom":
+            return call("SEGMENT") if self.turn == 1 else answer(str(int(self.rng.integers(4, 20))))
+        notes = []
+        for line in text.splitlines():
+            found = re.match(r"(\d+): (\w+) \[", line)
+            if found and found[2] == colour:
+                self.count += 1
+                notes.append(f"{found[1]} is {self.count}")
+        said = (
+            "" if self.habit == "no_list" or self.turn == 1 else f"{colour}: {', '.join(notes) or 'none'}. "
+        )
+        if self.quarters:
+            return said + call("ZOOM", center=self.quarters.pop(0), factor=2) + call("SEGMENT")
+        off = int(self.rng.integers(-3, 4)) if self.habit == "no_list" else 0
+        return said + answer(str(max(0, self.count + off)))
+
+
+class TrackRead(Routine):
+    """TRACKs the car from the box of the question, looks at it in some frames, answers what was read."""
+
+    habits: ClassVar[Habits] = {"careful": 0.4, "gives_up": 0.35, "no_track": 0.15, "answer_at_once": 0.1}
+    looks = 5
+
+    def begin(self) -> None:
+        """Choose the order in which frames are looked at."""
+        scene, car = target_car(self.task)
+        self.last = scene.frames - 1
+        self.clear = [frame for frame, state in enumerate(car.states) if state == CLEAR]
+        self.box = self.task.question.split("[")[1].split("]")[0]
+        self.places: dict[int, list[float]] = {}
+        self.open: list[int] = []
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return TRACK, looks, or the answer."""
+        if self.habit == "answer_at_once":
+            return answer(self.random_code())
+        if self.habit == "no_track":
+            return call("READ_TEXT") if self.turn == 1 else answer(self.random_code())
+        if self.turn == 1:
+            return call("TRACK", box=[float(v) for v in self.box.split(",")], to=self.last)
+        if self.turn == 2:
+            track = [
+                row
+                for r in info["tool_calls"]
+                if r["tool"] == "TRACK" and r["ok"]
+                for row in r["data"]["track"]
+            ]
+            shown = {int(m[1]) for m in re.finditer(r"^(\d+): \[", text, re.M)}
+            self.places = {row["frame"]: row["box"] for row in track if row["frame"] in shown}
+            frames = sorted(self.places)
+            start = int(self.rng.integers(2, 5)) if frames else 0
+            step = max(1, len(frames) // 12)
+            self.open = frames[start::step]
+        codes = [
+            line.replace(" ", "")
+            for line, _ in lines_of(text)
+            if re.fullmatch(r"[A-Z0-9]{4}", line.replace(" ", ""))
+        ]
+        if codes:
+            return answer(codes[0])
+        if not self.open or (self.habit == "gives_up" and self.turn > 2):
+            return answer(self.random_code())
+        turn, self.open = self.open[: self.looks], self.open[self.looks :]
+        return "".join(self._look(frame) for frame in turn)
+
+    def _look(self, frame: int) -> str:
+        x0, y0, x1, y1 = self.places[frame]
+        center = [round(min(max((a + b) / 2, 0.0), 1.0), 2) for a, b in ((x0, x1), (y0, y1))]
+        return call("SELECT_FRAME", frame=frame) + call("ZOOM", center=center, factor=5) + call("READ_TEXT")
+
+
+class ReceiptSum(Routine):
+    """ZOOM to the page, READ_TEXT, write the amounts that are asked for and combine them step by step."""
+
+    habits: ClassVar[Habits] = {
+        "careful": 0.45,
+        "printed_total": 0.15,
+        "no_zoom": 0.15,
+        "drops_one": 0.15,
+        "wrong_place": 0.1,
+    }
+
+    def begin(self) -> None:
+        """Choose where to look."""
+        scene, self.ask = (
+            ReceiptScene.from_json(self.task.data["scene"]),
+            ReceiptQuestion.from_json(self.task.data["ask"]),
+        )
+        width, height = scene.size
+        middle = [(scene.left + width / 2) / scene.side, (scene.top + height / 2) / scene.side]
+        wrong = self.habit == "wrong_place"
+        self.place = [near(float(self.rng.uniform(0.1, 0.9)) if wrong else v) for v in middle]
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the look, or the sum and the answer."""
+        if self.turn == 1:
+            zoom = "" if self.habit == "no_zoom" else call("ZOOM", center=self.place, factor=3)
+            return zoom + call("READ_TEXT")
+        names = [line for line, _ in lines_of(text)]
+        amounts: list[int] = []
+        total = 0
+        for name, amount in pairwise(names):
+            money = _MONEY.fullmatch(amount)
+            if money is None or _MONEY.fullmatch(name):
+                continue
+            cents = int(money[1]) * 100 + int(money[2])
+            if name == "TOTAL":
+                total = cents
+            elif (
+                (name in self.ask.names) if self.ask.kind == "named" else (self.ask.names[0] in name.split())
+            ):
+                amounts.append(cents)
+        if self.habit == "printed_total" and total:
+            return answer(decimal_text(total))
+        if not amounts:
+            return answer(decimal_text(int(self.rng.integers(200, 2500))))
+        if self.habit == "drops_one" and len(amounts) > 1:
+            amounts.pop(int(self.rng.integers(len(amounts))))
+        if self.ask.kind in ("lowest", "highest"):
+            result = (min if self.ask.kind == "lowest" else max)(amounts)
+            return f"{', '.join(map(decimal_text, amounts))}. " + answer(decimal_text(result))
+        steps, result = decimal_text(amounts[0]), amounts[0]
+        for cents in amounts[1:]:
+            result += cents
+            steps += f" + {decimal_text(cents)} = {decimal_text(result)}"
+        return f"{steps}. " + answer(decimal_text(result))
+
+
+class WireTrace(Routine):
+    """Reads all labels in four looks; writes where the cable begins and ends; reads the label there again."""
+
+    habits: ClassVar[Habits] = {
+        "careful": 0.5,
+        "any_port": 0.2,
+        "same_port": 0.1,
+        "no_second_look": 0.1,
+        "answer_at_once": 0.1,
+    }
+
+    def begin(self) -> None:
+        """Find the port at the cable's end."""
+        self.scene, self.start, self.end = asked_cable(self.task)
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the four looks, the look at the end, or the answer."""
+        if self.habit == "answer_at_once":
+            return answer(self.random_code())
+        if self.turn == 1:
+            return "".join(call("ZOOM", center=quarter, factor=2) + call("READ_TEXT") for quarter in QUARTERS)
+        if self.turn == 3:
+            found = lines_of(text)
+            return answer(found[0][0] if found else self.random_code())
+        lines = [(code, box) for code, box in lines_of(text) if re.fullmatch(r"[A-Z0-9]{4}", code)]
+        if not lines:
+            return answer(self.random_code())
+        first, last = (self._read_at(lines, port) for port in (self.start, self.end))
+        if self.habit == "same_port":
+            last = first
+        if self.habit == "any_port":
+            last = lines[int(self.rng.integers(len(lines)))]
+        said = f"{self._words(first)} {colour_of(self.scene, self.start)} {self._words(last)} "
+        if self.habit == "no_second_look":
+            return said + answer(last[0])
+        x0, y0, x1, y1 = last[1]
+        return (
+            said
+            + call("ZOOM", center=[near((x0 + x1) / 2), near((y0 + y1) / 2)], factor=8)
+            + call("READ_TEXT")
+        )
+
+    def _read_at(self, lines: Sequence[tuple[str, list[float]]], port: int) -> tuple[str, list[float]]:
+        x, y = np.asarray(self.scene.labels().signs[port].center) / self.scene.side
+        return min(
+            lines,
+            key=lambda line: np.hypot((line[1][0] + line[1][2]) / 2 - x, (line[1][1] + line[1][3]) / 2 - y),
+        )
+
+    @staticmethod
+    def _words(line: tuple[str, Sequence[float]]) -> str:
+        return f"[{line[1][0]:.2f}, {line[1][1]:.2f}]"
+
+
+def colour_of(scene: Any, port: int) -> str:
+    """Return the colour of the cable at a port of a WireTrace board."""
+    from pixelis.envs.pixel.wire_trace.grid import cables
+
+    pairs = zip(cables(scene.tiles, scene.grid), scene.colours, strict=True)
+    return next(colour for (*ends, _), colour in pairs if port in ends)
+
+
+class ChartRead(Routine):
+    """Reads labels in four looks, outlines the bar with SEGMENT, and computes its height in ticks."""
+
+    habits: ClassVar[Habits] = {"careful": 0.55, "nearest_tick": 0.2, "no_bar": 0.15, "answer_at_once": 0.1}
+
+    def begin(self) -> None:
+        """Find the bar."""
+        self.scene, self.series, self.category = asked_point(self.task)
+        self.ticks: list[tuple[float, float, str]] = []
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the looks, SEGMENT, or the answer."""
+        if self.habit == "answer_at_once":
+            return answer(f"{10 ** self.rng.uniform(0, 3):.3g}")
+        if self.turn == 1:
+            return "".join(call("ZOOM", center=quarter, factor=2) + call("READ_TEXT") for quarter in QUARTERS)
+        if self.turn == 2:
+            for word, box in lines_of(text):
+                if re.fullmatch(r"\d+\.\d+", word) and box[0] < 0.2:
+                    self.ticks.append((float(word), (box[1] + box[3]) / 2, word))
+            left, top, right, bottom = self.scene.bar(self.series, self.category)
+            x, y = (left + right) / 2 / self.scene.size, bottom / self.scene.size - 0.01
+            return call("ZOOM", center=[0.5, 0.5], factor=1) + call(
+                "SEGMENT", point=[round(x, 2), round(y, 2)]
+            )
+        regions = [
+            row["box"]
+            for r in info["tool_calls"]
+            if r["tool"] == "SEGMENT"
+            for row in r["data"].get("regions", ())
+        ]
+        if not regions or not self.ticks or self.habit == "no_bar":
+            guess = self.rng.choice([tick[2] for tick in self.ticks]) if self.ticks else "31.6"
+            return answer(str(guess))
+        top, bottom = round(regions[-1][1], 3), round(regions[-1][3], 3)
+        value, height, word = max(self.ticks)
+        if self.habit == "nearest_tick":
+            return answer(min(self.ticks, key=lambda tick: abs(tick[1] - top))[2])
+        up, span = round(bottom - top, 3), round(bottom - round(height, 3), 3)
+        share = round(up / max(span, 1e-3), 3)
+        said = f"{bottom:.3f} - {top:.3f} = {up:.3f}. {bottom:.3f} - {height:.3f} = {span:.3f}. "
+        said += f"{share:.3f} x {word} "
+        return said + answer(f"{share * value:.3g}")
+
+
+ROUTINES: dict[str, type[Routine]] = {
+    "ZoomRead": ZoomRead,
+    "SizeCompare": SizeCompare,
+    "CountTiny": CountTiny,
+    "TrackRead": TrackRead,
+    "ReceiptSum": ReceiptSum,
+    "WireTrace": WireTrace,
+    "ChartRead": ChartRead,
+}
+
+
+def player(name: str, rng: np.random.Generator) -> Callable[[ToolEnv[Any]], Routine]:
+    """Return a factory of demonstrators of an environment; each draws its habit."""
+    routine = ROUTINES[name]
+    names, shares = list(routine.habits), np.array(list(routine.habits.values()))
+
+    def make(env: ToolEnv[Any]) -> Routine:
+        return routine(env, str(rng.choice(names, p=shares / shares.sum())), rng)
+
+    return make
