@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -76,16 +77,16 @@ def estimates(parts: Sequence[tuple[float, int]], whole: float) -> tuple[float, 
 
 
 class NoiseScale:
-    """Averages the estimates of a run's updates, and says once where a batch is all noise."""
+    """Averages the estimates of a run's updates, and says once where its batches have been all noise."""
 
     def __init__(self) -> None:
-        self._signal = self._noise = 0.0
+        self._recent, self._run = (0.0, 0.0), (0.0, 0.0)  # |G|² and tr Σ: recent mean, sum over the run
         self._updates, self._told = 0, False
 
     def note(self, parts: Sequence[tuple[float, int]], whole: float) -> float | None:
-        """Take notice of an update; return the noise scale in episodes.
+        """Take notice of an update; return the noise scale of recent ones, in episodes.
 
-        None where no batch was split, and where the signal cannot be told from zero.
+        None while no batch was split, and where the signal cannot be told from zero.
 
         Args:
             parts: see `estimates`.
@@ -93,32 +94,37 @@ class NoiseScale:
         """
         found = estimates(parts, whole)
         if found is not None and all(map(math.isfinite, found)):
-            self._signal = MEMORY * self._signal + (1 - MEMORY) * found[0]
-            self._noise = MEMORY * self._noise + (1 - MEMORY) * found[1]
+            pairs = [*zip(self._recent, self._run, found, strict=True)]
+            self._recent = tuple(MEMORY * mean + (1 - MEMORY) * new for mean, _, new in pairs)  # type: ignore
+            self._run = tuple(total + new for _, total, new in pairs)  # type: ignore
             self._updates += 1
-        if not self._updates:
-            return None
-        scale = self._noise / self._signal if self._signal > 0 else math.inf
-        self._advise(scale, sum(episodes for _, episodes in parts))
-        return scale if math.isfinite(scale) else None
+            self._advise(sum(episodes for _, episodes in parts))
+        scale = _quotient(*self._recent)
+        return scale if self._updates and math.isfinite(scale) else None
 
-    def state_dict(self) -> dict[str, float]:
-        """Return what a resumed run needs."""
-        means = {"signal": self._signal, "noise": self._noise}
-        return {**means, "updates": self._updates, "told": float(self._told)}
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run needs, as JSON-able values."""
+        means = {"recent": list(self._recent), "run": list(self._run)}
+        return {**means, "updates": self._updates, "told": self._told}
 
-    def load_state_dict(self, state: Mapping[str, float]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
-        self._signal, self._noise = float(state["signal"]), float(state["noise"])
+        self._recent, self._run = tuple(state["recent"]), tuple(state["run"])
         self._updates, self._told = int(state["updates"]), bool(state["told"])
 
-    def _advise(self, scale: float, episodes: int) -> None:
+    def _advise(self, episodes: int) -> None:
+        """Advise once, by the whole run: when a task is nearly learnt, little signal is as it should be."""
+        scale = _quotient(*self._run)
         if self._told or self._updates < PATIENCE or scale < MUCH * episodes:
             return
         self._told = True
         _LOG.warning(
-            "an update's gradient is nearly all noise: %s episodes would be needed for as much signal, and "
-            "%d are in it; more --groups, or tasks of which about half succeed, give more",
+            "the gradients of these updates were nearly all noise: %s episodes would be needed for as much "
+            "signal, and %d are in this one; more --groups, or tasks of which about half succeed, give more",
             f"some {scale:.0f}" if math.isfinite(scale) else "more than can be measured",
             episodes,
         )
+
+
+def _quotient(signal: float, noise: float) -> float:
+    return noise / signal if signal > 0 else math.inf

@@ -76,6 +76,14 @@ def test_advice_is_given_once_where_a_batch_is_all_noise(signal, told, caplog):
     assert value is None or (value < MUCH * 32) == (told == 0)
 
 
+def test_a_task_that_is_nearly_learnt_has_little_signal_and_needs_no_advice(caplog):
+    generator, scale = torch.Generator().manual_seed(3), NoiseScale()
+    for number in range(2 * PATIENCE):
+        scale.note(*drawn(4.0 if number < PATIENCE else 0.0, 4.0, [8] * 4, generator))
+    assert scale.note([], 0.0) == scale.note([], 0.0) is not None  # a step without an update
+    assert "noise" not in caplog.text
+
+
 def test_what_is_not_finite_is_passed_over():
     scale = NoiseScale()
     first = scale.note([(1.5**2, 1), (0.5**2, 1)], 4.0)
