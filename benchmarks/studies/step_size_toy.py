@@ -12,6 +12,7 @@ ONE = {"groups": 8, "group_size": 8, "steps": 60, "lr": "auto"}
 WAYS = {
     "fixed": {"lowest": 1.0, "highest": 1.0, "take_back": None},
     "auto": {},
+    "auto, target 0.01": {"target": 0.01},
     "auto, left out": {"retries": 0},
     "auto, only steered": {"take_back": None},
 }
