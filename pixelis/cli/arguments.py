@@ -20,6 +20,7 @@ from pixelis.agents.settings.base import (
     Settings,
     SettingsError,
     choices_of,
+    is_number,
     kinds_of,
     note_of,
     tags_of,
@@ -302,4 +303,6 @@ def _metavar(hint: Any) -> str:
     if hint is bool:
         return ""
     kinds = get_args(hint) if NoneType in get_args(hint) else (hint,)
+    if is_number(kinds[0]) and kinds[0] not in (int, float):
+        kinds = get_args(kinds[0])  # with bounds of its own
     return {int: "N", float: "X", str: "TEXT"}.get(kinds[0], "JSON" if not kinds_of(hint) else "")

@@ -71,14 +71,20 @@ class Command:
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
                 console.print(f"model: {run.config.model}", soft_wrap=True)
-                if config.lr is None:
-                    told = f"learning rate: {run.config.lr:g}, by the model's size; --lr chooses another"
-                    console.print(told)
+                if not isinstance(config.lr, float):
+                    console.print(f"learning rate: {self._rate(run)}; --lr chooses another", soft_wrap=True)
                 try:
                     finished = self.complete(run, console, interrupts)
                 except KeyboardInterrupt:
                     finished = False
                 return 0 if finished else self._interrupted(run, console)
+
+    def _rate(self, run: Run[Any, Any]) -> str:
+        """Return how the learning rate that was not given is told."""
+        from pixelis.agents.runs.learning_rate import told_rate
+
+        told = told_rate(run.config, run.policy)
+        return told if run.config.lr == "auto" else f"{told}, by the model's size"
 
     def complete(self, run: Run[Any, Any], console: Console, interrupts: Interrupts) -> bool:
         """Evaluate, train and evaluate, with progress; return whether it came to its end.

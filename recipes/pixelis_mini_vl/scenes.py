@@ -23,7 +23,8 @@ from pixelis.envs.pixel.wire_trace.grid import follow
 from pixelis.envs.pixel.zoom_read.env import ask_for as ask_sign
 from pixelis.envs.pixel.zoom_read.env import target_sign
 from pixelis.envs.tasks import Task
-from pixelis_mini_vl.routines import colour_of, near
+from pixelis_mini_vl.routine import near
+from pixelis_mini_vl.routines import colour_of
 
 MOST_QUESTIONS = 6
 Words = tuple[str, str]

@@ -37,6 +37,7 @@ GRPO: dict[str, dict[str, Any]] = {
     "penalty in the reward": {"loss": {"kl": {"place": "reward", "estimator": "k1"}}},
     "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},
     "ppo": {"algorithm": "ppo"},
+    "steered": {"lr": "auto", "micro_batch_size": 2},
     "learnability": {**_DIALS, "levels": "learnability"},
     "accel": {**_DIALS, "levels": {"type": "accel", "buffer": 2}},
     "sfl": {**_DIALS, "levels": {"type": "sfl", "candidates": 2, "keep": 1}},

@@ -41,10 +41,12 @@ class Learner(Protocol):
 
     Attributes:
         optimiser: of everything that is trained.
+        updater: takes its steps.
         micro_batch: episodes per forward pass now.
     """
 
     optimiser: Optimiser
+    updater: Updater
     micro_batch: MicroBatchSize
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
@@ -87,6 +89,7 @@ class GrpoLearner:
 
     Attributes:
         optimiser: of the policy's trainable parameters.
+        updater: see `Learner`.
         micro_batch: see `Learner`.
         replay: episodes of earlier steps; stays empty without ``algorithm.replay``.
     """
@@ -99,8 +102,8 @@ class GrpoLearner:
         self.optimiser = policy_optimiser(config, policy)
         stored = self._algorithm.replay
         self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else ReplayBuffer(0, 0)
-        self._updater = Updater(policy, self.optimiser, update)
-        self.micro_batch = self._updater.micro_batch
+        self.updater = Updater(policy, self.optimiser, update)
+        self.micro_batch = self.updater.micro_batch
         self._drawn: list[Stored] = []
         self._penalty, self._penalty_row = reward_kl(config, policy), Row()
 
@@ -141,7 +144,7 @@ class GrpoLearner:
 
     def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train on the batch; see `Updater.update`."""
-        row = self._updater.update(batch, played.episodes) | self._penalty_row
+        row = self.updater.update(batch, played.episodes) | self._penalty_row
         if self._algorithm.replay is not None:
             ages = [step - each.step for each in self._drawn]
             row |= {

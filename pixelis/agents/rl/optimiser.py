@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -33,6 +34,18 @@ def schedule(done: int, warmup_steps: int, decay_steps: int) -> float:
     rising = (done + 1) / (warmup_steps + 1)
     falling = 1 - (1 - FINAL_SHARE) * min(done, decay_steps) / decay_steps if decay_steps else 1.0
     return min(1.0, rising, falling)
+
+
+class Before(NamedTuple):
+    """Weights and the optimiser's state as they were before a step.
+
+    Attributes:
+        weights: copies of the trained tensors, in the order of the parameters.
+        state: a copy of `Optimiser.state_dict`.
+    """
+
+    weights: list[torch.Tensor]
+    state: dict[str, Any]
 
 
 class Optimiser:
@@ -65,15 +78,24 @@ class Optimiser:
     ) -> None:
         self._parameters, self._max_grad_norm = list(parameters), max_grad_norm
         self._adamw = torch.optim.AdamW(self._parameters, lr=lr, weight_decay=weight_decay)
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(
-            self._adamw, lambda done: schedule(done, warmup_steps, decay_steps)
-        )
+        self._share = lambda done: schedule(done, warmup_steps, decay_steps)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._adamw, self._share)
         self.skipped = self._in_a_row = 0
 
     @property
     def lr(self) -> float:
-        """The learning rate of the next step."""
-        return float(self._schedule.get_last_lr()[0])
+        """The learning rate of the next step: `rate` times `share`."""
+        return float(self._adamw.param_groups[0]["lr"])
+
+    @property
+    def rate(self) -> float:
+        """The learning rate without its schedule; see `steer`."""
+        return float(self._schedule.base_lrs[0])
+
+    @property
+    def share(self) -> float:
+        """The share of `rate` that the next step uses, see `schedule`."""
+        return self._share(self._schedule.last_epoch)
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -99,6 +121,34 @@ class Optimiser:
         else:
             self._skip(loss, norm)
         return norm
+
+    def steer(self, rate: float) -> None:
+        """Let another `rate` be that of the steps to come."""
+        self._schedule.base_lrs = [rate]
+        self._set_lr(rate * self.share)
+
+    def remember(self) -> Before:
+        """Return what `take_back` needs: three times the memory of what is trained."""
+        weights = [each.detach().clone() for each in self._parameters]
+        return Before(weights, copy.deepcopy(self.state_dict()))
+
+    @torch.no_grad()
+    def take_back(self, before: Before) -> None:
+        """Undo the steps since ``before``, in the weights and in the optimiser; the gradients stay."""
+        for parameter, weights in zip(self._parameters, before.weights, strict=True):
+            parameter.copy_(weights)
+        # AdamW would go on with the very tensors it is given, and the next try needs them as they are.
+        self.load_state_dict(copy.deepcopy(before.state))
+
+    def again(self, lr: float) -> None:
+        """Take the step that was taken back, its clipped gradients still there, at another learning rate."""
+        self._set_lr(lr)
+        self._adamw.step()
+        self._schedule.step()
+
+    def _set_lr(self, lr: float) -> None:
+        for group in self._adamw.param_groups:
+            group["lr"] = lr
 
     def _skip(self, loss: float, norm: float) -> None:
         self.zero_grad()

@@ -46,6 +46,7 @@ class PpoLearner:
 
     Attributes:
         optimiser: of the policy's trainable parameters.
+        updater: see `Learner`.
         micro_batch: see `Learner`.
         head: estimates returns.
     """
@@ -56,8 +57,8 @@ class PpoLearner:
         self._settings = batch_settings(config, env)
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
-        self._updater = Updater(policy, self.optimiser, update)
-        self.micro_batch = self._updater.micro_batch
+        self.updater = Updater(policy, self.optimiser, update)
+        self.micro_batch = self.updater.micro_batch
         width = policy.base.config.get_text_config(decoder=True).hidden_size
         self.head = ValueHead(width).to(policy.device)
         self._value_optimiser = Optimiser(list(self.head.parameters()), lr=self._algorithm.value_lr)
@@ -99,7 +100,7 @@ class PpoLearner:
 
     def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train the policy on the batch and the head on its returns."""
-        row = self._updater.update(batch, played.episodes) | self._penalty_row
+        row = self.updater.update(batch, played.episodes) | self._penalty_row
         start = time.perf_counter()
         return row | self._fit() | {"time/value": time.perf_counter() - start}
 

@@ -20,6 +20,7 @@ from pixelis.agents.runs.run import Run
 from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
+from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.ued.selection import LevelSelection
 
 
@@ -91,6 +92,12 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         """Say which off-policy correction there is, and why."""
         gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
         notes = [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
+        if (
+            self.config.train == "full"
+            and self.config.lr == AUTO
+            and self.config.step_size.take_back is not None
+        ):
+            notes.append("lr auto keeps copies of weights and moments during an update, 12 bytes a weight")
         if self.config.train == "full" and self.config.beta:
             size = sum(each.numel() * each.element_size() for each in self.policy.trainable_parameters())
             notes.append(

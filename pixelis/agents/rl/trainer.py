@@ -39,6 +39,7 @@ from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
 from pixelis.agents.settings.rl import Watch as WatchDials
+from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
@@ -160,6 +161,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             "watch": self.watch.state_dict(),
             "evaluating": self.evaluating.state_dict(),
             "entropy": self._entropy.state_dict(),
+            "update": self._learner.updater.state_dict(),
         }
 
     def load_progress(self, progress: Mapping[str, Any]) -> None:
@@ -180,6 +182,8 @@ class Trainer(LanguageStepper[TrainConfig]):
             self.evaluating.load_state_dict(progress["evaluating"])
         if "entropy" in progress:
             self._entropy.load_state_dict(progress["entropy"])
+        if "update" in progress:
+            self._learner.updater.load_state_dict(progress["update"])
         # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
         self._learner.micro_batch.value = int(progress["micro_batch_size"])
 
@@ -282,5 +286,10 @@ def update_settings(config: TrainConfig) -> UpdateSettings:
         **({"correction_level": cut.level, "correction_cap": cut.cap} if isinstance(cut, Correction) else {}),
     )
     return UpdateSettings(
-        loss, config.temperature, config.epochs, config.micro_batch_size, config.adapter.dropout > 0
+        loss,
+        config.temperature,
+        config.epochs,
+        config.micro_batch_size,
+        config.adapter.dropout > 0,
+        config.step_size if config.lr == AUTO else None,
     )

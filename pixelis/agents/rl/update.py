@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,8 +18,11 @@ from pixelis.agents.losses.loss import LossInputs, LossOutputs, LossSettings, gr
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.batch import StepBatch, sampled_logprobs
 from pixelis.agents.rl.micro_batch import MicroBatchSize, explain_out_of_memory
+from pixelis.agents.rl.noise_scale import Contributions, NoiseScale
 from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.step_size import StepSizer
 from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.step_size import StepSize
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class UpdateSettings:
         dropout: whether gradient passes are in train mode. Then the old log-probabilities are those of the
             pass itself, so that every ratio is 1 and the gradient is that of REINFORCE with units dropped;
             what sampled and the reference are without dropout.
+        step_size: how the learning rate finds itself; None: it is what the optimiser has.
     """
 
     loss: LossSettings
@@ -40,6 +45,7 @@ class UpdateSettings:
     epochs: int = 1
     micro_batch_size: int = 8
     dropout: bool = False
+    step_size: StepSize | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ class _Totals:
     importance: Importance = field(default_factory=Importance)
     read: int = 0  # tokens that forward passes were given
     unshared: int = 0  # tokens of their episodes, each read by itself and without padding
+    parts: list[tuple[float, int]] = field(default_factory=list)  # see `NoiseScale.note`
+    squares: float = 0.0
 
     def add(self, outputs: LossOutputs, entropy: float) -> None:
         """Add the sums of one micro-batch."""
@@ -94,6 +102,12 @@ class Updater:
     def __init__(self, policy: Policy, optimiser: Optimiser, settings: UpdateSettings) -> None:
         self.policy, self.optimiser, self.settings = policy, optimiser, settings
         self.micro_batch = MicroBatchSize(settings.micro_batch_size)
+        self.sizer = None
+        if settings.step_size is not None:
+            self.sizer = StepSizer(
+                policy, optimiser, settings.step_size, settings.temperature, self.micro_batch
+            )
+        self._noise = NoiseScale()
         self._began: dict[int, Tensor] = {}  # episode's id() → its log-probabilities when the update began
 
     def update(self, batch: StepBatch, all_episodes: Sequence[Episode]) -> Row:
@@ -116,6 +130,8 @@ class Updater:
         first = last = None
         norms: list[float] = []
         if batch.counts is not None:
+            if self.sizer is not None:
+                self.sizer.begin(all_episodes, batch.episodes)
             for _ in range(self.settings.epochs):
                 last, norm = self._epoch(work, batch.counts)
                 first = first or last
@@ -128,7 +144,19 @@ class Updater:
             "time/reference": reference_seconds,
             "time/update": time.perf_counter() - start - reference_seconds,
         }
-        return self._row(first, last, norms) | times
+        step_size = self.sizer.end() if self.sizer is not None else Row()
+        return self._row(first, last, norms) | step_size | times
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run needs besides policy and optimiser, as JSON-able values."""
+        sizer = {"step_size": self.sizer.state_dict()} if self.sizer is not None else {}
+        return {"noise": self._noise.state_dict(), **sizer}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` returned."""
+        self._noise.load_state_dict(state["noise"])
+        if self.sizer is not None:
+            self.sizer.load_state_dict(state["step_size"])
 
     # ------------------------------------------------------------------ phases
 
@@ -159,12 +187,13 @@ class Updater:
         with explain_out_of_memory(
             "taking an optimiser step", "use a larger device, or a smaller --lora.rank or model"
         ):
-            return totals, self.optimiser.step(totals.loss)
+            return totals, (self.sizer or self.optimiser).step(totals.loss)
 
     def _gradient(self, micro_batches: Sequence[_MicroBatch], counts: StepCounts) -> _Totals:
         """Leave the gradient of the whole batch in the parameters, whatever was there before."""
         self.optimiser.zero_grad()
         totals = _Totals()
+        split = Contributions(self.policy.trainable_parameters()) if len(micro_batches) > 1 else None
         for micro_batch in micro_batches:
             before = self.policy.tokens_read
             outputs, entropy = self._forward(micro_batch, counts, self.settings.dropout)
@@ -172,6 +201,10 @@ class Updater:
             totals.unshared += sum(map(len, micro_batch.episodes))
             outputs.loss.backward()
             totals.add(outputs, entropy)
+            if split is not None:
+                split.add(len(micro_batch.episodes))
+        if split is not None:
+            totals.parts, totals.squares = split.parts, split.whole
         return totals
 
     def _forward(
@@ -236,6 +269,7 @@ class Updater:
             "policy/clip_high": per_token(last.clipped_high, last.tokens) if updated else None,
             "policy/grad_norm": max(norms) if updated else None,
             "policy/lr": self.optimiser.lr,
+            "policy/noise_scale": self._noise.note(first.parts, first.squares),
             "tokens/trained": first.read,
             "tokens/trained_unshared": first.unshared,
             "policy/skipped_updates": self.optimiser.skipped,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.settings.run_settings import Learning, RunSettings
+from pixelis.agents.settings.run_settings import AUTO, Learning, RunSettings
 
 ANCHOR_PARAMETERS, ANCHOR_RATE = 2.5e6, 1e-3
 """What the rule is anchored in: ``pixelis-tiny`` and the rate at which it learns."""
@@ -47,12 +47,20 @@ def count_parameters(model: Any) -> int:
 
 
 def rate_of(config: RunSettings, policy: Policy) -> float:
-    """Return the learning rate of a run's settings, by the model's size where they name none.
+    """Return the learning rate that a run begins with, by the model's size where its settings name none.
 
     Args:
-        config: ``lr``, and ``learning`` (from what is learnt) as a class attribute.
+        config: ``lr``, ``step_size.start`` where that is ``auto``, and ``learning`` (from what is learnt) as
+            a class attribute.
         policy: what is trained.
     """
-    if config.lr is not None:
-        return float(config.lr)
+    given = config.step_size.start if config.lr == AUTO else config.lr  # type: ignore[attr-defined]
+    if given is not None:
+        return float(given)
     return rate_by_size(count_parameters(policy.model), config.learning, full=not policy.has_adapter)
+
+
+def told_rate(config: RunSettings, policy: Policy) -> str:
+    """Return how people are told the learning rate of a run."""
+    rate = rate_of(config, policy)
+    return f"{rate:g} to begin with, steered by the KL of updates" if config.lr == AUTO else f"{rate:g}"

@@ -22,7 +22,7 @@ from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path
 from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.runs.evaluate import Evaluation, Listener, play
 from pixelis.agents.runs.evaluation_file import read_evaluations, write_evaluations
-from pixelis.agents.runs.learning_rate import count_parameters
+from pixelis.agents.runs.learning_rate import count_parameters, told_rate
 from pixelis.agents.runs.metrics import Row, read_metrics
 from pixelis.agents.runs.phases import play_phase, row_of
 from pixelis.agents.runs.run_policy import as_chosen, load_policy, settled
@@ -218,11 +218,12 @@ class Run(ABC, Generic[C, T]):
         """Return what the log should say of the policy."""
         way = "shared-prefix" if self.policy.shares_prefixes else "generic"
         trained, config = sum(each.numel() for each in self.policy.trainable_parameters()), self.config
-        what = config.train if isinstance(config, RunSettings) else ""
+        known = isinstance(config, RunSettings)
+        what, rate = (config.train, told_rate(config, self.policy)) if known else ("", f"{config.lr:g}")
         return [
             f"model {self.policy.base_name}: {type(self.policy.base).__name__} takes the {way} path",
             f"{trained:,} parameters are trained, on a model of {count_parameters(self.policy.model):,}"
-            f" (train {what}) at a learning rate of {config.lr:g}",
+            f" (train {what}) at a learning rate of {rate}",
         ]
 
     def notes(self) -> list[str]:

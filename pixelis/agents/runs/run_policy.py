@@ -10,7 +10,7 @@ from pixelis.agents.models.lora import set_dropout, settings_of_adapter
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.runs.learning_rate import rate_of
-from pixelis.agents.settings.run_settings import AnyRunSettings, Lora, RunSettings
+from pixelis.agents.settings.run_settings import AUTO, AnyRunSettings, Lora, RunSettings
 from pixelis.errors import ConfigError
 
 C = TypeVar("C", bound=AnyRunSettings)
@@ -57,7 +57,7 @@ def settled(config: RunSettings, policy: Policy) -> Any:
         ConfigError: another size, or other layers, were asked for.
     """
     values: dict[str, Any] = {
-        "lr": rate_of(config, policy),
+        "lr": AUTO if config.lr == AUTO else rate_of(config, policy),
         "system_prompt": policy.chat.system_prompt or None,
     }
     if policy.has_adapter and policy.came_with_adapter:
@@ -89,7 +89,7 @@ def as_chosen(config: C, saved: Any) -> C:
     taken = {
         name: known[name]
         for name, unset in open_choices.items()
-        if name in known and getattr(config, name, ...) == unset
+        if name in known and (name not in config.model_fields_set or getattr(config, name, ...) == unset)
     }
     return config.with_values(**taken) if taken else config
 

@@ -31,6 +31,13 @@ def packed_logprobs(
     Returns:
         Log-probabilities with gradient and entropies, float32 [M], episode by episode.
     """
+    states, targets = packed_states(policy, episodes, packing)
+    vocabulary = policy.head.weight.shape[0]
+    return score(lambda states: policy.logits(states, temperature), vocabulary, states, targets)
+
+
+def packed_states(policy: Policy, episodes: Sequence[Episode], packing: Packing) -> tuple[Tensor, Tensor]:
+    """Return what the output head makes the sampled tokens of, [M, E], and these tokens, int64 [M]."""
     device = policy.device
     tokens = torch.from_numpy(packing.tokens).to(device)[None]
     positions = torch.from_numpy(_positions(policy, episodes, packing)).to(device)[:, None]
@@ -38,8 +45,7 @@ def packed_logprobs(
     images += [segment.images for each in episodes for segment in each.segments[1:]]
     hidden = policy.hidden(tokens, positions, [each for each in images if each], packing.attention(device))
     places, targets = (torch.from_numpy(each).to(device) for each in packing.sources())
-    vocabulary = policy.head.weight.shape[0]
-    return score(lambda states: policy.logits(states, temperature), vocabulary, hidden[0, places], targets)
+    return hidden[0, places], targets
 
 
 def _positions(policy: Policy, episodes: Sequence[Episode], packing: Packing) -> np.ndarray:

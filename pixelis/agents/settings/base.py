@@ -237,16 +237,23 @@ def hint_of(field: FieldInfo) -> Any:
 
 
 def choices_of(hint: Any) -> list[str]:
-    """Return the words that a field may hold, ``module:name`` among them where it takes one."""
+    """Return the words that a field may hold, ``module:name`` among them; none where it takes numbers too."""
     if hint is Own:
         return [OWN]
     if kinds := kinds_of(hint):
         return [tag for kind in kinds for tag in tags_of(kind)]
     if get_origin(hint) is Literal:
         return [name for name in get_args(hint) if isinstance(name, str)]
+    if get_origin(hint) in (Union, UnionType) and any(map(is_number, get_args(hint))):
+        return []
     if get_origin(hint) in (Union, UnionType, Annotated):
         return [name for each in get_args(hint) for name in choices_of(each)]
     return []
+
+
+def is_number(hint: Any) -> bool:
+    """Return whether a type is that of numbers, bounds left out."""
+    return (get_args(hint)[0] if get_origin(hint) is Annotated else hint) in (int, float)
 
 
 def leaves_of(kind: type[Section], above: Path = ()) -> Iterator[tuple[Path, FieldInfo]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from annotated_types import Gt
 from pydantic import model_validator
 from typing_extensions import Self
 
@@ -13,7 +14,8 @@ from pixelis.agents.settings.base import Own, Section, setting
 from pixelis.agents.settings.levels import AnyLevels, FixedLevels
 from pixelis.agents.settings.loss import Kl, Loss
 from pixelis.agents.settings.recipes import check_recipe, expanded
-from pixelis.agents.settings.run_settings import RolloutRunSettings
+from pixelis.agents.settings.run_settings import AUTO, RolloutRunSettings
+from pixelis.agents.settings.step_size import StepSize
 from pixelis.errors import ConfigError
 
 
@@ -96,6 +98,10 @@ class TrainConfig(RolloutRunSettings):
     shaping: Shaping = setting(Shaping(), "what is added to rewards, and what is left out")
     loss: Loss = setting(Loss(), "what is minimised")
     beta: float = setting(0.04, "weight of the KL penalty to the starting policy; 0 saves its pass", ge=0)
+    lr: Annotated[float, Gt(0)] | Literal["auto"] | None = setting(  # type: ignore[assignment]
+        AUTO, "AdamW learning rate; auto: steered by the KL of updates; none: by the model's size, see docs"
+    )
+    step_size: StepSize = setting(StepSize(), "how lr auto finds the learning rate")
     decay_steps: int = setting(
         0, "optimiser step at which lr has fallen linearly to a tenth; 0: it does not fall", ge=0, more=True
     )
@@ -130,6 +136,8 @@ class TrainConfig(RolloutRunSettings):
             )
         if self.beta == 0 and self.loss.kl != Kl():
             raise ConfigError("loss.kl is read with beta above 0 only; leave it out, or set beta")
+        if self.lr != AUTO and self.step_size != StepSize():
+            raise ConfigError(f"step_size is read with lr auto only; leave it out, or lr {self.lr}")
         if self.recipe is not None:
             check_recipe(self)
         check_dropout(self)

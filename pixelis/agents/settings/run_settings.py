@@ -13,6 +13,8 @@ from pixelis.agents.settings.base import Section, Settings, setting
 from pixelis.errors import ConfigError
 
 Learning = Literal["reinforcement", "demonstrations"]
+AUTO = "auto"
+"""The ``lr`` that finds itself while it trains, see `StepSize`; GRPO and PPO of a language model have it."""
 
 
 class AnyRunSettings(Settings):

@@ -52,7 +52,7 @@ def test_a_checkpoint_of_other_settings_is_refused_whatever_does_not_decide_numb
 ):
     config.check_same(config.with_values(output="elsewhere", minutes=3.0, device="cpu").identity)
     with pytest.raises(
-        CheckpointError, match=r"settings: lr was 0\.25 and is None, seed was 7 and is 0; use"
+        CheckpointError, match=rf"settings: lr was 0\.25 and is {config.lr!r}, seed was 7 and is 0; use"
     ):
         config.check_same(config.with_values(lr=0.25, seed=7).identity)
     with pytest.raises(CheckpointError, match="setting_of_a_later_version was 1 and is None"):

@@ -1,0 +1,361 @@
+"""A learning rate that finds itself: the KL of a step, its control, what is taken back, exact resume."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.rl.step_size import GROWTH, RateControl, chosen, tokens_read
+from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.run_files.checkpoint import latest_checkpoint
+from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.run_files.state_files import read_json, write_json
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.scoring.distributions import distributions, divergence, spread
+from pixelis.agents.settings.expert import ExpertConfig
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sft import SftConfig
+from pixelis.agents.settings.step_size import StepSize
+from pixelis.errors import CheckpointError, ConfigError, TrainingError
+
+PROGRAM = """
+import json, sys
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.settings.rl import TrainConfig
+with TrainingRun.start(TrainConfig(**json.loads(sys.argv[1]))) as run:
+    run.train(lambda row: print(row["step"], flush=True))
+"""
+
+
+@pytest.fixture
+def policy(letter_model):
+    torch.manual_seed(0)
+    return Policy.load(letter_model, device="cpu", lora=LoraSettings(rank=4, alpha=8))
+
+
+@pytest.fixture
+def episodes(play):
+    return [play(float(m % 2), group=g, member=m, sampled=m + 2) for g in range(2) for m in range(4)]
+
+
+def updater(policy, lr=0.01, warmup_steps=0, epochs=1, **settings):
+    optimiser = Optimiser(policy.trainable_parameters(), lr=lr, warmup_steps=warmup_steps)
+    step_size = StepSize(**{"share": 1.0, **settings})
+    return Updater(policy, optimiser, UpdateSettings(LossSettings(), epochs=epochs, step_size=step_size))
+
+
+def batch_of(episodes):
+    return make_batch(episodes, groups=2, group_size=4, max_completion_length=8)
+
+
+def number(row, name):
+    value = row[f"policy/{name}"]
+    assert value is not None
+    return value
+
+
+def weights(policy):
+    return torch.cat([each.detach().flatten() for each in policy.trainable_parameters()])
+
+
+# ------------------------------------------------------------------ the KL
+
+
+def test_the_kl_of_two_distributions_by_hand():
+    before = torch.tensor([[0.5, 0.5], [0.9, 0.1]]).log()
+    after = torch.tensor([[0.25, 0.75], [0.9, 0.1]]).log()
+    first = 0.5 * math.log(2) + 0.5 * math.log(2 / 3)
+    assert divergence(before, after) == pytest.approx(first / 2, rel=1e-5)
+    assert divergence(before, before) == 0
+
+
+def test_places_are_spread_and_never_more_than_there_are():
+    assert spread(5, 9).tolist() == [0, 1, 2, 3, 4]
+    assert spread(9, 3).tolist() == [0, 4, 8]
+    assert spread(3, 1).tolist() == [0]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_distributions_are_those_that_sampled_tokens_are_scored_by(policy, episodes, shared):
+    policy.__dict__["shares_prefixes"] = shared
+    found = distributions(policy, episodes, 1000, 1.3)
+    scored = policy.logprobs(episodes, 1.3)
+    assert found.shape == (int(scored.mask.sum()), policy.head.weight.shape[0])
+    torch.testing.assert_close(found[:, 3], scored.logprobs[scored.mask].detach())  # all sampled token 3
+    torch.testing.assert_close(found.exp().sum(1), torch.ones(len(found)))
+    torch.testing.assert_close(distributions(policy, episodes, 4, 1.3), found[spread(len(found), 4)])
+
+
+def test_rows_are_of_many_groups_within_the_budget_and_others_at_each_turn(episodes):
+    # every episode is a prompt of 2 tokens and 2 to 5 sampled ones; both groups have the same prompt
+    assert tokens_read(episodes) == 2 + 2 * (2 + 3 + 4 + 5)
+    assert chosen(episodes, 0, 0) == [episodes[0]]  # one at least
+    two = chosen(episodes, 2 + 2 + 3, 0)
+    assert [(each.group, each.member) for each in two] == [(0, 0), (1, 1)]
+    assert len(chosen(episodes, 1000, 3)) == len(episodes)
+    first = {(chosen(episodes, 0, turn)[0].group, chosen(episodes, 0, turn)[0].member) for turn in range(8)}
+    assert len(first) == 4
+
+
+# ------------------------------------------------------------------ the control
+
+
+def follow(start, curvature, settings, updates=60):
+    control = RateControl(settings, start)
+    rates = []
+    for number in range(updates):
+        swing = 10.0 ** (0.5 * (-1) ** number)  # tenfold from one update to the next
+        control.note(curvature * swing * control.rate**2, control.rate)
+        rates.append(control.rate)
+    return rates
+
+
+@pytest.mark.parametrize("start", [1e-2, 1e-3, 1e-4])
+def test_the_rate_finds_the_target_from_far_above_and_below(start):
+    settings = StepSize(target=0.003)
+    rates = follow(start, 0.003 / 1e-3**2, settings)  # 1e-3 is right
+    assert all(5e-4 < rate < 2e-3 for rate in rates[20:])
+    assert all(later <= 1.2001 * rate for rate, later in zip([start, *rates], rates, strict=False))
+
+
+def test_the_rate_stays_in_its_range_and_one_that_may_not_move_does_not():
+    assert min(follow(1e-2, 1e9, StepSize(lowest=0.1))) == pytest.approx(1e-3)
+    assert max(follow(1e-5, 1e-9, StepSize(highest=10))) == pytest.approx(1e-4)
+    assert set(follow(1e-3, 1e6, StepSize(lowest=1, highest=1))) == {1e-3}
+
+
+def test_the_schedule_is_no_part_of_the_rate(policy, episodes):
+    work = updater(policy, lr=1e-3, warmup_steps=3, target=1.0, take_back=None)
+    batch = batch_of(episodes)
+    rows = [work.update(batch, episodes) for _ in range(2)]
+    assert work.optimiser.rate == pytest.approx(1e-3 * GROWTH**2)
+    assert rows[-1]["policy/lr"] == pytest.approx(0.75 * 1e-3 * GROWTH**2)
+
+
+# ------------------------------------------------------------------ updates
+
+
+def test_an_update_is_measured_and_the_rate_follows(policy, episodes):
+    work, batch = updater(policy, lr=1e-4, target=1e-4), batch_of(episodes)
+    before = distributions(policy, episodes, 1000, 1.0)
+    row = work.update(batch, episodes)
+    kl = divergence(before, distributions(policy, episodes, 1000, 1.0))
+    assert number(row, "step_kl") == pytest.approx(kl, rel=1e-3) and kl > 0
+    assert row["policy/steps_taken_back"] == 0 and row["time/step_kl"]
+    kls = [number(work.update(batch, episodes), "step_kl") for _ in range(25)]
+    assert 0.2e-4 < sorted(kls[-9:])[4] < 5e-4
+
+
+def test_a_step_that_is_far_too_large_is_done_again_smaller(policy, episodes):
+    work = updater(policy, lr=1.0, target=1e-3, retries=9)
+    row = work.update(batch_of(episodes), episodes)
+    assert number(row, "step_kl") <= 4e-3
+    assert 1 <= number(row, "steps_taken_back") <= 9
+    assert work.optimiser.rate < 0.5
+
+
+def test_doing_it_again_is_the_same_as_having_begun_smaller(policy, episodes):
+    """Weights after a retry are those of a first step at that rate; moments are so to the bit."""
+    batch, start = batch_of(episodes), weights(policy)
+    work = updater(policy, lr=1.0, target=1e-3, retries=9)
+    work.update(batch, episodes)
+    retried, moments = weights(policy), work.optimiser.state_dict()["adamw"]["state"]
+    assert not torch.equal(retried, start)
+    with torch.no_grad():
+        place = 0
+        for each in policy.trainable_parameters():
+            each.copy_(start[place : place + each.numel()].view_as(each))
+            place += each.numel()
+    lr = float((retried - start).abs().max())  # Adam's first step is the rate in every weight
+    plain = Optimiser(policy.trainable_parameters(), lr=lr)
+    Updater(policy, plain, UpdateSettings(LossSettings())).update(batch, episodes)
+    torch.testing.assert_close(weights(policy), retried, rtol=1e-4, atol=1e-6)
+    for one, two in zip(plain.state_dict()["adamw"]["state"].values(), moments.values(), strict=True):
+        assert all(torch.equal(one[name], two[name]) for name in ("step", "exp_avg", "exp_avg_sq"))
+
+
+def test_a_step_that_no_try_makes_small_enough_is_left_out(policy, episodes):
+    before, work = weights(policy), updater(policy, lr=1.0, target=1e-12, retries=1, lowest=1e-9)
+    work.update(batch_of(episodes), episodes)
+    state = work.optimiser.state_dict()
+    assert torch.equal(weights(policy), before)
+    assert state["adamw"]["state"] == {} and state["schedule"]["last_epoch"] == 0
+    assert work.optimiser.rate < 0.2 and work.state_dict()["step_size"]["taken_back"] == 2
+
+
+def test_without_taking_back_the_step_stays(policy, episodes):
+    before, work = weights(policy), updater(policy, lr=1.0, target=1e-6, take_back=None)
+    row = work.update(batch_of(episodes), episodes)
+    assert not torch.equal(weights(policy), before)
+    assert number(row, "step_kl") > 1e-3 and row["policy/steps_taken_back"] == 0
+
+
+def test_the_steps_of_several_epochs_are_measured_from_the_beginning_of_the_update(policy, episodes):
+    before = distributions(policy, episodes, 1000, 1.0)
+    row = updater(policy, lr=1e-3, epochs=3, take_back=None).update(batch_of(episodes), episodes)
+    kl = divergence(before, distributions(policy, episodes, 1000, 1.0))
+    assert row["policy/step_kl"] == pytest.approx(kl, rel=1e-3)
+
+
+def test_measuring_changes_nothing(policy, episodes, letter_model):
+    """A rate that may not move gives the weights of a fixed one, to the bit."""
+    torch.manual_seed(0)
+    other = Policy.load(letter_model, device="cpu", lora=LoraSettings(rank=4, alpha=8))
+    steered = updater(policy, lr=1e-2, lowest=1, highest=1, take_back=1e9)
+    fixed = Updater(other, Optimiser(other.trainable_parameters(), lr=1e-2), UpdateSettings(LossSettings()))
+    for work in (steered, fixed):
+        state = torch.get_rng_state()
+        for _ in range(3):
+            work.update(batch_of(episodes), episodes)
+        assert torch.equal(torch.get_rng_state(), state)
+    assert torch.equal(weights(policy), weights(other))
+
+
+def test_no_update_is_no_measurement(policy, play):
+    flat = [play(1.0, group=m // 4, member=m % 4) for m in range(8)]
+    work = updater(policy)
+    row = work.update(batch_of(flat), flat)
+    assert row["policy/step_kl"] is None and work.optimiser.rate == 0.01
+
+
+def test_a_kl_that_is_not_finite_is_taken_back_told_and_ends_the_training_the_third_time(
+    policy, episodes, caplog
+):
+    work, batch = updater(policy, lr=1e30, lowest=1e-9, retries=1), batch_of(episodes)
+    before = weights(policy)
+    row = work.update(batch, episodes)
+    assert row["policy/step_kl"] is None and row["policy/steps_taken_back"] == 2
+    assert torch.equal(weights(policy), before)
+    assert "not finite after an update (KL nan); it is left out" in caplog.text
+    assert work.optimiser.rate == pytest.approx(1e29)
+    work.update(batch, episodes)
+    with pytest.raises(TrainingError, match="not finite after 3 updates in a row; resume from an earlier"):
+        work.update(batch, episodes)
+
+
+# ------------------------------------------------------------------ settings
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf, "much", None])
+def test_a_target_is_a_number_above_zero(wrong):
+    with pytest.raises(ConfigError, match=r"step_size\.target must be a finite number above 0, got"):
+        TrainConfig.from_mapping({"step_size": {"target": wrong}})
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, "fast", "Auto", True])
+def test_a_rate_is_a_number_above_zero_or_auto(wrong):
+    with pytest.raises(ConfigError, match="lr must be a finite number above 0 or 'auto' or none, got"):
+        TrainConfig.from_mapping({"lr": wrong})
+
+
+def test_what_is_not_read_is_refused():
+    with pytest.raises(ConfigError, match=r"step_size is read with lr auto only; leave it out, or lr 0\.01"):
+        TrainConfig(lr=0.01, step_size=StepSize(target=0.1))
+    for kind in (SftConfig, ExpertConfig):  # their optimiser's rate has a schedule of its own
+        with pytest.raises(ConfigError, match="lr must be a finite number above 0 or none, got 'auto'"):
+            kind.from_mapping({"env": "toy_env:Toy/Echo-v0", "lr": "auto"})
+
+
+# ------------------------------------------------------------------ runs
+
+
+@pytest.mark.parametrize("changes", [{}, {"algorithm": "ppo"}, {"train": "full"}, {"groups": 1}])
+def test_every_run_that_names_no_rate_steers_it(toy_config, changes):
+    values = {key: value for key, value in toy_config(steps=6, **changes).to_mapping().items() if key != "lr"}
+    if "train" in changes:
+        del values["lora"]
+    run = train(TrainConfig.from_mapping(values))
+    rows = [row for row in read_metrics(run.folder.metrics) if row["policy/step_kl"] is not None]
+    assert rows and all(number(row, "step_kl") >= 0 for row in rows)
+    assert len({row["policy/lr"] for row in rows}) == len(rows)
+    assert settings_of(run.folder.path)["lr"] == "auto"
+    assert "to begin with, steered by the KL of updates" in (run.folder.path / "log.txt").read_text()
+
+
+def large_steps(toy_config, **changes):
+    """Settings under which steps are taken back."""
+    step_size = {"start": 0.2, "target": 0.001, "retries": 1}
+    base = {"steps": 14, "checkpoint_every": 3, "env_kwargs": {"turns": 3}}
+    return toy_config(**{"lr": "auto", "step_size": step_size, **base, **changes})
+
+
+def test_a_run_goes_on_to_the_same_numbers(toy_config, tmp_path):
+    whole = train(large_steps(toy_config, output=str(tmp_path / "whole"), steps=6))
+    halves = large_steps(toy_config, output=str(tmp_path / "halves"), steps=6)
+    with TrainingRun.start(halves) as run:
+        run.trainer.train(should_stop=lambda: run.trainer.finished_steps >= 4)
+    with TrainingRun.resume(halves.output, halves) as resumed:
+        resumed.train()
+    rows = comparable_metrics(whole.folder.metrics)
+    assert comparable_metrics(resumed.folder.metrics) == rows
+    assert (rows[3]["policy/steps_taken_back"] or 0) > 0
+    assert rows[3]["policy/lr"] != rows[5]["policy/lr"]
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_to_the_same_numbers(toy_config, tmp_path):
+    whole = train(large_steps(toy_config, output=str(tmp_path / "whole")))
+    config = large_steps(toy_config, output=str(tmp_path / "killed"))
+    here = Path(__file__).parent
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[2])])}
+    words = [sys.executable, "-c", PROGRAM, json.dumps(config.to_mapping())]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == 7:
+                process.send_signal(signal.SIGKILL)
+                break
+    assert process.returncode == -signal.SIGKILL
+    with TrainingRun.resume(config.output, config) as resumed:
+        assert 6 <= resumed.trainer.finished_steps < 14
+        resumed.train()
+    rows = comparable_metrics(whole.folder.metrics)
+    assert comparable_metrics(resumed.folder.metrics) == rows
+    assert (rows[5]["policy/steps_taken_back"] or 0) > 0  # before the kill
+    for one, two in zip(
+        whole.policy.trainable_parameters(), resumed.policy.trainable_parameters(), strict=True
+    ):
+        assert torch.equal(one, two)
+
+
+def test_a_run_of_before_there_was_auto_goes_on_as_it_was(toy_config):
+    """Its checkpoint has a rate, and neither the settings of steps nor their state."""
+    config = toy_config(steps=4, lr=0.02)
+    with TrainingRun.start(config) as run:
+        run.trainer.train(should_stop=lambda: run.trainer.finished_steps >= 2)
+    progress = latest_checkpoint(run.folder.checkpoints) / "progress.json"
+    saved = read_json(progress)
+    del saved["update"], saved["identity"]["step_size"]
+    manifest = progress.with_name("manifest.json")
+    write_json(progress, saved)
+    seal = read_json(manifest)
+    seal["sha256"]["progress.json"] = hashlib.sha256(progress.read_bytes()).hexdigest()
+    write_json(manifest, seal)
+    left = {key: value for key, value in config.to_mapping().items() if key not in ("lr", "step_size")}
+    with TrainingRun.resume(config.output, TrainConfig.from_mapping(left)) as resumed:
+        resumed.train()
+    assert resumed.config.lr == 0.02 and resumed.trainer.finished_steps == 4
+    assert "policy/step_kl" not in resumed.metrics[-1]
+    with pytest.raises(CheckpointError, match=r"lr was 0\.02 and is 'auto'"):
+        TrainingRun.resume(config.output, config.with_values(lr="auto"))
+
+
+def test_a_step_that_is_taken_back_is_in_the_log(toy_config, caplog):
+    with caplog.at_level(logging.INFO):
+        run = train(large_steps(toy_config))
+    assert "update taken back: KL" in (run.folder.path / "log.txt").read_text()
