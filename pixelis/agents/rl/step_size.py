@@ -3,7 +3,13 @@
 With KL(before ‖ after) of an update, mean over sampled tokens' places and exact over the vocabulary:
 
     curvature   c = KL / lr²                         for small steps KL grows with the square of the rate
-    wanted      lr = sqrt(target / c̄)                c̄: geometric mean, the newest updates counting most
+    target      t = min(target, entropy_share · H)   H: the policy's entropy at the same places, smoothed
+    wanted      lr = sqrt(t / c₉₀)                   c₉₀: nine tenths of the last updates' are below it
+
+A policy that is sure of its tokens has little entropy to gain, and a KL that an unsure one does not feel
+destroys it: so the target follows the entropy. KL swings tenfold between batches, and falls where one has
+little signal; by a mean the rate would climb just then, until the next batch with signal breaks the policy.
+So the rate goes by the large ones of the last ``WINDOW`` updates.
 
 The rate rises by at most a fifth an update and falls as far as it must. It is the idea of TRPO's trust region
 (Schulman et al. 2015, arXiv 1502.05477) and of the adaptive rate of rsl_rl, which moves by fixed factors;
@@ -16,9 +22,11 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from torch import Tensor
 
 from pixelis.agents.episodes.episode import Episode
@@ -26,7 +34,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.micro_batch import MicroBatchSize
 from pixelis.agents.rl.optimiser import Before, Optimiser
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.scoring.distributions import distributions, divergence
+from pixelis.agents.scoring.distributions import distributions, divergence, entropy
 from pixelis.agents.scoring.head import CHUNK_ELEMENTS
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.errors import TrainingError
@@ -34,10 +42,16 @@ from pixelis.errors import TrainingError
 _LOG = logging.getLogger(__name__)
 GROWTH = 1.2
 """The most that the rate is multiplied by after an update."""
+WINDOW = 32
+"""Updates whose curvatures are remembered."""
+LARGE = 0.9
+"""Share of them that lie below the one the rate goes by."""
 MEMORY = 0.8
-"""Share of the mean curvature that is kept when a new one comes: the last five updates make two thirds."""
-LEAST_KL = 0.1
-"""A KL counts as at least this share of what it should be: what hardly moves is followed by what does."""
+"""Share of the mean entropy that is kept when a new one comes: the last five updates make two thirds."""
+LEAST_ENTROPY = 0.01
+"""The entropy counts as at least this, nats: a policy that is sure of everything could not move at all."""
+LEAST_KL = 1e-12
+"""A KL counts as at least this, nats."""
 SMALLER = (0.1, 0.7)
 """By what a rate is multiplied at least and at most when an update is done again."""
 MOST_LOGPROBS = 2 * CHUNK_ELEMENTS
@@ -57,9 +71,24 @@ class RateControl:
     """
 
     def __init__(self, settings: StepSize, start: float) -> None:
-        self._target, self.rate = settings.target, start
+        self._settings, self.rate = settings, start
         self._low, self._high = start * settings.lowest, start * settings.highest
-        self._log_curvature = self._weight = 0.0
+        self._curvatures: deque[float] = deque(maxlen=WINDOW)
+        self._entropy: float | None = None
+
+    @property
+    def target(self) -> float:
+        """The KL aimed at, nats a token."""
+        share = self._settings.entropy_share
+        if share is None or self._entropy is None:
+            return self._settings.target
+        return min(self._settings.target, share * max(self._entropy, LEAST_ENTROPY))
+
+    def see(self, entropy: float) -> None:
+        """Take notice of the policy's entropy before an update, in nats a token."""
+        if math.isfinite(entropy):
+            mean = entropy if self._entropy is None else self._entropy
+            self._entropy = MEMORY * mean + (1 - MEMORY) * entropy
 
     def note(self, kl: float, lr: float) -> None:
         """Take notice of an update.
@@ -68,25 +97,23 @@ class RateControl:
             kl: of the update, in nats a token.
             lr: at which it was made, schedule included.
         """
-        curvature = math.log(max(kl / lr**2, LEAST_KL * self._target / self.rate**2))
-        self._log_curvature = MEMORY * self._log_curvature + (1 - MEMORY) * curvature
-        self._weight = MEMORY * self._weight + (1 - MEMORY)
-        mean = self._log_curvature / self._weight
-        wanted = math.exp((math.log(self._target) - mean) / 2)
+        self._curvatures.append(math.log(max(kl, LEAST_KL) / lr**2))
+        large = float(np.quantile(self._curvatures, LARGE))
+        wanted = math.exp((math.log(self.target) - large) / 2)
         self.rate = min(max(min(wanted, GROWTH * self.rate), self._low), self._high)
 
     def lower(self) -> None:
         """Lower the rate where the KL cannot say by how much."""
         self.rate = max(SMALLER[0] * self.rate, self._low)
 
-    def state_dict(self) -> dict[str, float]:
+    def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs."""
-        return {"rate": self.rate, "log_curvature": self._log_curvature, "weight": self._weight}
+        return {"rate": self.rate, "curvatures": list(self._curvatures), "entropy": self._entropy}
 
-    def load_state_dict(self, state: Mapping[str, float]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
-        self.rate, self._log_curvature = float(state["rate"]), float(state["log_curvature"])
-        self._weight = float(state["weight"])
+        self.rate, self._entropy = float(state["rate"]), state["entropy"]
+        self._curvatures = deque(map(float, state["curvatures"]), maxlen=WINDOW)
 
 
 class StepSizer:
@@ -130,6 +157,8 @@ class StepSizer:
         budget = self._settings.share * tokens_read(trained)
         self._rows = chosen(valid or trained, budget, self._updates)
         self._before = self._distributions()
+        places = sum(map(len, self._before))
+        self._control.see(sum(entropy(each) * len(each) for each in self._before) / max(1, places))
 
     def step(self, loss: float) -> float:
         """Do what `Optimiser.step` does; take it back, and do less, where it moved the policy too far.
@@ -163,6 +192,7 @@ class StepSizer:
             self._optimiser.steer(self._control.rate)
         row: Row = {
             "policy/step_kl": self._kl if math.isfinite(self._kl) else None,
+            "policy/step_kl_target": self._control.target,
             "policy/steps_taken_back": self.taken_back,
             "time/step_kl": self._seconds,
         }
@@ -209,7 +239,8 @@ class StepSizer:
     def _hold(self, before: Before) -> None:
         """Do the step again, smaller, while it is too large; leave it out where no try is small enough."""
         settings, optimiser = self._settings, self._optimiser
-        limit = (settings.take_back or math.inf) * settings.target
+        target = self._control.target
+        limit = (settings.take_back or math.inf) * target
         for attempt in range(settings.retries + 1):
             if self._kl <= limit:
                 return
@@ -217,7 +248,7 @@ class StepSizer:
             optimiser.take_back(before)
             _LOG.info("update taken back: KL %.3g nats a token at a rate of %.3g", self._kl, self._lr)
             if attempt < settings.retries:
-                wanted = math.sqrt(settings.target / self._kl) if math.isfinite(self._kl) else 0.0
+                wanted = math.sqrt(target / self._kl) if math.isfinite(self._kl) else 0.0
                 lr = self._lr * min(max(wanted, SMALLER[0]), SMALLER[1])
                 optimiser.again(lr)
                 self._measure(lr)

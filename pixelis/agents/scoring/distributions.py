@@ -58,6 +58,15 @@ def divergence(before: Tensor, after: Tensor) -> float:
     return float((before.exp() * (before - after)).sum(-1).mean())
 
 
+def entropy(logprobs: Tensor) -> float:
+    """Return the mean entropy of distributions, in nats.
+
+    Args:
+        logprobs: log-probabilities [M, V].
+    """
+    return float(-(logprobs.exp() * logprobs).sum(-1).mean())
+
+
 def spread(count: int, most: int) -> np.ndarray:
     """Return at most ``most`` different places of ``count``, evenly spread, int64."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))

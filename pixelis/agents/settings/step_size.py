@@ -8,7 +8,10 @@ from pixelis.agents.settings.base import Section, setting
 class StepSize(Section):
     """What steers the learning rate where lr is auto."""
 
-    target: float = setting(0.005, "KL of policy before to after an update, in nats a token, aimed at", gt=0)
+    target: float = setting(0.01, "KL of policy before to after an update, in nats a token, aimed at", gt=0)
+    entropy_share: float | None = setting(
+        0.04, "and at most this share of the policy's entropy; null: whatever that is", gt=0
+    )
     start: float | None = setting(None, "learning rate to begin with; none: by the model's size", gt=0)
     lowest: float = setting(0.01, "the rate never falls below this many times its start", gt=0, le=1)
     highest: float = setting(10.0, "the rate never rises above this many times its start", ge=1)

@@ -26,7 +26,7 @@ from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.run_files.saved_run import settings_of
 from pixelis.agents.run_files.state_files import read_json, write_json
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
-from pixelis.agents.scoring.distributions import distributions, divergence, spread
+from pixelis.agents.scoring.distributions import distributions, divergence, entropy, spread
 from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.sft import SftConfig
@@ -137,6 +137,41 @@ def test_the_rate_stays_in_its_range_and_one_that_may_not_move_does_not():
     assert min(follow(1e-2, 1e9, StepSize(lowest=0.1))) == pytest.approx(1e-3)
     assert max(follow(1e-5, 1e-9, StepSize(highest=10))) == pytest.approx(1e-4)
     assert set(follow(1e-3, 1e6, StepSize(lowest=1, highest=1))) == {1e-3}
+
+
+def test_the_target_follows_the_entropy_where_that_is_small():
+    control = RateControl(StepSize(target=0.01, entropy_share=0.04), 1e-3)
+    assert control.target == 0.01  # nothing seen yet
+    control.see(1.5)
+    assert control.target == 0.01
+    for _ in range(60):
+        control.see(0.05)
+    assert control.target == pytest.approx(0.04 * 0.05, rel=1e-4)
+    control.see(math.nan)
+    assert control.target == pytest.approx(0.04 * 0.05, rel=1e-4)
+    for _ in range(100):
+        control.see(0.0)
+    assert control.target == pytest.approx(0.04 * 0.01)  # it may still move
+    free = RateControl(StepSize(target=0.01, entropy_share=None), 1e-3)
+    free.see(0.001)
+    assert free.target == 0.01
+
+
+def test_batches_without_signal_do_not_wind_the_rate_up():
+    """The rate goes by the large KL: a run of quiet updates is not followed by one that breaks the policy."""
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    for _ in range(20):
+        control.note(0.01, 1e-3)
+    for _ in range(20):
+        control.note(1e-5, 1e-3)
+    assert control.rate == pytest.approx(1e-3)
+    control.note(0.04, 1e-3)  # one in more than ten is an outlier
+    assert control.rate == pytest.approx(1e-3)
+
+
+def test_the_entropy_of_distributions_by_hand():
+    halves = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]).clamp(min=1e-30).log()
+    assert entropy(halves) == pytest.approx(math.log(2) / 2)
 
 
 def test_the_schedule_is_no_part_of_the_rate(policy, episodes):

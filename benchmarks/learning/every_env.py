@@ -1,0 +1,219 @@
+"""A learning curve in every environment: ``python benchmarks/learning/every_env.py --runs FOLDER``.
+
+Trains a shipped small model in each environment that one of them plays, with the shipped defaults, once a
+seed, through the command a person types; evaluates it on the same held-out tasks before and after, and one
+difficulty higher. Hours; killed, the same command goes on. Writes a table (Markdown and JSON) and a figure with
+a panel for each environment. Environments that no shipped model plays yet are named, not left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+from learning_runs import ROOT, LearningRuns, arguments, is_whole, write_result
+from result_tables import interval_cell, markdown_table
+
+from pixelis.agents.run_files.checkpoint import list_checkpoints
+from pixelis.agents.run_files.run_folder import RunFolder
+
+MINUTES = 10.0
+EPISODES = 200
+MODES = ("greedy", "sampled")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How an environment is played; everything else is the default of ``train_agent.py``.
+
+    Attributes:
+        model: a shipped model.
+        difficulty: at which it is trained.
+        page: name of its files in ``docs/envs``.
+        options: further words of the commands: what the environment offers, how long turns are.
+        has_harder: whether there is a difficulty above.
+    """
+
+    model: str
+    difficulty: int
+    page: str
+    options: tuple[str, ...] = ()
+    has_harder: bool = True
+
+
+LESSONS: Mapping[str, Lesson] = {
+    "ZoomRead": Lesson("pixelis-tiny", 1, "zoom_read", ("--env-kwargs.max_turns", "4")),
+    "WebBrowse": Lesson("pixelis-mini", 0, "browse", ("--env-kwargs.tools", '["CLICK", "TYPE", "SELECT"]')),
+    "CodeProblem": Lesson("pixelis-mini", 1, "code_problem"),
+    "TweetReply": Lesson("pixelis-mini", 0, "tweet_reply", has_harder=False),
+}
+
+NOT_YET = ("SizeCompare", "CountTiny", "ChartRead", "ReceiptSum", "WireTrace", "TrackRead", "AskImage")
+"""Environments with an oracle that no shipped model plays."""
+
+FLOORS = ("nothing", "random", "tool_free")
+"""Players that do not do the task; the best of them is the floor."""
+
+
+def run_name(env: str, seed: int) -> str:
+    """Return the run's place below the folder."""
+    return f"runs/{env}-seed{seed}"
+
+
+def train(runs: LearningRuns, env: str, seed: int, minutes: float, episodes: int) -> Path:
+    """Train one seed, unless the folder holds a finished run; go on with one that was stopped."""
+    lesson, name = LESSONS[env], run_name(env, seed)
+    folder = runs.path / name
+    if not is_whole(folder):
+        new = ["--env", f"Pixelis/{env}-v0", "--model", lesson.model, "--difficulty", str(lesson.difficulty)]
+        new += [*lesson.options, "--seed", str(seed), "--minutes", str(minutes), "--steps", "100000"]
+        new += ["--eval-episodes", str(episodes), "--baselines", "false", "--output", name]
+        begun = list_checkpoints(RunFolder(folder).checkpoints)
+        runs.command(f"{env} seed {seed}", "train_agent.py", *(["--resume", name] if begun else new))
+    return folder
+
+
+def harder(runs: LearningRuns, env: str, seed: int, episodes: int) -> dict[str, Any]:
+    """Return how model and run play one difficulty higher, sampled, on the same held-out tasks."""
+    lesson, path = LESSONS[env], runs.path / f"harder-{env}-seed{seed}.json"
+    if not path.is_file():
+        level = ["--difficulty", str(lesson.difficulty + 1), "--mode", "sampled", "--episodes", str(episodes)]
+        words = ["--env", f"Pixelis/{env}-v0", *lesson.options, *level, "--seed", str(seed)]
+        agents = f"{lesson.model},{run_name(env, seed)}"
+        runs.command(f"{env} harder", "evaluate_agent.py", "--agent", agents, *words, "--output", path.name)
+    return dict(
+        zip(("before", "after"), map(_rate, json.loads(path.read_text("utf-8"))["rows"]), strict=True)
+    )
+
+
+def _rate(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"success": row["success_rate"], "interval": row["interval"], "episodes": row["episodes"]}
+
+
+def measured(folder: Path) -> dict[str, Any]:
+    """Return what a run measured: both evaluations by mode, its steps, and the curve of training success."""
+    evaluation = json.loads((folder / "evaluation.json").read_text(encoding="utf-8"))
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    found = {phase: {row["mode"]: _rate(row) for row in evaluation[phase]} for phase in ("before", "after")}
+    keys = ("success/rate", "policy/entropy", "policy/step_kl", "policy/lr", "groups/zero_variance_share")
+    curve = {key: [_short(row.get(key)) for row in rows] for key in keys if key in rows[-1]}
+    minutes = [_short(row["time/elapsed"] / 60) for row in rows]
+    return {**found, "steps": rows[-1]["step"], "curve": {"minutes": minutes, **curve}}
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
+
+
+def lines_of(env: str) -> dict[str, float | None]:
+    """Return the success of the oracle and of the best floor at the lesson's difficulty, from the docs' file."""
+    lesson = LESSONS[env]
+    rows = json.loads((ROOT / "docs" / "envs" / f"{lesson.page}_baselines.json").read_text("utf-8"))["rows"]
+    here = [row for row in rows if row.get("difficulty", 0) == lesson.difficulty]
+    shares = {row["player"]: row["successes"] / row["episodes"] for row in here}
+    floors = [shares[name] for name in FLOORS if name in shares]
+    return {"oracle": shares.get("oracle"), "floor": max(floors, default=None)}
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """Return the table for the docs: a row for each environment and seed."""
+    head = [
+        "environment",
+        "model",
+        "seed",
+        "steps",
+        *(f"{mode}, before → after" for mode in MODES),
+        "one harder",
+    ]
+    rows = [
+        [
+            f"{env}, difficulty {LESSONS[env].difficulty}",
+            LESSONS[env].model,
+            str(seed),
+            str(run["steps"]),
+            *(f"{_cell(run['before'][mode])} → {_cell(run['after'][mode])}" for mode in MODES),
+            f"{_cell(run['harder']['before'])} → {_cell(run['harder']['after'])}" if run["harder"] else "",
+        ]
+        for env, lesson in result["environments"].items()
+        for seed, run in lesson["seeds"].items()
+    ]
+    rows += [[env, "none yet", *[""] * 5] for env in NOT_YET]
+    return markdown_table(head, rows)
+
+
+def _cell(found: Mapping[str, Any]) -> str:
+    return interval_cell(found["success"], *found["interval"])
+
+
+def draw(result: Mapping[str, Any], path: Path) -> None:
+    """Draw a panel for each environment: training success by minutes, evaluations, oracle and floor."""
+    shown = result["environments"]
+    figure, axes = plt.subplots(1, len(shown), figsize=(3.6 * len(shown), 3.2), sharey=True, squeeze=False)
+    for panel, (env, lesson) in zip(axes[0], shown.items(), strict=True):
+        for index, (seed, run) in enumerate(lesson["seeds"].items()):
+            colour = f"C{index}"
+            minutes, success = run["curve"]["minutes"], run["curve"]["success/rate"]
+            panel.plot(minutes, _smooth(success), color=colour, label=f"seed {seed}")
+            for at, phase in ((0.0, "before"), (minutes[-1], "after")):
+                row = run[phase]["sampled"]
+                low, high = row["interval"]
+                spread = [[row["success"] - low], [high - row["success"]]]
+                panel.errorbar([at], [row["success"]], yerr=spread, fmt="o", color=colour, capsize=3)
+        for value, style in ((lesson["oracle"], "--"), (lesson["floor"], ":")):
+            if value is not None:
+                panel.axhline(value, color="grey", linestyle=style, linewidth=1)
+        panel.set_title(f"{env}, difficulty {LESSONS[env].difficulty}")
+        panel.set_xlabel("minutes of training")
+        panel.set_ylim(-0.02, 1.04)
+    axes[0][0].set_ylabel("success, sampled")
+    axes[0][0].legend(loc="lower right", fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _smooth(values: Sequence[float], width: int = 10) -> list[float]:
+    """Return the mean of the last ``width`` values at each place."""
+    parts = (values[max(0, end - width) : end] for end in range(1, len(values) + 1))
+    return [sum(part) / len(part) for part in parts]
+
+
+def main() -> None:
+    """Train and evaluate what is not done yet, then write table, numbers and figure."""
+    parser = arguments(__doc__, "what was measured")
+    parser.add_argument("--envs", nargs="*", default=list(LESSONS), choices=list(LESSONS))
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="of training each")
+    parser.add_argument("--episodes", type=int, default=EPISODES, help="of an evaluation")
+    parser.add_argument("--figure", type=Path, help="file for the picture")
+    parser.add_argument(
+        "--no-harder", action="store_true", help="leave out the evaluation one difficulty higher"
+    )
+    args = parser.parse_args()
+    runs, found = LearningRuns(args.runs), {}
+    for env in args.envs:
+        seeds = {}
+        for seed in args.seeds:
+            run = measured(train(runs, env, seed, args.minutes, args.episodes))
+            seeds[str(seed)] = {
+                **run,
+                "harder": None if args.no_harder else harder(runs, env, seed, args.episodes),
+            }
+        found[env] = {**lines_of(env), "model": LESSONS[env].model, "seeds": seeds}
+    command = "python benchmarks/learning/every_env.py --runs FOLDER"
+    result = {"command": command, "minutes": args.minutes, "not yet": list(NOT_YET), "environments": found}
+    print(table(result))
+    write_result(args.json, result)
+    if args.figure:
+        draw(result, args.figure)
+
+
+if __name__ == "__main__":
+    main()
