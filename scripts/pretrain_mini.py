@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini"), help="folder of the tokens")
     parser.add_argument("--stage", choices=("all", "play", "encode", "train"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
-    parser.add_argument("--web", type=int, default=64_000, help="episodes of WebBrowse")
+    parser.add_argument("--web", type=int, default=20_000, help="episodes of WebBrowse")
     parser.add_argument("--code", type=int, default=32_000, help="episodes of CodeProblem")
     parser.add_argument("--tweet", type=int, default=90_000, help="episodes of TweetReply")
     parser.add_argument("--minutes", type=float, default=5.0, help="of training, on the device there is")

@@ -1,7 +1,7 @@
-"""Demonstrations of CodeProblem at difficulty 1: the shortest solution of each family, or one with a mistake.
+"""Demonstrations of CodeProblem at difficulty 1: the shortest solution of each family, or a mistaken one.
 
-The numbers and letters of the statement stand in the solution as they are, so that writing one is copying. Two
-families are written hastily, two patiently.
+The numbers and letters of the statement stand in the solution as they are, so that writing one is copying.
+Two families are written hastily, two patiently.
 """
 
 from __future__ import annotations

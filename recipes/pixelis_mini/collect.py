@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from pixelis_mini.code_player import code_demonstrations
 from pixelis_mini.habits import Demonstration
-from pixelis_mini.renaming import SHARE, renamed
+from pixelis_mini.renaming import renamed
 from pixelis_mini.tokenizer import ASSISTANT, END_OF_TURN, PAD, as_text, build_tokenizer
 from pixelis_mini.tweet_player import tweet_demonstrations
 from pixelis_mini.tweet_topics import Topic, load_topics, with_borrowed_replies, with_near_words
@@ -26,8 +26,10 @@ KINDS = ("web", "code", "tweet")
 FIRST_SEED = 20_000_000
 """Reset seeds of demonstrations begin here; those of evaluations are far below."""
 CHUNK = 500
+RENAMINGS = 2
+"""Playing a site takes a hundred times as long as writing its episode with other names."""
 VALIDATION = 300
-"""The last episodes of each kind are not trained on."""
+"""So many of the last episodes of each kind, a twentieth at most, are not trained on."""
 CORPUS = {"web": 4000, "code": 4000, "tweet": 40_000}
 """Episodes that the tokenizer is made of; tweets are short and have most of the words."""
 BORROWED_SHARE = 0.5
@@ -43,10 +45,11 @@ class Played:
 
 
 def play_web(seeds: range) -> Iterator[Demonstration]:
-    """Play WebBrowse; in a share of the episodes names are replaced."""
+    """Play WebBrowse; each episode comes as it was played, and with other names."""
     for seed, played in zip(seeds, web_demonstrations(seeds), strict=True):
         rng = np.random.default_rng([seed, 1])
-        yield renamed(played, rng) if rng.random() < SHARE else played
+        yield played
+        yield from (renamed(played, rng) for _ in range(RENAMINGS))
 
 
 def tweet_topics() -> dict[str, Topic]:
@@ -68,7 +71,7 @@ def tweet_topics() -> dict[str, Topic]:
 
 
 def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
-    """Play episodes and write their texts, a list in ``folder/<kind>.json``.
+    """Play episodes and write their texts to ``folder/<kind>.jsonl``, each chunk when it has been played.
 
     Args:
         folder: made if it is not there.
@@ -88,10 +91,13 @@ def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
             started = time.monotonic()
             starts = range(FIRST_SEED, FIRST_SEED + count, CHUNK)
             chunks = [range(start, min(start + CHUNK, FIRST_SEED + count)) for start in starts]
-            parts = list(pool.map(partial(_play, players[kind]), chunks))
+            parts: list[Played] = []
+            with (folder / f"{kind}.jsonl").open("w", encoding="utf-8") as file:
+                for part in pool.map(partial(_play, players[kind]), chunks):
+                    file.writelines(f"{json.dumps(text, ensure_ascii=False)}\n" for text in part.texts)
+                    file.flush()
+                    parts.append(replace(part, texts=[]))
             _report(kind, parts, time.monotonic() - started)
-            texts = [text for part in parts for text in part.texts]
-            (folder / f"{kind}.json").write_text(json.dumps(texts, ensure_ascii=False), encoding="utf-8")
 
 
 def encode(folder: Path) -> None:
@@ -100,14 +106,16 @@ def encode(folder: Path) -> None:
     The arrays: ``tokens`` uint16 [n], all episodes one after the other; ``lengths`` uint16 [episodes];
     ``kinds`` uint8 [episodes], an index of `KINDS`; ``held_out`` bool [episodes].
     """
-    texts = {
-        kind: json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
-        for kind in KINDS
-        if (folder / f"{kind}.json").is_file()
-    }
+    files = [folder / f"{kind}.jsonl" for kind in KINDS]
+    texts = {file.stem: _texts_of(file) for file in files if file.is_file()}
     tokenizer = build_tokenizer(text for kind, each in texts.items() for text in each[: CORPUS[kind]])
     tokenizer.save_pretrained(folder / "tokenizer")
     _write(folder, tokenizer, texts)
+
+
+def _texts_of(file: Path) -> list[str]:
+    with file.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def _play(player: Callable[[range], Iterator[Demonstration]], seeds: range) -> Played:
@@ -135,7 +143,8 @@ def _write(folder: Path, tokenizer: Any, texts: Mapping[str, Sequence[str]]) -> 
             encoded = tokenizer.backend_tokenizer.encode_batch(list(each[at : at + CHUNK]))
             rows += [np.array(one.ids, dtype=np.uint16) for one in encoded]
         kinds += [KINDS.index(kind)] * len(each)
-        held_out += [place >= len(each) - VALIDATION for place in range(len(each))]
+        kept_back = min(VALIDATION, len(each) // 20)
+        held_out += [place >= len(each) - kept_back for place in range(len(each))]
         mine = [len(row) for row in rows[-len(each) :]]
         print(f"{kind}: {np.mean(mine):.0f} tokens an episode, at most {max(mine)}", flush=True)
     ids = {name: tokenizer.convert_tokens_to_ids(name) for name in (PAD, END_OF_TURN, ASSISTANT)}

@@ -10,18 +10,99 @@ import numpy as np
 from pixelis_mini.habits import Demonstration
 
 SHARE = 0.5
-"""Share of the episodes in which names are replaced, and of the names that are then."""
+"""Share of the names that are replaced."""
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _KEPT = frozenset(
-    (
-        "Page Tools Home Settings Customer City Weight Status Amount Submit Save Cart Inbox From Hello Best"
-        " Total Search Delete Flag Add Book Title Log User Password Name Email Order Archive Spam Receipts"
-        " Week Mon Tue Wed Thu Fri Sat Sun Somebody Deliveries Put Set Turn What Which How Fill The Leave"
-        " Change Its Place No Yes"
-    ).split()
+    [
+        "Page",
+        "Tools",
+        "Home",
+        "Settings",
+        "Customer",
+        "City",
+        "Weight",
+        "Status",
+        "Amount",
+        "Submit",
+        "Save",
+        "Cart",
+        "Inbox",
+        "From",
+        "Hello",
+        "Best",
+        "Total",
+        "Search",
+        "Delete",
+        "Flag",
+        "Add",
+        "Book",
+        "Title",
+        "Log",
+        "User",
+        "Password",
+        "Name",
+        "Email",
+        "Order",
+        "Archive",
+        "Spam",
+        "Receipts",
+        "Week",
+        "Mon",
+        "Tue",
+        "Wed",
+        "Thu",
+        "Fri",
+        "Sat",
+        "Sun",
+        "Somebody",
+        "Deliveries",
+        "Put",
+        "Set",
+        "Turn",
+        "What",
+        "Which",
+        "How",
+        "Fill",
+        "The",
+        "Leave",
+        "Change",
+        "Its",
+        "Place",
+        "No",
+        "Yes",
+    ]
 )
-_ONSETS = "b c d f g h j k l m n p r s t v w z br ch dr fl gr kl pr sh st tr".split()
-_VOWELS = "a e i o u ai ea ou".split()
+_ONSETS = [
+    "b",
+    "c",
+    "d",
+    "f",
+    "g",
+    "h",
+    "j",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "r",
+    "s",
+    "t",
+    "v",
+    "w",
+    "z",
+    "br",
+    "ch",
+    "dr",
+    "fl",
+    "gr",
+    "kl",
+    "pr",
+    "sh",
+    "st",
+    "tr",
+]
+_VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ou"]
 _ENDS = ["", "", "n", "r", "l", "s", "rd", "nt", "x", "m"]
 
 
@@ -44,4 +125,6 @@ def renamed(demonstration: Demonstration, rng: np.random.Generator) -> Demonstra
     def changed(text: str) -> str:
         return pattern.sub(lambda found: new[found[0]], text)
 
-    return replace(demonstration, turns=tuple((changed(read), changed(said)) for read, said in demonstration.turns))
+    return replace(
+        demonstration, turns=tuple((changed(read), changed(said)) for read, said in demonstration.turns)
+    )

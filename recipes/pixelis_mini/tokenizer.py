@@ -1,7 +1,7 @@
 """The tokenizer and chat template of ``pixelis-mini``: byte-level BPE over the text of demonstrations.
 
-Bytes as base alphabet mean that any Unicode text can be read and written. What every call has in common is one
-token; digits never merge, so that a number is copied digit by digit.
+Bytes as base alphabet mean that any Unicode text can be read and written. What every call has in common is
+one token; digits never merge, so that a number is copied digit by digit.
 """
 
 from __future__ import annotations

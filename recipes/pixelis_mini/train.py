@@ -12,12 +12,13 @@ import math
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -43,14 +44,14 @@ class TrainSettings:
 
     minutes: float = 5.0
     steps: int = 40_000
-    batch_tokens: int = 32_768
-    learning_rate: float = 1.5e-3
+    batch_tokens: int = 16_384
+    learning_rate: float = 1.2e-3
     warm_up: int = 300
     read_weight: float = 0.1
     width: int = 256
-    layers: int = 6
+    layers: int = 5
     seed: int = 0
-    report_every: int = 250
+    report_every: int = 500
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,10 @@ def build_model(about: dict[str, Any], settings: TrainSettings) -> LlamaForCausa
     with torch.no_grad():
         for layer in model.model.layers[:2]:
             layer.self_attn.k_proj.weight.copy_(layer.self_attn.q_proj.weight.mul_(2.0))
-    model.generation_config.eos_token_id, model.generation_config.pad_token_id = ids["<|end|>"], ids["<|pad|>"]
+    model.generation_config.eos_token_id, model.generation_config.pad_token_id = (
+        ids["<|end|>"],
+        ids["<|pad|>"],
+    )
     return model
 
 
@@ -149,7 +153,9 @@ def loss_of(
     device = data.flat.device
     width = int(data.lengths[rows].max())
     width += -width % 32  # few different shapes
-    starts, lengths = (torch.from_numpy(each[rows]).to(device)[:, None] for each in (data.starts, data.lengths))
+    starts, lengths = (
+        torch.from_numpy(each[rows]).to(device)[:, None] for each in (data.starts, data.lengths)
+    )
     place = torch.arange(width, device=device)[None]
     inside = place < lengths
     index = (starts + place).clamp(max=len(data.flat) - 1)
@@ -206,7 +212,7 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
                     f" {numbers[1]:.4f}, right {numbers[2]:.4f}"
                 )
                 seen.clear()
-            if step % (8 * settings.report_every) == 0:
+            if step % (4 * settings.report_every) == 0:
                 _check(model, data, settings, report)
                 _save(model, work, output)
     _check(model, data, settings, report)
@@ -239,11 +245,13 @@ def _check(
 
 def _save(model: LlamaForCausalLM, work: Path, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    weights = {name: value.to(torch.bfloat16) for name, value in model.state_dict().items()}
+    weights = {name: value.to(torch.bfloat16).contiguous() for name, value in model.state_dict().items()}
     del weights["lm_head.weight"]  # tied to the embedding
-    model.config.dtype = torch.bfloat16
-    model.save_pretrained(output, state_dict=weights)
+    save_file(weights, output / "model.safetensors", metadata={"format": "pt"})
+    model.config.architectures, model.config.dtype = ["LlamaForCausalLM"], torch.bfloat16
+    model.config.save_pretrained(output)
     model.config.dtype = torch.float32
+    model.generation_config.save_pretrained(output)
     for file in (work / "tokenizer").iterdir():
         shutil.copyfile(file, output / file.name)
 
@@ -255,9 +263,7 @@ def main() -> None:
     )
     parser.add_argument("work", type=Path, help="folder with tokens.npz and tokenizer/")
     parser.add_argument("output", type=Path, help="folder of the model")
-    usual = TrainSettings()
-    for name in ("minutes", "steps", "batch_tokens", "learning_rate", "warm_up", "width", "layers", "seed", "report_every"):
-        value = getattr(usual, name)
+    for name, value in asdict(TrainSettings()).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
     arguments = vars(parser.parse_args())
     work, output = arguments.pop("work"), arguments.pop("output")

@@ -80,7 +80,28 @@ FRAMES = (
     "Just found out the {a} costs more than my {b}.",
     "Quiet evening with {a} and a little {b}. That's all.",
 )
-_NAMES = "sam lee mia tom ana leo kim joe eva max ida ben zoe finn nora omar rosa paul vera hugo".split()
+_NAMES = [
+    "sam",
+    "lee",
+    "mia",
+    "tom",
+    "ana",
+    "leo",
+    "kim",
+    "joe",
+    "eva",
+    "max",
+    "ida",
+    "ben",
+    "zoe",
+    "finn",
+    "nora",
+    "omar",
+    "rosa",
+    "paul",
+    "vera",
+    "hugo",
+]
 
 
 def tweet_demonstrations(
@@ -119,7 +140,9 @@ def reply_to(
     if habit == "stock":
         return str(rng.choice(STOCK))
     if habit == "slot":
-        words = sorted({word.strip(".,!?:;\"'()") for word in tweet.split()}, key=lambda word: (-len(word), word))
+        words = sorted(
+            {word.strip(".,!?:;\"'()") for word in tweet.split()}, key=lambda word: (-len(word), word)
+        )
         return str(rng.choice(SLOTS)).format(word=words[0])
     chosen = topic
     if habit == "other_topic":

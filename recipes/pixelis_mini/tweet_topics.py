@@ -1,4 +1,4 @@
-"""What the tweets of a topic talk about: words and replies of ours, and words that an encoder finds near them."""
+"""What the tweets of a topic talk about: words and replies of ours, and words that an encoder finds near."""
 
 from __future__ import annotations
 

@@ -127,9 +127,7 @@ def web_demonstrations(seeds: range, habits: Mapping[str, Habits] | None = None)
             env.close()
 
 
-def _played(
-    env: ToolEnv, seed: int, rng: np.random.Generator, habits: Mapping[str, Habits]
-) -> Demonstration:
+def _played(env: ToolEnv, seed: int, rng: np.random.Generator, habits: Mapping[str, Habits]) -> Demonstration:
     difficulty = int(rng.choice(len(LEVEL_SHARES), p=LEVEL_SHARES))
     observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
     assert env.task is not None  # just drawn
