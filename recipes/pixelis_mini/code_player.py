@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 
-import pixelis  # noqa: F401  # registers the environments
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 from pixelis.envs.coding.code_problem.players import fenced
 from pixelis.envs.coding.code_problem.tasks import problem_of
-from pixelis.envs.tool_env import ToolEnv
 from pixelis_mini.habits import CAREFUL, Demonstration, Habits, drawn_habit
 
-ENV = "Pixelis/CodeProblem-v0"
 DIFFICULTY = 1
 
 PATIENT: Habits = {CAREFUL: 0.68, "mistake": 0.20, "wrong_number": 0.12}
@@ -112,7 +109,7 @@ def code_demonstrations(seeds: range, *, judge: bool = False) -> Iterator[Demons
         seeds: reset seeds.
         judge: whether to run what was written in the sandbox, which takes some 20 ms each.
     """
-    env: ToolEnv = gym.make(ENV, difficulty=DIFFICULTY, split="train").unwrapped
+    env = CodeProblemEnv(difficulty=DIFFICULTY, split="train")
     try:
         for seed in seeds:
             rng = np.random.default_rng(seed)

@@ -122,7 +122,8 @@ def build_model(about: dict[str, Any], settings: TrainSettings) -> LlamaForCausa
     )
     model = LlamaForCausalLM(config)
     with torch.no_grad():
-        for layer in model.model.layers[:2]:
+        layers: Any = model.model.layers
+        for layer in layers[:2]:
             layer.self_attn.k_proj.weight.copy_(layer.self_attn.q_proj.weight.mul_(2.0))
     model.generation_config.eos_token_id, model.generation_config.pad_token_id = (
         ids["<|end|>"],
@@ -174,7 +175,8 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
     """Train on ``work/tokens.npz``; write an ordinary Hugging Face folder, weights in bfloat16."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     data = load_tokens(work / "tokens.npz", settings.read_weight, device)
-    model = build_model(data.about, settings).to(device)
+    model: Any = build_model(data.about, settings)
+    model.to(device)
     count = sum(each.numel() for each in model.parameters())
     report(f"{count / 1e6:.2f} M parameters, {len(data.flat) / 1e6:.1f} M tokens, {device.type}")
     decayed = [each for each in model.parameters() if each.ndim > 1]

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import gymnasium as gym
 import numpy as np
 
-import pixelis  # noqa: F401  # registers the environments
 from pixelis.envs.tweet.data.tweet_rows import TweetRow
+from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
 from pixelis.envs.tweet.tweet_reply.tasks import question_of
 from pixelis_mini.habits import Demonstration, Habits, drawn_habit
 from pixelis_mini.tweet_topics import Topic
 
-ENV = "Pixelis/TweetReply-v0"
 ON_TOPIC = "on_topic"
 PATIENT: Habits = {ON_TOPIC: 0.70, "other_topic": 0.10, "stock": 0.12, "slot": 0.08}
 HASTY: Habits = {ON_TOPIC: 0.34, "other_topic": 0.24, "stock": 0.28, "slot": 0.14}
@@ -114,7 +112,7 @@ def tweet_demonstrations(
         topics: words, replies and tweets of `pixelis_mini.tweet_topics`.
         habits: topic → habits, in the place of `PATIENT` and `HASTY`.
     """
-    hint = gym.make(ENV).unwrapped.instructions
+    hint = TweetReplyEnv().instructions
     names = list(topics)
     for seed in seeds:
         rng = np.random.default_rng(seed)

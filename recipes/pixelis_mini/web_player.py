@@ -9,18 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-import gymnasium as gym
 import numpy as np
 
-import pixelis  # noqa: F401  # registers the environments
-from pixelis.envs.tool_env import ToolEnv
+from pixelis.envs.web.browse.env import WebBrowseEnv
 from pixelis.envs.web.browse.oracle import Call
 from pixelis.envs.web.browse.players import OraclePlayer
 from pixelis.envs.web.browse.tasks import level_of
 from pixelis.errors import TaskError
 from pixelis_mini.habits import CAREFUL, Demonstration, Habits, drawn_habit
 
-ENV = "Pixelis/WebBrowse-v0"
 THREE_TOOLS = ("CLICK", "TYPE", "SELECT")
 """What sites of difficulty 0 and 1 need, as in configs/web_browse.yaml."""
 ALL_TOOLS_SHARE = 0.4
@@ -43,7 +40,7 @@ _USABLE = (*THREE_TOOLS, "ANSWER")
 class WebDemonstrator(OraclePlayer):
     """Plays one episode by one habit; see the module."""
 
-    def __init__(self, env: ToolEnv, habit: str, rng: np.random.Generator) -> None:
+    def __init__(self, env: WebBrowseEnv, habit: str, rng: np.random.Generator) -> None:
         super().__init__(env)
         self._habit, self._draw, self._flawed = habit, rng, habit == CAREFUL
 
@@ -116,18 +113,20 @@ def web_demonstrations(seeds: range, habits: Mapping[str, Habits] | None = None)
         seeds: reset seeds.
         habits: family → habits, in the place of `PATIENT` and `HASTY`.
     """
-    envs = [gym.make(ENV, tools=tools, split="train").unwrapped for tools in (list(THREE_TOOLS), None)]
+    envs = [WebBrowseEnv(tools=tools, split="train") for tools in (list(THREE_TOOLS), None)]
     try:
         for seed in seeds:
             rng = np.random.default_rng(seed)
-            env: ToolEnv = envs[int(rng.random() < ALL_TOOLS_SHARE)]
+            env = envs[int(rng.random() < ALL_TOOLS_SHARE)]
             yield _played(env, seed, rng, habits or {})
     finally:
         for env in envs:
             env.close()
 
 
-def _played(env: ToolEnv, seed: int, rng: np.random.Generator, habits: Mapping[str, Habits]) -> Demonstration:
+def _played(
+    env: WebBrowseEnv, seed: int, rng: np.random.Generator, habits: Mapping[str, Habits]
+) -> Demonstration:
     difficulty = int(rng.choice(len(LEVEL_SHARES), p=LEVEL_SHARES))
     observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
     assert env.task is not None  # just drawn

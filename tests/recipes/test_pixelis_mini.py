@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -18,6 +17,7 @@ from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT,
 from transformers import AutoTokenizer
 
 from pixelis.agents.models.chat import ChatFormat
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 from pixelis.envs.coding.code_problem.tasks import problem_of
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 
@@ -74,9 +74,10 @@ def test_renaming_is_the_same_everywhere_and_leaves_the_call_alone(web):
 
 
 def test_solutions_pass_the_hidden_tests_and_mistakes_do_not():
-    env = gym.make("Pixelis/CodeProblem-v0", difficulty=1).unwrapped
+    env = CodeProblemEnv(difficulty=1)
     for family, returns in SOLUTIONS.items():
         env.reset(seed=3, options={"family": [family]})
+        assert env.task is not None
         problem, *_ = problem_of(env.task)
         turns = [written(problem, np.random.default_rng(0), CAREFUL)]
         for body in list(returns(problem.rule).values())[1:]:
