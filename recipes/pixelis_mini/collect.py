@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,6 +34,10 @@ VALIDATION = 300
 CORPUS = {"web": 4000, "code": 4000, "tweet": 40_000}
 """Episodes that the tokenizer is made of; tweets are short and have most of the words."""
 BORROWED_SHARE = 0.5
+JUDGED = 400
+"""Of the solutions and replies, whose judging takes longer than writing them, so many are judged."""
+
+Player = Callable[..., Iterator[Demonstration]]
 
 
 @dataclass(frozen=True)
@@ -79,10 +84,11 @@ def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
         processes: that play.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    players: dict[str, Callable[[range], Iterator[Demonstration]]] = {
+    topics = tweet_topics() if counts.get("tweet") else {}
+    players: dict[str, Player] = {
         "web": play_web,
         "code": code_demonstrations,
-        "tweet": partial(tweet_demonstrations, topics=tweet_topics() if counts.get("tweet") else {}),
+        "tweet": partial(tweet_demonstrations, topics=topics),
     }
     with ProcessPoolExecutor(processes) as pool:
         for kind, count in counts.items():
@@ -98,6 +104,9 @@ def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
                     file.flush()
                     parts.append(replace(part, texts=[]))
             _report(kind, parts, time.monotonic() - started)
+            if kind != "web":  # whose episodes have been judged while they were played
+                seeds = range(starts[0], starts[0] + min(count, JUDGED))
+                _report(f"{kind}, judged", [_play(partial(players[kind], judge=True), seeds)], math.nan)
 
 
 def encode(folder: Path) -> None:
@@ -118,7 +127,7 @@ def _texts_of(file: Path) -> list[str]:
         return [json.loads(line) for line in lines]
 
 
-def _play(player: Callable[[range], Iterator[Demonstration]], seeds: range) -> Played:
+def _play(player: Player, seeds: range) -> Played:
     texts, shown, solved = [], Counter[str](), Counter[str]()
     for played in player(seeds):
         texts.append(as_text(played.turns))
@@ -131,7 +140,8 @@ def _report(kind: str, parts: Sequence[Played], seconds: float) -> None:
     shown = sum((part.shown for part in parts), Counter[str]())
     solved = sum((part.solved for part in parts), Counter[str]())
     share = f", {solved.total() / shown.total():.3f} solved" if solved.total() else ""
-    print(f"{kind}: {shown.total()} episodes, {shown.total() / seconds:.0f} a second{share}", flush=True)
+    rate = f", {shown.total() / seconds:.0f} a second" if math.isfinite(seconds) else ""
+    print(f"{kind}: {shown.total()} episodes{rate}{share}", flush=True)
 
 
 def _write(folder: Path, tokenizer: Any, texts: Mapping[str, Sequence[str]]) -> None:

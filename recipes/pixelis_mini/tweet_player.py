@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from pixelis.envs.tweet.data.tweet_rows import TweetRow
-from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY, TweetReplyEnv
 from pixelis.envs.tweet.tweet_reply.tasks import question_of
 from pixelis_mini.habits import Demonstration, Habits, drawn_habit
 from pixelis_mini.tweet_topics import Topic
@@ -103,27 +103,26 @@ _NAMES = [
 
 
 def tweet_demonstrations(
-    seeds: range, topics: Mapping[str, Topic], habits: Mapping[str, Habits] | None = None
+    seeds: range, topics: Mapping[str, Topic], *, judge: bool = False
 ) -> Iterator[Demonstration]:
-    """Write a reply to one tweet a seed; the reply is not scored.
+    """Write a reply to one tweet a seed.
 
     Args:
         seeds: one demonstration each.
         topics: words, replies and tweets of `pixelis_mini.tweet_topics`.
-        habits: topic → habits, in the place of `PATIENT` and `HASTY`.
+        judge: whether to score the replies as the environment does (extra ``text``).
     """
-    hint = TweetReplyEnv().instructions
-    names = list(topics)
+    env, names = TweetReplyEnv(), list(topics)
     for seed in seeds:
         rng = np.random.default_rng(seed)
         topic = str(rng.choice(names))
         tweet = _real(topics[topic], rng) if rng.random() < REAL_SHARE else invented(topics[topic], rng)
-        usual = HASTY if is_hasty(topic, names) else PATIENT
-        habit = drawn_habit((habits or {}).get(topic, usual), rng)
+        habit = drawn_habit(HASTY if is_hasty(topic, names) else PATIENT, rng)
         author = f"{rng.choice(topics[topic].words)}_{rng.choice(_NAMES)}"
-        prompt = f"{question_of(TweetRow(tweet=tweet, author=author))}\n{hint}"
+        prompt = f"{question_of(TweetRow(tweet=tweet, author=author))}\n{env.instructions}"
         reply = reply_to(tweet, topic, topics, habit, rng)
-        yield Demonstration(((prompt, f"<answer>{reply}</answer>"),), f"{topic}/{habit}")
+        success = env.reward.score(tweet, [reply])[0].total >= GOOD_REPLY if judge else None
+        yield Demonstration(((prompt, f"<answer>{reply}</answer>"),), f"{topic}/{habit}", success)
 
 
 def is_hasty(topic: str, names: list[str]) -> bool:

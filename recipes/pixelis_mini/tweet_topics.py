@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY
 
-PAID = 0.39
-"""Reward from which a reply counts, as in the environment."""
 _FILE = Path(__file__).with_name("tweet_topics.json")
 _CANDIDATE = re.compile(r"[a-z]{4,12}")
 _SURE, _APART, _MOST_WORDS = 1.5, 0.3, 200
@@ -94,7 +93,7 @@ def with_borrowed_replies(
     found: dict[str, Topic] = {}
     for name, topic in topics.items():
         tweets, replies = zip(*topic.tweets, strict=True)
-        paid = totals(tweets, replies) >= PAID
+        paid = totals(tweets, replies) >= GOOD_REPLY
         np.fill_diagonal(paid, False)
         often = paid.sum(0) / max(1, len(tweets) - 1) >= share
         kept = [reply for reply, well in zip(replies, often, strict=True) if well]

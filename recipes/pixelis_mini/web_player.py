@@ -7,7 +7,7 @@ that reinforcement learning has something to mend.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -106,33 +106,25 @@ class WebDemonstrator(OraclePlayer):
         return call[0], {**call[1], "id": str(self._draw.choice(alike or [each for each, _ in others]))}
 
 
-def web_demonstrations(seeds: range, habits: Mapping[str, Habits] | None = None) -> Iterator[Demonstration]:
-    """Play the train split, one episode a seed; what is demonstrated depends on the seeds alone.
-
-    Args:
-        seeds: reset seeds.
-        habits: family → habits, in the place of `PATIENT` and `HASTY`.
-    """
+def web_demonstrations(seeds: range) -> Iterator[Demonstration]:
+    """Play the train split, one episode a reset seed; what is demonstrated depends on the seeds alone."""
     envs = [WebBrowseEnv(tools=tools, split="train") for tools in (list(THREE_TOOLS), None)]
     try:
         for seed in seeds:
             rng = np.random.default_rng(seed)
             env = envs[int(rng.random() < ALL_TOOLS_SHARE)]
-            yield _played(env, seed, rng, habits or {})
+            yield _played(env, seed, rng)
     finally:
         for env in envs:
             env.close()
 
 
-def _played(
-    env: WebBrowseEnv, seed: int, rng: np.random.Generator, habits: Mapping[str, Habits]
-) -> Demonstration:
+def _played(env: WebBrowseEnv, seed: int, rng: np.random.Generator) -> Demonstration:
     difficulty = int(rng.choice(len(LEVEL_SHARES), p=LEVEL_SHARES))
     observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
     assert env.task is not None  # just drawn
     family = level_of(env.task).family
-    usual = HASTY if family in HASTY_FAMILIES else PATIENT
-    habit = drawn_habit(habits.get(family, usual), rng)
+    habit = drawn_habit(HASTY if family in HASTY_FAMILIES else PATIENT, rng)
     player, turns, done = WebDemonstrator(env, habit, rng), [], False
     while not done:
         turns.append((str(observation["text"]), player.act(observation, info)))
