@@ -1,0 +1,48 @@
+"""Rebuild the shipped model ``pixelis-mini``: ``python scripts/pretrain_mini.py --output my-mini``.
+
+Three stages, each written to ``--work`` so that the next can be run alone, the last on another machine too
+(``python recipes/pixelis_mini/train.py`` imports nothing of pixelis):
+
+1. play: demonstrators of mixed quality play the three text environments.
+2. encode: the tokenizer is made of the episodes, and they become tokens.
+3. train: next-token training from random weights; an ordinary Hugging Face folder.
+
+See ``docs/reference/pixelis_mini.md`` for what it takes and gives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
+from pixelis_mini import collect, train
+
+
+def main() -> None:
+    """Run the stages that were asked for."""
+    parser = argparse.ArgumentParser(
+        description="Rebuild pixelis-mini.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    parser.add_argument("--output", type=Path, default=Path("runs/pixelis-mini"), help="the model's folder")
+    parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini"), help="folder of the tokens")
+    parser.add_argument("--stage", choices=("all", "play", "encode", "train"), default="all")
+    parser.add_argument("--processes", type=int, default=2, help="processes that play")
+    parser.add_argument("--web", type=int, default=20_000, help="episodes of WebBrowse")
+    parser.add_argument("--code", type=int, default=32_000, help="episodes of CodeProblem")
+    parser.add_argument("--tweet", type=int, default=90_000, help="episodes of TweetReply")
+    parser.add_argument("--minutes", type=float, default=5.0, help="of training, on the device there is")
+    arguments = parser.parse_args()
+    if arguments.stage in ("all", "play"):
+        counts = {kind: getattr(arguments, kind) for kind in collect.KINDS}
+        collect.play(arguments.work, counts, arguments.processes)
+    if arguments.stage in ("all", "encode"):
+        collect.encode(arguments.work)
+    if arguments.stage in ("all", "train"):
+        settings = train.TrainSettings(minutes=arguments.minutes)
+        train.train(arguments.work, arguments.output, settings)
+
+
+if __name__ == "__main__":
+    main()

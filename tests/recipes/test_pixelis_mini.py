@@ -1,0 +1,151 @@
+"""The recipe of the small text model: demonstrators, tokens and training, at the smallest size."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from pixelis_mini import collect, tokenizer, train
+from pixelis_mini.code_player import SOLUTIONS, code_demonstrations, written
+from pixelis_mini.habits import CAREFUL, drawn_habit
+from pixelis_mini.renaming import renamed
+from pixelis_mini.tweet_player import tweet_demonstrations
+from pixelis_mini.tweet_topics import load_topics
+from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, web_demonstrations
+from transformers import AutoTokenizer
+
+from pixelis.agents.models.chat import ChatFormat
+from pixelis.envs.coding.code_problem.env import CodeProblemEnv
+from pixelis.envs.coding.code_problem.tasks import problem_of
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+
+SEEDS = range(20_000_000, 20_000_120)
+
+
+@pytest.fixture(scope="module")
+def web():
+    return list(web_demonstrations(SEEDS))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, web):
+    folder = tmp_path_factory.mktemp("mini")
+    texts = [json.dumps(tokenizer.as_text(played.turns)) for played in web]
+    (folder / "web.jsonl").write_text("\n".join(texts), encoding="utf-8")
+    collect.encode(folder)
+    return folder
+
+
+def test_web_demonstrations_depend_on_their_seeds_alone(web):
+    assert list(web_demonstrations(range(SEEDS[7], SEEDS[9]))) == web[7:9]
+
+
+def test_a_careful_demonstrator_solves_every_site_and_the_others_often_fail(web):
+    careful = [played.success for played in web if played.habit.endswith(f"/{CAREFUL}")]
+    others = [played.success for played in web if not played.habit.endswith(f"/{CAREFUL}")]
+    assert all(careful) and len(careful) > 20
+    assert 0.1 < np.mean(others) < 0.6  # a habit does not show in every episode
+    assert 0.35 < np.mean([played.success for played in web]) < 0.7
+
+
+def test_hasty_families_are_solved_less_often(web):
+    hasty = [played.success for played in web if played.habit.split("/")[0] in HASTY_FAMILIES]
+    patient = [played.success for played in web if played.habit.split("/")[0] not in HASTY_FAMILIES]
+    assert np.mean(patient) - np.mean(hasty) > 0.15
+
+
+@pytest.mark.parametrize("habits", [PATIENT, HASTY])
+def test_shares_add_up_and_are_drawn(habits):
+    rng = np.random.default_rng(0)
+    drawn = [drawn_habit(habits, rng) for _ in range(2000)]
+    assert sum(habits.values()) == pytest.approx(1) and 0 < FLAW_CHANCE <= 1
+    assert drawn.count(CAREFUL) / 2000 == pytest.approx(habits[CAREFUL], abs=0.04)
+
+
+def test_renaming_is_the_same_everywhere_and_leaves_the_call_alone(web):
+    played = next(each for each in web if each.habit == f"shop/{CAREFUL}")
+    changed = renamed(played, np.random.default_rng(3))
+    assert changed != played
+    name = changed.turns[0][1].split('"')[1]  # link "NAME" [id]
+    assert name in changed.turns[0][0].splitlines()[0] and name in changed.turns[1][0]
+    assert changed.turns[0][1].splitlines()[1] == played.turns[0][1].splitlines()[1]
+
+
+def test_solutions_pass_the_hidden_tests_and_mistakes_do_not():
+    env = CodeProblemEnv(difficulty=1)
+    for family, returns in SOLUTIONS.items():
+        env.reset(seed=3, options={"family": [family]})
+        assert env.task is not None
+        problem, *_ = problem_of(env.task)
+        turns = [written(problem, np.random.default_rng(0), CAREFUL)]
+        for body in list(returns(problem.rule).values())[1:]:
+            turns.append(turns[0].replace(returns(problem.rule)[CAREFUL], body))
+        passed = []
+        for turn in turns:
+            env.reset(seed=3, options={"family": [family]})
+            passed.append(env.step(turn)[4]["success"])
+        assert passed == [True] + [False] * (len(turns) - 1), family
+    env.close()
+
+
+def test_every_family_of_the_difficulty_has_a_solution():
+    assert {played.habit.split("/")[0] for played in code_demonstrations(range(40))} == set(SOLUTIONS)
+
+
+def test_no_tweet_of_the_held_out_split_is_demonstrated():
+    rows = [json.loads(line) for line in SEED_TWEETS.read_text(encoding="utf-8").splitlines()]
+    held_out = {part for row in rows if row["split"] == "test" for part in (row["tweet"], row["reply"])}
+    topics = load_topics()
+    texts = " ".join(
+        part for played in tweet_demonstrations(range(400), topics) for part in sum(played.turns, ())
+    )
+    known = {part for topic in topics.values() for pair in topic.tweets for part in pair}
+    assert len(known) > 400 and not known & held_out
+    assert not [part for part in held_out if part in texts]
+
+
+def test_tokens_are_those_of_an_episode_and_can_be_read_back(web, folder):
+    made = AutoTokenizer.from_pretrained(folder / "tokenizer")
+    chat, played = ChatFormat(made), max(web, key=lambda each: len(each.turns))
+    ids: list[int] = []
+    for number, (read, said) in enumerate(played.turns):
+        segment = (
+            chat.first(read, tools=[{"type": "function"}]) if number == 0 else chat.later(read, None, ids[-1])
+        )
+        ids += [*segment.tokens.tolist(), *chat.written(said).tolist()]
+    assert len(played.turns) > 2
+    assert made(tokenizer.as_text(played.turns))["input_ids"] == ids
+    odd = 'naïve — “€5”\t[e99@v12] {"x": "ß"}\n\n   😀 <answer>'
+    assert made.decode(made(odd)["input_ids"]) == odd
+
+
+def test_the_loss_is_of_what_was_said(web, folder):
+    data = train.load_tokens(folder / "tokens.npz", 0.1, torch.device("cpu"))
+    made = AutoTokenizer.from_pretrained(folder / "tokenizer")
+    for place in (0, 5):
+        at = slice(data.starts[place], data.starts[place] + data.lengths[place])
+        said = made.decode(data.flat[at][data.weights[at] == 1])
+        assert said == "".join(f"{turn}<|end|>" for _, turn in web[place].turns)
+
+
+def test_training_lowers_the_loss_and_writes_a_folder_that_loads(folder, tmp_path):
+    reports: list[str] = []
+    settings = train.TrainSettings(
+        minutes=5,
+        steps=24,
+        batch_tokens=1024,
+        warm_up=4,
+        width=32,
+        layers=1,
+        learning_rate=0.01,
+        report_every=8,
+    )
+    train.train(folder, tmp_path / "model", settings, reports.append)
+    losses = [float(line.split("loss ")[1].split(",")[0]) for line in reports if "loss" in line]
+    assert len(losses) == 3 and losses[-1] < 0.8 * losses[0]
+    from pixelis.agents.models.policy import Policy
+
+    policy = Policy.load(tmp_path / "model", device="cpu")
+    assert policy.chat.append_only and policy.chat.reads_tools
