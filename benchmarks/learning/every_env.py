@@ -2,8 +2,8 @@
 
 Trains a shipped small model in each environment that one of them plays, with the shipped defaults, once a
 seed, through the command a person types; evaluates it on the same held-out tasks before and after, and one
-difficulty higher. Hours; killed, the same command goes on. Writes a table (Markdown and JSON) and a figure with
-a panel for each environment. Environments that no shipped model plays yet are named, not left out.
+difficulty higher. Hours; killed, the same command goes on. Writes a table (Markdown and JSON) and a figure
+with a panel for each environment. Environments that no shipped model plays yet are named, not left out.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _short(value: float | None) -> float | None:
 
 
 def lines_of(env: str) -> dict[str, float | None]:
-    """Return the success of the oracle and of the best floor at the lesson's difficulty, from the docs' file."""
+    """Return the success of the oracle and of the best floor at the lesson's difficulty, from the docs."""
     lesson = LESSONS[env]
     rows = json.loads((ROOT / "docs" / "envs" / f"{lesson.page}_baselines.json").read_text("utf-8"))["rows"]
     here = [row for row in rows if row.get("difficulty", 0) == lesson.difficulty]
