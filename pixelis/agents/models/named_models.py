@@ -1,4 +1,4 @@
-"""The models that have a name of their own and need no hub: ``pixelis-tiny`` and ``smollm2``."""
+"""The models with a name of their own, which need no hub: ``pixelis-tiny``, ``pixelis-mini``, ``smollm2``."""
 
 from __future__ import annotations
 
@@ -13,25 +13,43 @@ from pixelis.errors import ModelLoadError
 _LOG = logging.getLogger(__name__)
 
 TINY_NAME = "pixelis-tiny"
+MINI_NAME = "pixelis-mini"
 CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
 
 
 def tiny_folder() -> Path:
-    """Return the folder of the model inside the package.
+    """Return the folder of the model inside the package that sees.
 
     Raises:
         ModelLoadError: the installation lacks it.
     """
-    folder = Path(str(resources.files("pixelis") / "models" / TINY_NAME))
+    return _shipped(TINY_NAME)
+
+
+def mini_folder() -> Path:
+    """Return the folder of the model inside the package that reads and writes text alone.
+
+    Raises:
+        ModelLoadError: the installation lacks it.
+    """
+    return _shipped(MINI_NAME)
+
+
+def _shipped(name: str) -> Path:
+    folder = Path(str(resources.files("pixelis") / "models" / name))
     if not (folder / "config.json").is_file():
         raise ModelLoadError(
-            f"this installation lacks the {TINY_NAME} model; reinstall pixelis or give another --model"
+            f"this installation lacks the {name} model; reinstall pixelis or give another --model"
         )
     return folder
 
 
-NAMED_MODELS: Mapping[str, Callable[[], Path]] = {TINY_NAME: tiny_folder, SMOLLM2_NAME: smollm2_folder}
+NAMED_MODELS: Mapping[str, Callable[[], Path]] = {
+    TINY_NAME: tiny_folder,
+    MINI_NAME: mini_folder,
+    SMOLLM2_NAME: smollm2_folder,
+}
 
 
 def default_model(shows_images: bool) -> str:
@@ -45,5 +63,5 @@ def default_model(shows_images: bool) -> str:
     if has_smollm2():
         _LOG.info("model %s: the environment is text, and a real language model is at hand", SMOLLM2_NAME)
         return SMOLLM2_NAME
-    _LOG.warning("model %s: %s is not here (`make real-model` brings it)", TINY_NAME, SMOLLM2_NAME)
-    return TINY_NAME
+    _LOG.warning("model %s: %s is not here (`make real-model` brings it)", MINI_NAME, SMOLLM2_NAME)
+    return MINI_NAME

@@ -130,7 +130,7 @@ def test_the_default_without_it_is_the_small_model_and_the_log_says_so(tmp_path,
     monkeypatch.setenv("PIXELIS_CACHE", str(tmp_path))
     monkeypatch.setattr(smollm2, "PACKAGE", ABSENT)
     with caplog.at_level(logging.WARNING):
-        assert named_models.default_model(shows_images=False) == "pixelis-tiny"
+        assert named_models.default_model(shows_images=False) == "pixelis-mini"
     assert "make real-model" in caplog.text
 
 
