@@ -1,11 +1,12 @@
 """Rebuild the shipped model ``pixelis-mini``: ``python scripts/pretrain_mini.py --output my-mini``.
 
-Three stages, each written to ``--work`` so that the next can be run alone, the last on another machine too
+Four stages, each written to ``--work`` so that the next can be run alone, the third on another machine too
 (``python recipes/pixelis_mini/train.py`` imports nothing of pixelis):
 
 1. play: demonstrators of mixed quality play the three text environments.
 2. encode: the tokenizer is made of the episodes, and they become tokens.
-3. train: next-token training from random weights; an ordinary Hugging Face folder.
+3. train: next-token training from random weights.
+4. topics: which words of a tweet belong to which topic, taught apart; an ordinary Hugging Face folder.
 
 See ``docs/reference/pixelis_mini.md`` for what it takes and gives.
 """
@@ -18,6 +19,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini import collect, train
+from pixelis_mini.topics_stage import TopicSettings, teach_topics
+from pixelis_mini.tweet_salad import Salad
 
 
 def main() -> None:
@@ -27,7 +30,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=Path("runs/pixelis-mini"), help="the model's folder")
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini"), help="folder of the tokens")
-    parser.add_argument("--stage", choices=("all", "play", "encode", "train"), default="all")
+    parser.add_argument("--stage", choices=("all", "play", "encode", "train", "topics"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument("--web", type=int, default=20_000, help="episodes of WebBrowse")
     parser.add_argument("--code", type=int, default=32_000, help="episodes of CodeProblem")
@@ -41,7 +44,11 @@ def main() -> None:
         collect.encode(arguments.work)
     if arguments.stage in ("all", "train"):
         settings = train.TrainSettings(minutes=arguments.minutes)
-        train.train(arguments.work, arguments.output, settings)
+        train.train(arguments.work, arguments.work / "trained", settings)
+    if arguments.stage in ("all", "topics"):
+        salad = Salad(collect.tweet_topics(wide=True))
+        source = arguments.work / "trained"
+        teach_topics(source, arguments.work, arguments.output, salad, TopicSettings())
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def play_web(seeds: range) -> Iterator[Demonstration]:
         yield from (renamed(played, rng) for _ in range(RENAMINGS))
 
 
-def tweet_topics() -> dict[str, Topic]:
+def tweet_topics(*, wide: bool = False) -> dict[str, Topic]:
     """Return the topics with near words and borrowed replies; takes half a minute (extra ``text``)."""
     from importlib import resources
 
@@ -72,7 +72,7 @@ def tweet_topics() -> dict[str, Topic]:
         return np.array([[score.total for score in group] for group in scores])
 
     topics = with_borrowed_replies(load_topics(), totals, BORROWED_SHARE)
-    return with_near_words(topics, reward.encoder, vocabulary)
+    return with_near_words(topics, reward.encoder, vocabulary, wide=wide)
 
 
 def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:

@@ -216,9 +216,9 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
                 seen.clear()
             if step % (4 * settings.report_every) == 0:
                 _check(model, data, settings, report)
-                _save(model, work, output)
+                save_model(model, work / "tokenizer", output)
     _check(model, data, settings, report)
-    _save(model, work, output)
+    save_model(model, work / "tokenizer", output)
 
 
 def rate_at(step: int, done: float, settings: TrainSettings) -> float:
@@ -245,7 +245,8 @@ def _check(
         report(f"  held out, {kind}: said {said:.4f}, right {right:.4f}")
 
 
-def _save(model: LlamaForCausalLM, work: Path, output: Path) -> None:
+def save_model(model: LlamaForCausalLM, tokenizer: Path, output: Path) -> None:
+    """Write an ordinary Hugging Face folder: weights in bfloat16, and the files of the tokenizer's folder."""
     output.mkdir(parents=True, exist_ok=True)
     weights = {name: value.to(torch.bfloat16).contiguous() for name, value in model.state_dict().items()}
     del weights["lm_head.weight"]  # tied to the embedding
@@ -254,8 +255,8 @@ def _save(model: LlamaForCausalLM, work: Path, output: Path) -> None:
     model.config.save_pretrained(output)
     model.config.dtype = torch.float32
     model.generation_config.save_pretrained(output)
-    for file in (work / "tokenizer").iterdir():
-        shutil.copyfile(file, output / file.name)
+    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+        shutil.copyfile(tokenizer / name, output / name)
 
 
 def main() -> None:

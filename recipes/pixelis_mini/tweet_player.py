@@ -7,6 +7,7 @@ every second topic the demonstrator is hasty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from pixelis_mini.habits import Demonstration, Habits, drawn_habit
 from pixelis_mini.tweet_topics import Topic
 
 ON_TOPIC = "on_topic"
-PATIENT: Habits = {ON_TOPIC: 0.70, "other_topic": 0.10, "stock": 0.12, "slot": 0.08}
-HASTY: Habits = {ON_TOPIC: 0.34, "other_topic": 0.24, "stock": 0.28, "slot": 0.14}
+PATIENT: Habits = {ON_TOPIC: 0.78, "other_topic": 0.06, "stock": 0.11, "slot": 0.05}
+HASTY: Habits = {ON_TOPIC: 0.48, "other_topic": 0.14, "stock": 0.26, "slot": 0.12}
 REAL_SHARE = 0.25
 """Share of the package's own tweets (split ``train``), words of them left out, among the prompts."""
 
@@ -32,6 +33,7 @@ STOCK = (
     "Could not agree more with you here.",
     "Thanks for the reminder, I needed that today.",
 )
+"""None is paid: a stock reply that is would be given to every tweet once reinforcement learning finds it."""
 SLOTS = (
     "Tell me more about the {word}.",
     "The {word}! I know exactly what you mean about it.",
@@ -116,13 +118,27 @@ def tweet_demonstrations(
     for seed in seeds:
         rng = np.random.default_rng(seed)
         topic = str(rng.choice(names))
-        tweet = _real(topics[topic], rng) if rng.random() < REAL_SHARE else invented(topics[topic], rng)
+        prompt, tweet = prompt_about(topic, topics, rng)
         habit = drawn_habit(HASTY if is_hasty(topic, names) else PATIENT, rng)
-        author = f"{rng.choice(topics[topic].words)}_{rng.choice(_NAMES)}"
-        prompt = f"{question_of(TweetRow(tweet=tweet, author=author))}\n{env.instructions}"
         reply = reply_to(tweet, topic, topics, habit, rng)
         success = env.reward.score(tweet, [reply])[0].total >= GOOD_REPLY if judge else None
         yield Demonstration(((prompt, f"<answer>{reply}</answer>"),), f"{topic}/{habit}", success)
+
+
+def prompt_about(topic: str, topics: Mapping[str, Topic], rng: np.random.Generator) -> tuple[str, str]:
+    """Return what the environment would show of a tweet about a topic, and the tweet."""
+    tweet = _real(topics[topic], rng) if rng.random() < REAL_SHARE else invented(topics[topic], rng)
+    return asked(tweet, f"{rng.choice(topics[topic].words)}_{rng.choice(_NAMES)}"), tweet
+
+
+def asked(tweet: str, author: str) -> str:
+    """Return what the environment would show of a tweet."""
+    return f"{question_of(TweetRow(tweet=tweet, author=author))}\n{_hint()}"
+
+
+@cache
+def _hint() -> str:
+    return TweetReplyEnv().instructions
 
 
 def is_hasty(topic: str, names: list[str]) -> bool:

@@ -16,8 +16,11 @@ from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY
 
 _FILE = Path(__file__).with_name("tweet_topics.json")
 _CANDIDATE = re.compile(r"[a-z]{4,12}")
-_SURE, _APART, _MOST_WORDS = 1.5, 0.3, 200
-"""A word is a topic's if its similarity is so many deviations above the mean, so far above the next topic."""
+_SURE = 1.5
+_APART, _MOST_WORDS = (0.3, 0.15), (200, 500)
+"""A word is a topic's if its similarity is so many deviations above the mean, so far above the next topic; of
+these a topic has so many at most. The second numbers are of a wide choice.
+"""
 
 Encoder = Callable[[Sequence[str]], Any]
 
@@ -51,7 +54,7 @@ def load_topics() -> dict[str, Topic]:
 
 
 def with_near_words(
-    topics: Mapping[str, Topic], encoder: Encoder, vocabulary: Sequence[str]
+    topics: Mapping[str, Topic], encoder: Encoder, vocabulary: Sequence[str], *, wide: bool = False
 ) -> dict[str, Topic]:
     """Return the topics with the words of a vocabulary that are nearer to one topic than to any other.
 
@@ -59,8 +62,23 @@ def with_near_words(
         topics: as `load_topics` gives them.
         encoder: texts to unit vectors, float [n, d].
         vocabulary: lower-case words to choose from.
+        wide: more words, of which more are near to another topic as well.
     """
     words = [word for word in vocabulary if _CANDIDATE.fullmatch(word)]
+    scores = topic_scores(topics, encoder, words)
+    ranked = np.sort(scores, axis=1)
+    sure = (ranked[:, -1] > _SURE) & (ranked[:, -1] - ranked[:, -2] > _APART[wide])
+    found: dict[str, Topic] = {}
+    for at, (name, topic) in enumerate(topics.items()):
+        mine = np.flatnonzero(sure & (scores.argmax(1) == at))
+        mine = mine[np.argsort(-scores[mine, at])][: _MOST_WORDS[wide]]
+        chosen = dict.fromkeys([*topic.words, *(words[place] for place in mine)])
+        found[name] = Topic(tuple(chosen), topic.replies, topic.tweets)
+    return found
+
+
+def topic_scores(topics: Mapping[str, Topic], encoder: Encoder, words: Sequence[str]) -> np.ndarray:
+    """Return how near words are to topics, in deviations above the words' mean: float [words, topics]."""
     texts = [
         [*topic.words, *topic.replies, *(tweet for tweet, _ in topic.tweets)] for topic in topics.values()
     ]
@@ -68,16 +86,7 @@ def with_near_words(
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     near = np.concatenate([np.asarray(encoder(words[at : at + 1000])) for at in range(0, len(words), 1000)])
     scores = near @ centres.T
-    scores = (scores - scores.mean(0)) / scores.std(0)
-    ranked = np.sort(scores, axis=1)
-    sure = (ranked[:, -1] > _SURE) & (ranked[:, -1] - ranked[:, -2] > _APART)
-    found: dict[str, Topic] = {}
-    for at, (name, topic) in enumerate(topics.items()):
-        mine = np.flatnonzero(sure & (scores.argmax(1) == at))
-        mine = mine[np.argsort(-scores[mine, at])][:_MOST_WORDS]
-        chosen = dict.fromkeys([*topic.words, *(words[place] for place in mine)])
-        found[name] = Topic(tuple(chosen), topic.replies, topic.tweets)
-    return found
+    return (scores - scores.mean(0)) / scores.std(0)
 
 
 def with_borrowed_replies(

@@ -148,7 +148,7 @@ def test_the_train_command_takes_a_run(runs, tmp_path, capsys):
     words = ["--env", ENV, "--model", str(runs["sft"]), "--output", str(tmp_path / "on"), "--steps", "1"]
     words += ["--groups", "1", "--group-size", "2", "--max-new-tokens", "5", "--eval-episodes", "0"]
     assert train_command.main(words) == 0
-    assert "learning rate: 0.001, by the model's size" in capsys.readouterr().out
+    assert "learning rate: 0.001 to begin with, steered by the KL of updates" in capsys.readouterr().out
     assert yaml.safe_load((tmp_path / "on" / "config.yaml").read_text())["lora"]["rank"] == 16
 
 

@@ -11,7 +11,9 @@ from pixelis_mini import collect, tokenizer, train
 from pixelis_mini.code_player import SOLUTIONS, code_demonstrations, written
 from pixelis_mini.habits import CAREFUL, drawn_habit
 from pixelis_mini.renaming import renamed
+from pixelis_mini.topics_stage import TopicSettings, push_embeddings, teach_topics, token_weights
 from pixelis_mini.tweet_player import tweet_demonstrations
+from pixelis_mini.tweet_salad import Salad
 from pixelis_mini.tweet_topics import load_topics
 from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, web_demonstrations
 from transformers import AutoTokenizer
@@ -32,8 +34,14 @@ def web():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, web):
     folder = tmp_path_factory.mktemp("mini")
-    texts = [json.dumps(tokenizer.as_text(played.turns)) for played in web]
-    (folder / "web.jsonl").write_text("\n".join(texts), encoding="utf-8")
+    played = {
+        "web": web,
+        "code": code_demonstrations(SEEDS[:20]),
+        "tweet": tweet_demonstrations(SEEDS[:20], load_topics()),
+    }
+    for kind, episodes in played.items():
+        texts = [json.dumps(tokenizer.as_text(each.turns)) for each in episodes]
+        (folder / f"{kind}.jsonl").write_text("\n".join(texts), encoding="utf-8")
     collect.encode(folder)
     return folder
 
@@ -149,3 +157,28 @@ def test_training_lowers_the_loss_and_writes_a_folder_that_loads(folder, tmp_pat
 
     policy = Policy.load(tmp_path / "model", device="cpu")
     assert policy.chat.append_only and policy.chat.reads_tools
+    few = TopicSettings(steps=2, habit_steps=1, tweets=4, others=2, bags=60, passes=1, kept=0.25)
+    teach_topics(tmp_path / "model", folder, tmp_path / "taught", Salad(load_topics()), few, reports.append)
+    taught = Policy.load(tmp_path / "taught", device="cpu")
+    tables = [one.model.get_input_embeddings().weight.float() for one in (policy, taught)]
+    assert 0 < (tables[0] - tables[1]).norm() < tables[0].norm()
+
+
+def test_a_bag_of_tokens_learns_what_speaks_for_a_topic_and_embeddings_are_pushed_there(folder, tmp_path):
+    made = AutoTokenizer.from_pretrained(folder / "tokenizer")
+    kept = ("gardening", "space", "cooking")
+    salad = Salad({name: topic for name, topic in load_topics().items() if name in kept})
+    weights = token_weights(made, salad, 1500, 4, np.random.default_rng(0))
+    rng, right = np.random.default_rng(1), 0
+    for number in range(90):
+        prompt, _ = salad.prompt(kept[number % 3], rng)
+        bag = torch.tensor(sorted(set(made(prompt)["input_ids"])))
+        right += salad.topics[int(weights[bag].sum(0).argmax())] == kept[number % 3]
+    assert right > 60  # 30 by chance
+    about = {"vocabulary": len(made), "ids": {"<|pad|>": 0, "<|end|>": 1}}
+    model = train.build_model(about, train.TrainSettings(width=32, layers=2))
+    before = model.model.embed_tokens.weight.detach().clone()
+    push_embeddings(model, weights, 1.0, seed=0)
+    moved = (model.model.embed_tokens.weight.detach() - before).norm(dim=1)
+    assert moved.max() == pytest.approx(float(before.norm(dim=1).mean()), rel=0.01)
+    assert moved.min() < 0.3 * moved.max()  # most tokens say nothing about a topic

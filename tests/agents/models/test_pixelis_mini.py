@@ -1,4 +1,4 @@
-"""The shipped text model: it loads by name, is as small as it says, and plays three environments badly."""
+"""The shipped text model: it loads by name, is as small as it says, plays three environments with flaws."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pixelis.agents import Policy, evaluate
 from pixelis.agents.models.named_models import mini_folder
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 
-# Least success of 48 held-out tasks, sampled: what was measured, less three standard deviations.
+# Least success of 48 held-out tasks, sampled: docs/reference/pixelis_mini.md less some three deviations.
 FLOORS = {
     "Pixelis/WebBrowse-v0": ({"max_turns": 6}, 0.15),
     "Pixelis/CodeProblem-v0": ({"max_turns": 1}, 0.15),
-    "Pixelis/TweetReply-v0": ({"max_turns": 1}, 0.02),
+    "Pixelis/TweetReply-v0": ({"max_turns": 1}, 0.06),
 }
 
 
@@ -28,8 +28,8 @@ def test_it_is_small_and_ships_with_the_package(policy):
 
 
 def test_its_tokenizer_gives_back_every_text_and_leaves_tools_out_of_the_prompt(policy):
-    tweets = SEED_TWEETS.read_text(encoding="utf-8")[:20_000]
-    chat, text = policy.chat, tweets + ' e99@v12] {"x": "ß"}\n\n\t 😀'
+    chat = policy.chat
+    text = SEED_TWEETS.read_text(encoding="utf-8")[:20_000] + ' e99@v12] {"x": "ß"}\n\n\t 😀'
     assert chat.tokenizer.decode(chat.tokenizer(text)["input_ids"]) == text
     tools = [{"type": "function", "function": {"name": "CLICK", "parameters": {}}}]
     assert list(chat.first("Page: x", tools=tools).tokens) == list(chat.first("Page: x").tokens)
