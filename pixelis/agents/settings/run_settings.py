@@ -68,7 +68,7 @@ class RunSettings(AnyRunSettings):
     learning: ClassVar[Learning] = "reinforcement"
 
     model: str = setting(
-        CHOOSE, "pixelis-tiny, pixelis-mini, smollm2, a run, a folder or a hub id; auto: what suits the env"
+        CHOOSE, "a name as pixelis-mini, a run, a folder or a hub id; auto: what suits the env"
     )
     dtype: Literal["float32", "bfloat16", "float16"] = setting("float32", "type of the frozen weights")
     train: Literal["lora", "full"] = setting(
