@@ -15,11 +15,12 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini_vl import collect, corpus
-from pixelis_mini_vl.architecture import build_model, build_processor
+from pixelis_mini_vl.architecture import build_model
 from pixelis_mini_vl.patches import PatchHeads
 from pixelis_mini_vl.rows import KINDS
 from pixelis_mini_vl.tokenizer import build_tokenizer
 from pixelis_mini_vl.train import Pool, TrainSettings, train
+from pixelis_tiny.architecture import build_processor
 from transformers import AutoProcessor, LlavaForConditionalGeneration, LlavaProcessor
 
 

@@ -7,37 +7,16 @@ from typing import cast
 
 import torch
 from pixelis_tiny.architecture import GRID, IMAGE_SIZE, PATCH_SIZE, grid_embedding
-from pixelis_tiny.tokenizer import CHAT_TEMPLATE, END_OF_TURN, IMAGE_TOKEN, PAD
+from pixelis_tiny.tokenizer import END_OF_TURN, IMAGE_TOKEN, PAD
 from transformers import (
     LlamaConfig,
     LlavaConfig,
     LlavaForConditionalGeneration,
-    LlavaProcessor,
     PreTrainedTokenizerFast,
-    SiglipImageProcessorPil,
     SiglipVisionConfig,
 )
 
 from pixelis_mini_vl.tokenizer import MAX_LENGTH, VOCABULARY_SIZE
-
-
-def build_processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
-    """Return the processor: images to 192×192 in [-1, 1]; 64 placeholders an image."""
-    images = SiglipImageProcessorPil(
-        size={"height": IMAGE_SIZE, "width": IMAGE_SIZE},
-        image_mean=[0.5, 0.5, 0.5],
-        image_std=[0.5, 0.5, 0.5],
-        resample=2,
-    )
-    return LlavaProcessor(
-        image_processor=images,
-        tokenizer=tokenizer,
-        patch_size=PATCH_SIZE,
-        vision_feature_select_strategy="full",
-        num_additional_image_tokens=0,
-        image_token=IMAGE_TOKEN,
-        chat_template=CHAT_TEMPLATE,
-    )
 
 
 def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForConditionalGeneration:
