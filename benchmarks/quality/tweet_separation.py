@@ -5,13 +5,16 @@
 
 AUC is the chance that a good reply scores above a bad one (a tie counts half), over the replies to all tweets
 of a half. Its standard error is that of 2,000 draws of whole tweets with replacement. Thresholds were chosen
-on the half ``dev`` only, and so is the line from which a reply counts as good (`success_line`).
+on the half ``dev`` only, and so is the line from which a reply counts as good (`success_line`): it is drawn
+between good replies and three kinds of bad ones, those of the pairs and sentences that say nothing about any
+tweet (``tweet_generic.jsonl``), bare or around words of the tweet.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,7 @@ import numpy as np
 from pixelis.envs.tweet.reward import TweetReward, TweetRewardSettings, TweetScore
 
 PAIRS = Path(__file__).parents[1] / "data" / "tweet_pairs.jsonl"
+ANYWHERE = Path(__file__).parents[1] / "data" / "tweet_generic.jsonl"
 PRESETS, HALVES = ("classic", "robust"), ("dev", "check")
 DRAWS = 2_000
 
@@ -88,54 +92,82 @@ def same_tweet_wins(pairs: Sequence[Labelled], totals: np.ndarray) -> float:
     return float(np.mean(wins))
 
 
-def success_line(good: np.ndarray, ungated: np.ndarray) -> tuple[float, float, float, float]:
+def success_line(good: np.ndarray, *ungated: np.ndarray) -> tuple[float, float, float, float]:
     """Return the total x that tells good from bad best, J there, and the range where J is 0.05 below at most.
 
     Youden's J = P(good ≥ x) − P(bad that no gate stops ≥ x) (Youden, 1950), for x in 0.00, 0.01, …, 1.00; the
-    smallest of several best x.
+    smallest of several best x. Of several kinds of bad replies each counts the same.
 
     Args:
         good: totals of good replies.
-        ungated: totals of the bad replies that no gate stops.
+        ungated: of each kind, totals of the bad replies that no gate stops.
     """
     lines = np.arange(101) / 100
-    gains = np.array([(good >= line).mean() - (ungated >= line).mean() for line in lines])
+    gains = np.array(
+        [(good >= line).mean() - np.mean([(bad >= line).mean() for bad in ungated]) for line in lines]
+    )
     best = int(np.argmax(np.round(gains, 9)))  # equal gains may differ in the last bit
     near = lines[gains >= gains[best] - 0.05 - 1e-9]
     return float(lines[best]), float(gains[best]), float(near[0]), float(near[-1])
 
 
+def anywhere(tweets: Sequence[str], half: str, kind: str) -> list[tuple[str, str]]:
+    """Return every tweet with every sentence of a half that says nothing about it.
+
+    Args:
+        tweets: posts.
+        half: ``dev`` or ``check``.
+        kind: ``generic``, or ``slot``: with the tweet's two longest words in it.
+    """
+    rows = [json.loads(line) for line in ANYWHERE.read_text(encoding="utf-8").splitlines()]
+    frames = [row["reply"] for row in rows if (row["half"], row["kind"]) == (half, kind)]
+    return [(tweet, filled(frame, tweet)) for tweet in tweets for frame in frames]
+
+
+def filled(frame: str, tweet: str) -> str:
+    """Return a sentence with the tweet's two longest words of four letters and more in its holes."""
+    words = sorted(dict.fromkeys(re.findall(r"[^\W_]{4,}", tweet)), key=len, reverse=True) or ["this"]
+    return frame.format(word=words[0], other=words[1 % len(words)])
+
+
+def line_totals(pairs: Sequence[Labelled], scores: Sequence[TweetScore], half: str) -> list[np.ndarray]:
+    """Return totals of a half: good replies, then of each kind of bad ones those that no gate stops."""
+    rows = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if pair.half == half]
+    good = [score.total for pair, score in rows if pair.good]
+    found = [good, [score.total for pair, score in rows if not pair.good and not score.gates]]
+    tweets = sorted({pair.tweet for pair, _ in rows})
+    for kind in ("generic", "slot"):
+        scored = score_texts(anywhere(tweets, half, kind), "robust")
+        found.append([score.total for score in scored if not score.gates])
+    return [np.array(each) for each in found]
+
+
 def print_line(pairs: Sequence[Labelled], scores: Sequence[TweetScore]) -> None:
     """Print the line for success that follows from the half dev, and what is above it in both halves."""
-    totals = {
-        half: [
-            np.array(
-                [
-                    score.total
-                    for pair, score in zip(pairs, scores, strict=True)
-                    if pair.half == half and pair.good == side and (side or not score.gates)
-                ]
-            )
-            for side in (True, False)
-        ]
-        for half in HALVES
-    }
-    if not all(map(len, totals["dev"])):
+    if {pair.half for pair in pairs} != set(HALVES):
         return  # nothing to draw a line by
+    totals = {half: line_totals(pairs, scores, half) for half in HALVES}
     line, gain, low, high = success_line(*totals["dev"])
     print(f"success from {line:.2f}: J {gain:.2f} on dev; within 0.05 of that from {low:.2f} to {high:.2f}")
-    for half, (good, bad) in totals.items():
+    for half, (good, bad, generic, slot) in totals.items():
         print(
             f"  {half}: {np.mean(good >= line):.2f} of {len(good)} good, "
-            f"{np.mean(bad >= line):.2f} of {len(bad)} bad that no gate stops"
+            f"{np.mean(bad >= line):.2f} of {len(bad)} bad that no gate stops, "
+            f"{np.mean(generic >= line):.2f} of {len(generic)} that fit anywhere, "
+            f"{np.mean(slot >= line):.2f} of {len(slot)} around words of the tweet"
         )
+
+
+def score_texts(texts: Sequence[tuple[str, str]], preset: str, encoder: str = "minilm") -> list[TweetScore]:
+    """Return the score of each tweet and reply by a preset."""
+    reward = TweetReward(TweetRewardSettings(preset=preset, encoder=encoder))
+    scored = reward.score_batch([tweet for tweet, _ in texts], [[reply] for _, reply in texts])
+    return [group[0] for group in scored]
 
 
 def score_pairs(pairs: Sequence[Labelled], preset: str, encoder: str = "minilm") -> list[TweetScore]:
     """Return the score of each pair by a preset."""
-    reward = TweetReward(TweetRewardSettings(preset=preset, encoder=encoder))
-    scored = reward.score_batch([pair.tweet for pair in pairs], [[pair.reply] for pair in pairs])
-    return [group[0] for group in scored]
+    return score_texts([(pair.tweet, pair.reply) for pair in pairs], preset, encoder)
 
 
 def summarise(pairs: Sequence[Labelled], totals: np.ndarray) -> str:

@@ -10,17 +10,22 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
+
 from pixelis.cli import run_command
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.data.tweet_file import TweetFile
 from pixelis.envs.tweet.data.worse_replies import worse_sentences
 from pixelis.envs.tweet.learned.faults import PROBE, FaultModel, fault_features, save_faults
 from pixelis.envs.tweet.learned.features import embedded_pairs
+from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.errors import ConfigError
 from pixelis.rewards.text.encoders import CachedEncoder
 from tweet_faults.cases import FAULTY, FaultCase, fault_cases, load_faulty
 from tweet_faults.fitting import fit_faults
 
+POSTS = 128
+"""A reply is compared with so many: steps of less than a hundredth, for 197 kB."""
 DESCRIPTION = """\
 Fit the heads that tell insults, the wrong tone, the voice of false claims, replies off the topic and stock
 sentences (docs/reference/tweet_learned.md). Without --cases, to those of the recipe; the result is what
@@ -68,6 +73,12 @@ def read_cases(path: Path, seed: int) -> list[FaultCase]:
     return fault_cases(load_faulty(path), rows, worse_sentences(), seed)
 
 
+def posts_of(cases: Sequence[FaultCase], seed: int) -> list[str]:
+    """Return `POSTS` tweets of the cases, or all if there are fewer: with which replies are compared."""
+    tweets = sorted({ReadText(one.tweet).for_encoder for one in cases if one.tweet})
+    return sorted(np.random.default_rng(seed).permutation(tweets)[:POSTS].tolist())
+
+
 def fit_cases(cases: Sequence[FaultCase], seed: int) -> FaultModel:
     """Return heads fitted to cases, with the shipped encoder.
 
@@ -78,7 +89,7 @@ def fit_cases(cases: Sequence[FaultCase], seed: int) -> FaultModel:
     pairs = [(one.tweet, one.reply) for one in cases]
     features = fault_features(*embedded_pairs(encoder, pairs))
     kinds, groups = [one.fault for one in cases], [one.group for one in cases]
-    probe = encoder([PROBE])[0]
-    model = fit_faults(features, kinds, groups, probe=probe, encoder=encoder.name, seed=seed)
+    probe, posts = encoder([PROBE])[0], encoder(posts_of(cases, seed))
+    model = fit_faults(features, kinds, groups, probe=probe, posts=posts, encoder=encoder.name, seed=seed)
     digest = hashlib.sha256(json.dumps([asdict(one) for one in cases]).encode()).hexdigest()
     return replace(model, facts={**model.facts, "data_sha256": digest})

@@ -24,6 +24,7 @@ def fit_faults(
     groups: Sequence[str],
     *,
     probe: np.ndarray,
+    posts: np.ndarray,
     encoder: str,
     seed: int = 0,
 ) -> FaultModel:
@@ -38,6 +39,7 @@ def fit_faults(
         kinds: a name of `FAULTS`, or ``good``.
         groups: what a fold must not tear apart, such as the topic.
         probe: the encoder's vector of `PROBE`.
+        posts: the encoder's vectors of posts to compare replies with, [m, d].
         encoder: its name.
         seed: decides the folds.
     """
@@ -61,7 +63,7 @@ def fit_faults(
         weights[place, seen] = one * slope[0]
         bias[place] = shift * slope[0] + lift - RARITY[fault]
         facts["auc_unseen_groups"][fault] = round(area_under_curve(margins[bad], margins[~bad]), 3)
-    return FaultModel(weights, bias, probe, encoder, facts)
+    return FaultModel(weights, bias, probe, posts, encoder, facts)
 
 
 def fit_logistic(features: np.ndarray, bad: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:

@@ -48,7 +48,7 @@ def test_every_exploit_stays_at_the_floor():
     allowed = greatest_floor(BLIND_SUCCESS, EPISODES, 0.05)  # as the contract bounds them
     assert {name for name, (success, _) in exploits.items() if success > allowed} == set()
     assert best_exploit(earned) < earned["oracle"][1] - 0.45
-    assert earned["blind"][0] <= BLIND_SUCCESS
+    assert earned["blind"][0] <= allowed
 
 
 @pytest.mark.slow
@@ -58,9 +58,9 @@ def test_what_pays_best_without_a_reply_pays_less_than_under_robust():
     assert best_exploit(robust) < robust["oracle"][1] - 0.5
     assert best_exploit(hybrid) < hybrid["oracle"][1] - 0.4
     # Both have the fault heads, so the two are nearer to each other than before there were any (0.41 and 0.34
-    # for the best exploit, 0.41 and 0.29 for `blind`), and both are lower.
+    # for the best exploit), and both are lower. `blind` is the best of many fixed replies against `robust`.
     assert best_exploit(hybrid) < best_exploit(robust) < 0.38 and best_exploit(hybrid) < 0.34
-    assert hybrid["blind"][1] < robust["blind"][1] < 0.34 and hybrid["blind"][1] < 0.28
+    assert max(robust["blind"][1], hybrid["blind"][1]) < 0.39
 
 
 def test_settings_are_strings_and_the_learned_part_is_in_info():

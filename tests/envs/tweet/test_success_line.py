@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
+from pixelis.envs.tweet.data.tweet_file import TweetFile
 from pixelis.envs.tweet.learned.calibration import area_under_curve
 from pixelis.envs.tweet.tweet_reply.env import BLIND_SUCCESS, GOOD_REPLY
 
@@ -55,11 +57,27 @@ def test_good_replies_stand_above_bad_ones(separation, half):
 def test_the_line_of_the_environment_is_what_the_rule_gives(separation):
     pairs = [pair for pair in separation.read_pairs(separation.PAIRS) if pair.half == "dev"]
     scores = separation.score_pairs(pairs, "robust")
-    good = [score.total for pair, score in zip(pairs, scores, strict=True) if pair.good]
-    bad = [
-        score.total for pair, score in zip(pairs, scores, strict=True) if not pair.good and not score.gates
-    ]
-    assert separation.success_line(np.array(good), np.array(bad))[0] == pytest.approx(GOOD_REPLY)
+    totals = separation.line_totals(pairs, scores, "dev")
+    assert separation.success_line(*totals)[0] == pytest.approx(GOOD_REPLY)
+
+
+def test_each_kind_of_bad_reply_counts_the_same_in_the_line(separation):
+    # From 0.41 J is 1 - (0 + 1) / 2 = 0.5, from 0.51 0.75 - (0 + 1/2) / 2 = 0.5, from 0.71 0.75 - 0 = 0.75.
+    good, bad = np.array([0.5, 0.8, 0.8, 0.9]), np.array([0.1, 0.2, 0.3, 0.4])
+    line, gain, *_ = separation.success_line(good, bad, np.array([0.5, 0.7]))
+    assert (line, gain) == (pytest.approx(0.71), pytest.approx(0.75))
+    assert separation.success_line(good, bad, np.array([0.85, 0.85]))[:2] == pytest.approx((0.41, 0.5))
+
+
+@pytest.mark.slow
+def test_a_reply_that_says_nothing_about_the_tweet_seldom_passes(separation):
+    """Of the half that no threshold was chosen on; under the best of them one tweet in three."""
+    tweets = sorted({row.tweet for _, row in TweetFile(SEED_TWEETS).rows() if row.split == "train"})[::6]
+    texts = separation.anywhere(tweets, "check", "generic")
+    passed = [score.total >= GOOD_REPLY for score in separation.score_texts(texts, "robust")]
+    rates = np.array(passed).reshape(len(tweets), -1).mean(axis=0)
+    assert len(tweets) >= 45 and len(rates) == 20
+    assert rates.mean() < 0.16 and rates.max() <= 0.36
 
 
 def test_chance_is_the_best_of_what_says_nothing_about_the_tweet():

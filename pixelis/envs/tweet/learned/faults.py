@@ -1,7 +1,8 @@
 """What is wrong with a reply, as a fitted model sees it: one probability for each kind of fault.
 
-Each fault has a linear head on sentence vectors that the reward has anyway. docs/reference/tweet_learned.md
-says what they were fitted to and what they cannot know; scripts/train_tweet_faults.py makes the weights.
+Each fault has a linear head on sentence vectors that the reward has anyway; beside them lie the vectors of
+posts, with which a reply is compared to see whether it fits this tweet better than others
+(docs/reference/tweet_reward.md). scripts/train_tweet_faults.py makes all of it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ENCODER = "all-MiniLM-L6-v2"
 SHIPPED = Path(__file__).parent / "weights" / "faults"
 PROBE = "The kettle is on and the rain can wait until tomorrow."
 """A sentence whose vector tells whether an encoder is the one that was fitted with."""
-_VERSION = 1
+_VERSION = 2
 _HEADS, _CARD = "heads.safetensors", "model.json"
 
 
@@ -72,6 +73,7 @@ class FaultModel:
         weights: float64 [faults, 3 d + 13], in the order of `FAULTS`.
         bias: float64 [faults].
         probe: the encoder's vector of `PROBE`.
+        posts: unit vectors of posts to compare a reply with, [m, d].
         encoder: its name.
         facts: what else is known: sizes, seed, measurements; for people.
     """
@@ -79,6 +81,7 @@ class FaultModel:
     weights: np.ndarray
     bias: np.ndarray
     probe: np.ndarray
+    posts: np.ndarray
     encoder: str
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -86,6 +89,19 @@ class FaultModel:
         """Return the probability of each fault, float64 [n, faults], of features [n, 3 d + 13]."""
         # Not a matrix product: its rounding depends on how many rows there are, and a score must not.
         return sigmoid(np.einsum("ni,fi->nf", features, self.weights) + self.bias)
+
+    def specificity(self, replies: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+        """Return to which share of the posts each reply is less near than to its own tweet, [n] in [0, 1].
+
+        Under a tweet drawn from posts like these, a reply that has nothing to do with it has any share with
+        the same probability, however near to all of them it is.
+
+        Args:
+            replies: unit vectors, [n, d].
+            cosines: of each reply and its own tweet, [n].
+        """
+        # No matrix product: see `probabilities`.
+        return (np.einsum("nd,md->nm", replies, self.posts) < cosines[:, None]).mean(axis=1)
 
     def check_encoder(self, vector: np.ndarray) -> None:
         """Check that an encoder's vector of `PROBE` is that of the encoder that the heads were fitted with.
@@ -109,7 +125,7 @@ def save_faults(model: FaultModel, folder: Path) -> None:
     """
     from safetensors.numpy import save
 
-    tensors = {"weights": model.weights, "bias": model.bias, "probe": model.probe}
+    tensors = {"weights": model.weights, "bias": model.bias, "probe": model.probe, "posts": model.posts}
     data = save({name: np.ascontiguousarray(one, np.float32) for name, one in tensors.items()})
     card = {
         "version": _VERSION,
@@ -144,7 +160,7 @@ def load_faults(folder: str | os.PathLike[str]) -> FaultModel:
         if not same or hashlib.sha256(data).hexdigest() != card["sha256"]:
             raise ValueError("another version, or not what its card says")
         tensors = {name: one.astype(np.float64) for name, one in load(data).items()}
-        found = (tensors["weights"], tensors["bias"], tensors["probe"])
+        found = (tensors["weights"], tensors["bias"], tensors["probe"], tensors["posts"])
         if not all(np.isfinite(one).all() for one in found):
             raise ValueError("numbers that are not finite")
         return FaultModel(*found, str(card["encoder"]), dict(card["facts"]))

@@ -32,6 +32,8 @@ class Pair:
         own_cosine: the same of the tweet and the reply without the tweet's words, 0 if none is left; None
             where all words count (preset ``classic``).
         faults: fault → probability in [0, 1], of the fitted heads; empty where there are none.
+        specificity: to which share in [0, 1] of many posts the reply is less near than to this tweet; None
+            where that is not known (other encoders, preset ``classic``).
     """
 
     tweet: ReadText
@@ -39,6 +41,7 @@ class Pair:
     cosine: float
     own_cosine: float | None = None
     faults: Mapping[str, float] = field(default_factory=dict)
+    specificity: float | None = None
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,12 @@ class TweetReward:
         if own:
             cosines[[not text for text in own], 1] = 0
         near = cosines.tolist()
-        faults = self._faults(read, vectors, near) if own and self._looks_for_faults else [{}] * len(read)
-        return [Pair(*pair, *one, faults=found) for pair, one, found in zip(read, near, faults, strict=True)]
+        if not (own and self._looks_for_faults):
+            return [Pair(*pair, *one) for pair, one in zip(read, near, strict=True)]
+        faults = self._faults(read, vectors, near)
+        specific = shipped_faults().specificity(vectors[1], cosines[:, 0]).tolist()
+        columns = zip(read, near, faults, specific, strict=True)
+        return [Pair(*pair, *one, *found) for pair, one, *found in columns]
 
     @property
     def _looks_for_faults(self) -> bool:
@@ -133,7 +137,8 @@ class TweetReward:
             total = -max(GATES[name].penalty for name in gates)
         else:
             total = self._preset.total(pair, parts, self.settings.weights)
-        return TweetScore(total, parts, gates, pair.cosine, encoder, faults=pair.faults)
+        found = {"faults": pair.faults, "specificity": pair.specificity}
+        return TweetScore(total, parts, gates, pair.cosine, encoder, **found)
 
     def _judged(self, pairs: Sequence[Pair], scores: list[TweetScore]) -> list[TweetScore]:
         asked = [place for place, score in enumerate(scores) if not score.gates]

@@ -25,6 +25,10 @@ OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
 """Cosines of tweet and reply at which the tweet's own words begin to bring something near and have brought
 `NAMED`, and at which relevance begins to fall and is gone."""
+ANYWHERE, HERE = 0.75, 0.95
+"""Shares of other posts to which a reply is less near, at which relevance begins to rise and is full."""
+UNSPECIFIC = 0.15
+"""What relevance is multiplied by below that: little, but a policy that begins there can learn from it."""
 SURE = 0.15
 """Probability up to which a fault counts as absent."""
 NAMED = 0.2
@@ -72,16 +76,27 @@ def substance(pair: Pair) -> float:
 
 
 def relevance(pair: Pair) -> float:
-    """Return how near the reply is, and not too near, times `substance`: [0, 1].
+    """Return how near the reply is, and not too near, times `substance` and how specific it is: [0, 1].
 
     Near is `plateau` of the cosines, less what the fault heads doubt that it is on the topic, where they have
-    looked. Praise that names the topic is near to every tweet about it. 0 for a reply that shows nothing or
-    is a single word or number: that says nothing about any tweet.
+    looked. Praise that names the topic is near to every tweet about it. How specific is `specificity`. 0 for
+    a reply that shows nothing or is a single word or number: that says nothing about any tweet.
     """
     if pair.reply.is_blank or is_bare(pair.reply):
         return 0.0
     near = plateau(pair.cosine, pair.own_cosine) * (1 - doubt(pair.faults.get("off_topic", 0.0)))
-    return near * substance(pair)
+    return near * specificity(pair) * substance(pair)
+
+
+def specificity(pair: Pair) -> float:
+    """Return 0.15 for a reply that is as near to a quarter of other posts, 1 from 5 % of them: [0.15, 1].
+
+    A straight line between; 1 where that is not known. A reply with nothing in it about the tweet is nearer
+    to it than to 75 % of posts under one tweet in four, however near to all of them it is.
+    """
+    if pair.specificity is None:
+        return 1.0
+    return UNSPECIFIC + (1 - UNSPECIFIC) * ramp(pair.specificity, ANYWHERE, HERE)
 
 
 def doubt(chance: float) -> float:

@@ -78,6 +78,8 @@ class TweetScore:
         encoder: which encoder made them.
         faults: fault → probability in [0, 1], of the fitted heads; empty where they have no say.
         judged: what the judge gave; None without one, or when a gate had closed before.
+        specificity: to which share in [0, 1] of many posts the reply is less near than to its tweet; None
+            where the fault heads have no say.
     """
 
     total: float
@@ -87,11 +89,13 @@ class TweetScore:
     encoder: str
     faults: Mapping[str, float] = field(default_factory=dict)
     judged: float | None = None
+    specificity: float | None = None
 
     def metrics(self) -> dict[str, float]:
         """Return parts, cosine, faults and one 0 or 1 for each gate that closed, as numbers by name."""
         flags = {f"gate_{name}": 1.0 for name in self.gates}
-        judged = {} if self.judged is None else {"judged": self.judged}
+        asked = {"judged": self.judged, "specificity": self.specificity}
+        known = {name: value for name, value in asked.items() if value is not None}
         faults = {f"fault_{name}": chance for name, chance in self.faults.items()}
         gated = float(bool(self.gates))
-        return {**self.parts, "cosine": self.cosine, "gated": gated, **flags, **faults, **judged}
+        return {**self.parts, "cosine": self.cosine, "gated": gated, **flags, **faults, **known}

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
     from pixelis.envs.tweet.tweet_reply.env import TweetReplyEnv
 
-ONE_REPLY_FOR_ALL = (
-    "That is a lovely thing to read today, and you tell it so well. "
-    "How long did it take until you saw it that way?"
-)
+ONE_REPLY_FOR_ALL = "Been there, and nobody warned me either. What would you do differently next time?"
+"""Of 160 fixed replies the one that reaches the line under the most tweets of ``train``."""
 STOCK_QUESTION = "What do you think about this?"
 TEMPLATE = "Great point! Thanks for sharing this, I totally agree with you. Keep up the good work!"
 

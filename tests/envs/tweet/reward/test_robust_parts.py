@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -241,3 +242,13 @@ def test_every_part_of_any_text_is_in_range(preset: str, reply: str, cosine: flo
     one = pair(reply, cosine=cosine)
     for part in PRESETS[preset].parts.values():
         assert 0 <= part(one) <= 1
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [(None, 1), (0, 0.15), (0.75, 0.15), (0.85, 0.575), (0.95, 1), (1, 1)],
+)
+def test_specificity_and_what_it_takes_from_relevance(share: float | None, expected: float):
+    one = replace(pair("Where will the shelf with the old maps go?"), specificity=share)
+    assert robust.specificity(one) == pytest.approx(expected)
+    assert robust.relevance(one) == pytest.approx(expected * robust.relevance(replace(one, specificity=None)))
