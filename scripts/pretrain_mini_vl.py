@@ -15,7 +15,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini_vl import collect, corpus
-from pixelis_mini_vl.architecture import build_model
+from pixelis_mini_vl.architecture import MINI
 from pixelis_mini_vl.patches import PatchHeads
 from pixelis_mini_vl.rows import KINDS
 from pixelis_mini_vl.tokenizer import build_tokenizer
@@ -63,11 +63,11 @@ def main() -> None:
     if arguments.start:
         model = LlavaForConditionalGeneration.from_pretrained(arguments.start, dtype=torch.float32)
         if arguments.fresh_vision:
-            fresh = build_model(loaded.tokenizer, arguments.seed)
+            fresh = build_model(loaded.tokenizer, arguments.seed, MINI)
             model.model.vision_tower.load_state_dict(fresh.model.vision_tower.state_dict())
             model.model.multi_modal_projector.load_state_dict(fresh.model.multi_modal_projector.state_dict())
     else:
-        model = build_model(loaded.tokenizer, arguments.seed)
+        model = build_model(loaded.tokenizer, arguments.seed, MINI)
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {device}", flush=True)
     settings = TrainSettings(
         seconds,

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from byte_bpe import ASSISTANT, END_OF_TURN, PAD
 
 from pixelis_mini.code_player import code_demonstrations
 from pixelis_mini.habits import Demonstration
 from pixelis_mini.renaming import renamed
-from pixelis_mini.tokenizer import ASSISTANT, END_OF_TURN, PAD, as_text, build_tokenizer
+from pixelis_mini.tokenizer import as_text, build_tokenizer
 from pixelis_mini.tweet_player import tweet_demonstrations
 from pixelis_mini.tweet_topics import Topic, load_topics, with_borrowed_replies, with_near_words
 from pixelis_mini.web_player import web_demonstrations

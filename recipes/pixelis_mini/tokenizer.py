@@ -1,6 +1,6 @@
 """The tokenizer and chat template of ``pixelis-mini``: byte-level BPE over the text of demonstrations.
 
-Bytes as base alphabet mean that any Unicode text can be read and written. What every call has in common is
+What every call has in common is
 one token; digits never merge, so that a number is copied digit by digit.
 """
 
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from byte_bpe import ASSISTANT, END_OF_TURN, USER, ByteBPE
 from transformers import PreTrainedTokenizerFast
 
 VOCABULARY_SIZE = 4096
 CONTEXT = 2048
-PAD, END_OF_TURN, USER, ASSISTANT = "<|pad|>", "<|end|>", "<|user|>", "<|assistant|>"
-SPECIAL = (PAD, END_OF_TURN, USER, ASSISTANT, "<|system|>")
 WORDS = (
     *(f'<tool_call>{{"name": "{name}", "arguments": {{"id": "' for name in ("CLICK", "TYPE", "SELECT")),
     "<tool_call>",
@@ -53,32 +51,7 @@ CHAT_TEMPLATE = """{#- tools: known by training, not repeated -#}
 
 def build_tokenizer(corpus: Iterable[str]) -> PreTrainedTokenizerFast:
     """Train the tokenizer on texts of turns and observations; the same corpus gives the same one."""
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(_PIECES), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    bpe.decoder = decoders.ByteLevel()
-    bpe.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL])
-    bpe.add_tokens([AddedToken(word, normalized=False) for word in WORDS])
-    trainer = trainers.BpeTrainer(
-        vocab_size=VOCABULARY_SIZE - len(SPECIAL) - len(WORDS),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=[],
-        show_progress=False,
-    )
-    bpe.train_from_iterator(corpus, trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=bpe,
-        pad_token=PAD,
-        eos_token=END_OF_TURN,
-        chat_template=CHAT_TEMPLATE,
-        padding_side="right",
-        model_max_length=CONTEXT,
-        clean_up_tokenization_spaces=False,
-    )
+    return ByteBPE(VOCABULARY_SIZE, WORDS, _PIECES, CHAT_TEMPLATE, CONTEXT).trained(corpus)
 
 
 def as_text(turns: Iterable[tuple[str, str]]) -> str:

@@ -1,12 +1,14 @@
-"""The architecture of ``pixelis-tiny``: a Llava (SigLIP tower, Llama language model), 2.5 M parameters."""
+"""The architecture of the small models with vision: a Llava (SigLIP tower, Llama language model)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 import torch
+from byte_bpe import END_OF_TURN, PAD
 from transformers import (
     LlamaConfig,
     LlavaConfig,
@@ -17,11 +19,36 @@ from transformers import (
     SiglipVisionConfig,
 )
 
-from pixelis_tiny.tokenizer import CHAT_TEMPLATE, END_OF_TURN, IMAGE_TOKEN, PAD, VOCABULARY_SIZE
+from pixelis_tiny.tokenizer import CHAT_TEMPLATE, IMAGE_TOKEN, VOCABULARY_SIZE
 
 IMAGE_SIZE = 192
 PATCH_SIZE = 24
 GRID = IMAGE_SIZE // PATCH_SIZE
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a model is.
+
+    Attributes:
+        vocabulary: tokens.
+        context: tokens of the longest episode.
+        layers: of tower and language model.
+        heads: the same.
+        widths: the same.
+        hidden: widths of their feed-forward layers.
+    """
+
+    vocabulary: int
+    context: int
+    layers: tuple[int, int]
+    heads: tuple[int, int]
+    widths: tuple[int, int]
+    hidden: tuple[int, int]
+
+
+TINY = Sizes(VOCABULARY_SIZE, 1024, layers=(2, 4), heads=(4, 4), widths=(128, 192), hidden=(384, 512))
+"""Of ``pixelis-tiny``: 2.5 M parameters."""
 
 
 def build_processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
@@ -43,7 +70,9 @@ def build_processor(tokenizer: PreTrainedTokenizerFast) -> LlavaProcessor:
     )
 
 
-def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForConditionalGeneration:
+def build_model(
+    tokenizer: PreTrainedTokenizerFast, seed: int, sizes: Sizes = TINY
+) -> LlavaForConditionalGeneration:
     """Return the model with random weights, two things apart.
 
     The tower's position embedding is the sine and cosine of row and column. In the first two layers of the
@@ -56,22 +85,22 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int) -> LlavaForCondit
     pad, end = ids(PAD), ids(END_OF_TURN)
     config = LlavaConfig(
         vision_config=SiglipVisionConfig(
-            hidden_size=128,
-            intermediate_size=384,
-            num_hidden_layers=2,
-            num_attention_heads=4,
+            hidden_size=sizes.widths[0],
+            intermediate_size=sizes.hidden[0],
+            num_hidden_layers=sizes.layers[0],
+            num_attention_heads=sizes.heads[0],
             image_size=IMAGE_SIZE,
             patch_size=PATCH_SIZE,
             vision_use_head=False,
         ),
         text_config=LlamaConfig(
-            vocab_size=VOCABULARY_SIZE,
-            hidden_size=192,
-            intermediate_size=512,
-            num_hidden_layers=4,
-            num_attention_heads=4,
-            num_key_value_heads=4,
-            max_position_embeddings=1024,
+            vocab_size=sizes.vocabulary,
+            hidden_size=sizes.widths[1],
+            intermediate_size=sizes.hidden[1],
+            num_hidden_layers=sizes.layers[1],
+            num_attention_heads=sizes.heads[1],
+            num_key_value_heads=sizes.heads[1],
+            max_position_embeddings=sizes.context,
             tie_word_embeddings=True,
             pad_token_id=pad,
             eos_token_id=end,
