@@ -20,7 +20,7 @@ from pixelis_mini_vl.patches import PatchHeads
 from pixelis_mini_vl.rows import KINDS
 from pixelis_mini_vl.tokenizer import build_tokenizer
 from pixelis_mini_vl.train import Pool, TrainSettings, train
-from pixelis_tiny.architecture import build_processor
+from pixelis_tiny.architecture import build_model, build_processor
 from transformers import AutoProcessor, LlavaForConditionalGeneration, LlavaProcessor
 
 
