@@ -26,7 +26,7 @@ PROGRAM = "compare_models.py"
 DESCRIPTION = """\
 Let two models play the same held-out tasks and print what the second gains over the first: the difference of
 their success rates with a 95 % interval for paired proportions and an exact test, and that of their rewards.
-A model is a run folder, a model or adapter folder, a hub id, a name (pixelis-tiny, pixelis-mini, smollm2)
+A model is a run folder, a model or adapter folder, a hub id, a name (pixelis-tiny, pixelis-mini, …, smollm2)
 or a scripted player."""
 EXAMPLES = """\
 examples:

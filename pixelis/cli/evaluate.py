@@ -32,7 +32,7 @@ DEFAULT_ENV = "Pixelis/ZoomRead-v0"
 DESCRIPTION = """\
 Play held-out tasks with one or more agents and print their success with a 95 % interval.
 An agent is a scripted player of the env (oracle, random, nothing, ...), a run folder of train_agent.py,
-a model or adapter folder, a hub id, or a name (pixelis-tiny, pixelis-mini, smollm2). A run brings its
+a model or adapter folder, a hub id, or a name (pixelis-tiny, pixelis-mini, …, smollm2). A run brings its
 environment along."""
 EXAMPLES = """\
 examples:

@@ -117,13 +117,14 @@ def encode(folder: Path) -> None:
     ``kinds`` uint8 [episodes], an index of `KINDS`; ``held_out`` bool [episodes].
     """
     files = [folder / f"{kind}.jsonl" for kind in KINDS]
-    texts = {file.stem: _texts_of(file) for file in files if file.is_file()}
+    texts = {file.stem: texts_of(file) for file in files if file.is_file()}
     tokenizer = build_tokenizer(text for kind, each in texts.items() for text in each[: CORPUS[kind]])
     tokenizer.save_pretrained(folder / "tokenizer")
-    _write(folder, tokenizer, texts)
+    write_tokens(folder, tokenizer, texts, KINDS)
 
 
-def _texts_of(file: Path) -> list[str]:
+def texts_of(file: Path) -> list[str]:
+    """Return the texts of a file that was played."""
     with file.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
@@ -145,7 +146,10 @@ def _report(kind: str, parts: Sequence[Played], seconds: float) -> None:
     print(f"{kind}: {shown.total()} episodes{rate}{share}", flush=True)
 
 
-def _write(folder: Path, tokenizer: Any, texts: Mapping[str, Sequence[str]]) -> None:
+def write_tokens(
+    folder: Path, tokenizer: Any, texts: Mapping[str, Sequence[str]], names: Sequence[str]
+) -> None:
+    """Write ``folder/tokens.npz``, see `encode`; ``names`` are the kinds that its numbers stand for."""
     rows: list[np.ndarray] = []
     kinds: list[int] = []
     held_out: list[bool] = []
@@ -153,7 +157,7 @@ def _write(folder: Path, tokenizer: Any, texts: Mapping[str, Sequence[str]]) -> 
         for at in range(0, len(each), CHUNK):
             encoded = tokenizer.backend_tokenizer.encode_batch(list(each[at : at + CHUNK]))
             rows += [np.array(one.ids, dtype=np.uint16) for one in encoded]
-        kinds += [KINDS.index(kind)] * len(each)
+        kinds += [names.index(kind)] * len(each)
         kept_back = min(VALIDATION, len(each) // 20)
         held_out += [place >= len(each) - kept_back for place in range(len(each))]
         mine = [len(row) for row in rows[-len(each) :]]
@@ -165,7 +169,7 @@ def _write(folder: Path, tokenizer: Any, texts: Mapping[str, Sequence[str]]) -> 
         lengths=np.array([len(row) for row in rows], dtype=np.uint16),
         kinds=np.array(kinds, dtype=np.uint8),
         held_out=np.array(held_out),
-        about=np.array(json.dumps({"vocabulary": len(tokenizer), "kinds": KINDS, "ids": ids})),
+        about=np.array(json.dumps({"vocabulary": len(tokenizer), "kinds": names, "ids": ids})),
     )
     size = (folder / "tokens.npz").stat().st_size / 2**20
     print(f"{sum(map(len, rows)) / 1e6:.1f} M tokens, {size:.1f} MiB", flush=True)

@@ -38,6 +38,7 @@ class TrainSettings:
         read_weight: weight in the loss of a token that is read; one that is said weighs 1.
         width: of the hidden states.
         layers: of the model.
+        start: a model to go on with, in place of random weights.
         seed: of weights and batches.
         report_every: steps between two reports.
     """
@@ -50,6 +51,7 @@ class TrainSettings:
     read_weight: float = 0.1
     width: int = 256
     layers: int = 5
+    start: str = ""
     seed: int = 0
     report_every: int = 500
 
@@ -162,7 +164,7 @@ def loss_of(
     index = (starts + place).clamp(max=len(data.flat) - 1)
     tokens = torch.where(inside, data.flat[index], pad)
     weights = torch.where(inside, data.weights[index], 0.0)[:, 1:]
-    with torch.autocast(device.type, torch.bfloat16):
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):  # a CPU is slower by it
         logits = model(input_ids=tokens, use_cache=False).logits[:, :-1]  # padding on the right is not seen
     losses = cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten(), reduction="none")
     losses = losses.view(weights.shape)
@@ -175,7 +177,11 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
     """Train on ``work/tokens.npz``; write an ordinary Hugging Face folder, weights in bfloat16."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     data = load_tokens(work / "tokens.npz", settings.read_weight, device)
-    model: Any = build_model(data.about, settings)
+    model: Any = (
+        LlamaForCausalLM.from_pretrained(settings.start, dtype=torch.float32)
+        if settings.start
+        else build_model(data.about, settings)
+    )
     model.to(device)
     count = sum(each.numel() for each in model.parameters())
     report(f"{count / 1e6:.2f} M parameters, {len(data.flat) / 1e6:.1f} M tokens, {device.type}")

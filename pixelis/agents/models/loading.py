@@ -1,8 +1,8 @@
 """Finding a model and loading it: a folder, a training run, a hub id, a PEFT adapter, or a name of our own.
 
-Everything goes through transformers' Auto classes; ``pixelis-tiny``, ``pixelis-mini`` and ``smollm2`` are
-only names for folders. A model that cannot be had is one `ModelLoadError` that says what was tried and what
-to do, within seconds.
+Everything goes through transformers' Auto classes; names as ``pixelis-tiny`` and ``smollm2`` only stand for
+folders. A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within
+seconds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The models with a name of their own, which need no hub: ``pixelis-tiny``, ``pixelis-mini``, ``smollm2``."""
+"""The models with a name of their own, which need no hub: those inside the package, and ``smollm2``."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -14,8 +15,17 @@ _LOG = logging.getLogger(__name__)
 
 TINY_NAME = "pixelis-tiny"
 MINI_NAME = "pixelis-mini"
+TOOLS_NAME = "pixelis-mini-tools"
 CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
+
+
+SHIPPED = {
+    TINY_NAME: "sees, and plays ZoomRead",
+    MINI_NAME: "reads and writes, and plays WebBrowse, CodeProblem and TweetReply",
+    TOOLS_NAME: "plays SizeCompare, CountTiny, ReceiptSum and TrackRead by what tools say; it sees nothing",
+}
+"""The models inside the package: what each of them can."""
 
 
 def tiny_folder() -> Path:
@@ -24,19 +34,15 @@ def tiny_folder() -> Path:
     Raises:
         ModelLoadError: the installation lacks it.
     """
-    return _shipped(TINY_NAME)
+    return shipped_folder(TINY_NAME)
 
 
-def mini_folder() -> Path:
-    """Return the folder of the model inside the package that reads and writes text alone.
+def shipped_folder(name: str) -> Path:
+    """Return the folder of a model inside the package, one of `SHIPPED`.
 
     Raises:
         ModelLoadError: the installation lacks it.
     """
-    return _shipped(MINI_NAME)
-
-
-def _shipped(name: str) -> Path:
     folder = Path(str(resources.files("pixelis") / "models" / name))
     if not (folder / "config.json").is_file():
         raise ModelLoadError(
@@ -46,8 +52,7 @@ def _shipped(name: str) -> Path:
 
 
 NAMED_MODELS: Mapping[str, Callable[[], Path]] = {
-    TINY_NAME: tiny_folder,
-    MINI_NAME: mini_folder,
+    **{name: partial(shipped_folder, name) for name in SHIPPED},
     SMOLLM2_NAME: smollm2_folder,
 }
 

@@ -90,7 +90,7 @@ class Policy:
 
         Args:
             model: a folder that ``save_pretrained`` wrote, that of an adapter, of a training run or of one of
-                its checkpoints, a hub id, or ``pixelis-tiny``, ``pixelis-mini`` or ``smollm2``.
+                its checkpoints, a hub id, or a name of `named_models`: ``pixelis-tiny``, …, ``smollm2``.
             device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
             dtype: ``float32``, ``bfloat16`` or ``float16``.
             lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.

@@ -8,8 +8,10 @@ With KL(before ‖ after) of an update, mean over sampled tokens' places and exa
 
 A policy that is sure of its tokens has little entropy to gain, and a KL that an unsure one does not feel
 destroys it: so the target follows the entropy. KL swings tenfold between batches, and falls where one has
-little signal; by a mean the rate would climb just then, until the next batch with signal breaks the policy.
-So the rate goes by the large ones of the last ``WINDOW`` updates.
+little signal: AdamW remembers large gradients for a thousand steps, beside which a small one moves nothing.
+By such updates the rate would climb, until the next batch with signal breaks the policy. So the rate goes by
+the large ones of the last ``WINDOW`` updates, and those whose gradient was small beside what AdamW remembers
+are not among them.
 
 The rate rises by at most a fifth an update and falls as far as it must. It is the idea of TRPO's trust region
 (Schulman et al. 2015, arXiv 1502.05477) and of the adaptive rate of rsl_rl, which moves by fixed factors;
@@ -44,6 +46,10 @@ GROWTH = 1.2
 """The most that the rate is multiplied by after an update."""
 WINDOW = 32
 """Updates whose curvatures are remembered."""
+SMALL = 0.5
+"""An update says nothing about larger ones where its gradient's square is below this share of the mean."""
+GRADIENT_MEMORY = 0.999
+"""Share of the mean square of gradients that is kept when a new one comes: AdamW's."""
 LARGE = 0.9
 """Share of them that lie below the one the rate goes by."""
 MEMORY = 0.8
@@ -75,6 +81,7 @@ class RateControl:
         self._low, self._high = start * settings.lowest, start * settings.highest
         self._curvatures: deque[float] = deque(maxlen=WINDOW)
         self._entropy: float | None = None
+        self._square, self._seen = 0.0, 0
 
     @property
     def target(self) -> float:
@@ -90,17 +97,25 @@ class RateControl:
             mean = entropy if self._entropy is None else self._entropy
             self._entropy = MEMORY * mean + (1 - MEMORY) * entropy
 
-    def note(self, kl: float, lr: float) -> None:
+    def note(self, kl: float, lr: float, norm: float) -> None:
         """Take notice of an update.
 
         Args:
             kl: of the update, in nats a token.
             lr: at which it was made, schedule included.
+            norm: of its gradient.
         """
-        self._curvatures.append(math.log(max(kl, LEAST_KL) / lr**2))
+        self._seen += 1
+        self._square += (1 - GRADIENT_MEMORY) * (norm**2 - self._square)
+        mean = self._square / (1 - GRADIENT_MEMORY**self._seen)
+        if norm**2 >= SMALL * mean or kl > self.target or not self._curvatures:
+            self._curvatures.append(math.log(max(kl, LEAST_KL) / lr**2))
+            most = GROWTH * self.rate
+        else:
+            most = self.rate
         large = float(np.quantile(self._curvatures, LARGE))
         wanted = math.exp((math.log(self.target) - large) / 2)
-        self.rate = min(max(min(wanted, GROWTH * self.rate), self._low), self._high)
+        self.rate = min(max(min(wanted, most), self._low), self._high)
 
     def lower(self) -> None:
         """Lower the rate where the KL cannot say by how much."""
@@ -108,12 +123,18 @@ class RateControl:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs."""
-        return {"rate": self.rate, "curvatures": list(self._curvatures), "entropy": self._entropy}
+        return {
+            "rate": self.rate,
+            "curvatures": list(self._curvatures),
+            "entropy": self._entropy,
+            "gradients": [self._square, self._seen],
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.rate, self._entropy = float(state["rate"]), state["entropy"]
         self._curvatures = deque(map(float, state["curvatures"]), maxlen=WINDOW)
+        self._square, self._seen = state["gradients"]
 
 
 class StepSizer:
@@ -144,7 +165,7 @@ class StepSizer:
         self.taken_back = self._updates = self._lost_in_a_row = 0
         self._rows: Sequence[Episode] = ()
         self._before: list[Tensor] = []
-        self._kl, self._lr, self._seconds = math.nan, 0.0, 0.0
+        self._kl, self._lr, self._norm, self._seconds = math.nan, 0.0, 0.0, 0.0
 
     def begin(self, played: Sequence[Episode], trained: Sequence[Episode]) -> None:
         """Keep what the policy would say on some episodes before an update.
@@ -172,6 +193,7 @@ class StepSizer:
         lr = optimiser.lr
         norm = optimiser.step(loss)
         if optimiser.skipped == skipped:
+            self._norm = norm
             self._measure(lr)
             if before is not None:
                 self._hold(before)
@@ -186,7 +208,7 @@ class StepSizer:
         if self._lr:
             self._updates += 1
             if math.isfinite(self._kl):
-                self._control.note(self._kl, self._lr)
+                self._control.note(self._kl, self._lr, self._norm)
             else:
                 self._control.lower()
             self._optimiser.steer(self._control.rate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pixelis.agents import Policy, evaluate
-from pixelis.agents.models.named_models import mini_folder
+from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 
 # Least success of 48 held-out tasks, sampled: docs/reference/pixelis_mini.md less some three deviations.
@@ -22,7 +22,7 @@ def policy() -> Policy:
 
 
 def test_it_is_small_and_ships_with_the_package(policy):
-    assert sum(file.stat().st_size for file in mini_folder().iterdir()) <= 12_000_000
+    assert sum(file.stat().st_size for file in shipped_folder(MINI_NAME).iterdir()) <= 12_000_000
     assert sum(weight.numel() for weight in policy.model.parameters()) <= 6_000_000
     assert not policy.chat.sees_images and policy.max_context == 2048
 

@@ -120,7 +120,7 @@ def follow(start, curvature, settings, updates=60):
     rates = []
     for number in range(updates):
         swing = 10.0 ** (0.5 * (-1) ** number)  # tenfold from one update to the next
-        control.note(curvature * swing * control.rate**2, control.rate)
+        control.note(curvature * swing * control.rate**2, control.rate, 1.0)
         rates.append(control.rate)
     return rates
 
@@ -157,16 +157,35 @@ def test_the_target_follows_the_entropy_where_that_is_small():
     assert free.target == 0.01
 
 
-def test_batches_without_signal_do_not_wind_the_rate_up():
+def test_updates_with_little_kl_do_not_wind_the_rate_up():
     """The rate goes by the large KL: a run of quiet updates is not followed by one that breaks the policy."""
     control = RateControl(StepSize(target=0.01), 1e-3)
-    for _ in range(20):
-        control.note(0.01, 1e-3)
-    for _ in range(20):
-        control.note(1e-5, 1e-3)
+    for kl in [0.01] * 20 + [1e-5] * 20:
+        control.note(kl, 1e-3, 1.0)
     assert control.rate == pytest.approx(1e-3)
-    control.note(0.04, 1e-3)  # one in more than ten is an outlier
+    control.note(0.04, 1e-3, 1.0)  # one in more than ten is an outlier
     assert control.rate == pytest.approx(1e-3)
+
+
+def test_updates_by_small_gradients_say_nothing_about_larger_ones():
+    """A solved task: hundreds of updates by the few groups with signal, each next to nothing."""
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    for _ in range(20):
+        control.note(0.01, 1e-3, 1.0)
+    for _ in range(300):
+        control.note(1e-6, control.rate, 0.05)
+    assert control.rate == pytest.approx(1e-3)
+    control.note(0.1, 1e-3, 0.05)  # whatever its gradient, one beyond the target is remembered
+    for _ in range(4):
+        control.note(0.1, control.rate, 1.0)
+    assert control.rate < 0.5e-3
+
+
+def test_the_rate_rises_where_all_gradients_are_small():
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    for _ in range(5):
+        control.note(1e-6, control.rate, 1e-4)
+    assert control.rate == pytest.approx(1e-3 * GROWTH**5)
 
 
 def test_the_entropy_of_distributions_by_hand():

@@ -1,0 +1,1 @@
+"""How ``pixelis-mini-tools`` is made: pixelis-mini learns to play pixel environments by what tools say."""

@@ -1,0 +1,102 @@
+"""Demonstrators that see nothing: they play pixel environments by what the tools say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import gymnasium as gym
+import numpy as np
+from pixelis_mini.habits import CAREFUL, Demonstration, drawn_habit
+from pixelis_mini_vl.routine import Habits, Routine, lines_of
+from pixelis_mini_vl.routines import CountTiny, SizeCompare, TrackRead
+from pixelis_mini_vl.routines import ReceiptSum as SeenReceipt
+
+import pixelis  # noqa: F401 (it registers the environments)
+from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.tool_env import ToolEnv
+
+BELOW_THE_NAME = 0.12
+"""From the middle of a receipt's first line, which a whole view shows, to the middle of the receipt."""
+
+
+class ReceiptSum(SeenReceipt):
+    """READ_TEXT finds the shop's name, ZOOM shows what is below it; then as the routine that sees."""
+
+    habits: ClassVar[Habits] = {
+        CAREFUL: 0.4,
+        "printed_total": 0.2,
+        "no_zoom": 0.2,
+        "drops_one": 0.1,
+        "wrong_place": 0.1,
+    }
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the two looks, or the sum and the answer."""
+        if self.turn == 1:
+            return call("READ_TEXT")
+        if self.turn == 2 and self.habit != "no_zoom":
+            lines = lines_of(text)
+            x0, y0, x1, y1 = lines[0][1] if lines else (0.5, 0.3, 0.5, 0.3)
+            place = [(x0 + x1) / 2, (y0 + y1) / 2 + BELOW_THE_NAME]
+            if self.habit == "wrong_place":
+                place = self.rng.uniform(0.1, 0.9, 2).tolist()
+            center = [round(min(max(value, 0.0), 1.0), 2) for value in place]
+            return call("ZOOM", center=center, factor=3) + call("READ_TEXT")
+        return super().say(text, info)
+
+
+class FewLooks(TrackRead):
+    """Three looks a turn."""
+
+    habits: ClassVar[Habits] = {CAREFUL: 0.35, "gives_up": 0.4, "no_track": 0.15, "answer_at_once": 0.1}
+    looks = 3
+
+
+class SizeByMeasure(SizeCompare):
+    """As it is; measuring is the smaller half."""
+
+    habits: ClassVar[Habits] = {
+        CAREFUL: 0.3,
+        "answer_at_once": 0.3,
+        "first_two": 0.1,
+        "smallest": 0.2,
+        "list_only": 0.1,
+    }
+
+
+ROUTINES: Mapping[str, type[Routine]] = {
+    "SizeCompare": SizeByMeasure,
+    "CountTiny": CountTiny,
+    "ReceiptSum": ReceiptSum,
+    "TrackRead": FewLooks,
+}
+
+
+def demonstrations(name: str, seeds: range, reader: str) -> Iterator[Demonstration]:
+    """Yield an episode of the train split for each seed, difficulty 0 in three of four, else 1.
+
+    Args:
+        name: a key of `ROUTINES`.
+        seeds: of ``reset``.
+        reader: of READ_TEXT, ``ocr`` or ``truth``.
+    """
+    envs = [_open(name, difficulty, reader) for difficulty in (0, 1)]
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 7])
+        env = envs[int(rng.random() < 0.25)]
+        habit = drawn_habit(ROUTINES[name].habits, rng)
+        observation, info = env.reset(seed=seed)
+        player = ROUTINES[name](env, habit, rng)
+        turns, over = [], False
+        while not over:
+            said = player.act(observation, info)
+            turns.append((observation["text"], said))
+            observation, _, terminated, truncated, info = env.step(said)
+            over = terminated or truncated
+        yield Demonstration(tuple(turns), habit, bool(info["success"]))
+
+
+def _open(name: str, difficulty: int, reader: str) -> ToolEnv[Any]:
+    env: Any = gym.make(f"Pixelis/{name}-v0", difficulty=difficulty, reader=reader, disable_env_checker=True)
+    return env.unwrapped

@@ -1,0 +1,74 @@
+"""The recipe of pixelis-mini-tools: who plays by words alone wins by care, and its words come back whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from pixelis_mini.collect import FIRST_SEED, texts_of
+from pixelis_mini.tokenizer import as_text
+from pixelis_mini_tools import collect
+from pixelis_mini_tools.routines import ROUTINES, demonstrations
+from pixelis_mini_tools.words import NUMBERS, TEXTS, extend
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("extended")
+    extend(shipped_folder(MINI_NAME), folder, 4096)
+    return folder
+
+
+@pytest.mark.parametrize("name", ROUTINES)
+def test_care_wins_and_flaws_lose(name):
+    found = list(demonstrations(name, range(FIRST_SEED, FIRST_SEED + 24), "truth"))
+    careful = [one.success for one in found if one.habit == "careful"]
+    others = [one.success for one in found if one.habit != "careful"]
+    assert np.mean(careful) >= 0.7 > np.mean(others) and len(others) >= 6
+
+
+def test_an_episode_is_the_same_for_a_seed_whatever_was_played_before():
+    first, second = (list(demonstrations("SizeCompare", range(at, 13), "truth"))[-1] for at in (10, 12))
+    assert first == second
+
+
+def test_its_words_are_one_token_each_and_every_text_comes_back(extended):
+    tokenizer = AutoTokenizer.from_pretrained(extended)
+    for word in (*TEXTS, "0.37", "0.0", "1.00"):
+        assert len(tokenizer(word)["input_ids"]) == 1
+    assert "0.30" in NUMBERS
+    for longer in ("20.30", "0.301", "10.3"):  # the number's own digits, as those of other amounts
+        assert len(tokenizer(longer)["input_ids"]) == len(longer)
+    played = as_text(next(demonstrations("ReceiptSum", range(5, 6), "truth")).turns)
+    for text in (played, 'a [0.12, 0.345, 1.0] "0.5" 12:05 x0.25 0.250.5'):
+        assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+def test_what_the_model_knew_it_still_knows(extended):
+    old, new = (
+        AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        for folder in (shipped_folder(MINI_NAME), extended)
+    )
+    ids = AutoTokenizer.from_pretrained(shipped_folder(MINI_NAME))(
+        "Write a reply to this tweet", return_tensors="pt"
+    ).input_ids
+    logits = [model(ids).logits[..., : old.config.vocab_size] for model in (old, new)]
+    torch.testing.assert_close(*logits)
+    assert new.config.max_position_embeddings == 4096
+
+
+def test_playing_goes_on_where_it_ended(tmp_path, monkeypatch, extended):
+    monkeypatch.setattr(collect, "CHUNK", 4)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    collect.play(whole, {"SizeCompare": 8}, 1)
+    for count in (4, 8, 8):
+        collect.play(parts, {"SizeCompare": count}, 1)
+    assert texts_of(whole / "SizeCompare.jsonl") == texts_of(parts / "SizeCompare.jsonl")
+    collect.encode(parts, extended)
+    with np.load(parts / "tokens.npz") as arrays:
+        assert len(arrays["lengths"]) == 8 and arrays["tokens"].max() < len(
+            AutoTokenizer.from_pretrained(extended)
+        )
