@@ -6,6 +6,8 @@ PIP_FLAGS ?=
 WORKERS ?= 2
 # FAST=1: a signal from every room in two minutes, without what is slow (over 5 CPU seconds) or long (0.3 of one and more).
 FAST ?=
+# ENV=WebBrowse: the demo is the lesson of that environment (configs/lessons).
+ENV ?=
 DEMO_ARGS ?=
 TEST_ARGS ?=
 
@@ -50,8 +52,8 @@ setup: $(USE_READY)  ## Create .venv with the package and what the demo needs
 
 setup-dev: $(DEV_READY)  ## The same, and what tests and checks need
 
-demo: setup  ## Install, train the shipped model on ZoomRead, print before and after
-	$(BIN)/python scripts/train_agent.py --config configs/zoom_read.yaml $(DEMO_ARGS)
+demo: setup  ## Install, train a shipped model on ZoomRead or ENV=WebBrowse, print before and after
+	$(BIN)/python scripts/train_agent.py --config $(if $(ENV),lessons/$(ENV),zoom_read) $(DEMO_ARGS)
 
 real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments then train by default
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
@@ -44,7 +45,7 @@ def main() -> None:
         collect.encode(arguments.work)
     if arguments.stage in ("all", "train"):
         settings = train.TrainSettings(minutes=arguments.minutes)
-        train.train(arguments.work, arguments.work / "trained", settings)
+        train.train(arguments.work, arguments.work / "trained", settings, partial(print, flush=True))
     if arguments.stage in ("all", "topics"):
         salad = Salad(collect.tweet_topics(wide=True))
         source = arguments.work / "trained"

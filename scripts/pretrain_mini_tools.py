@@ -1,14 +1,15 @@
-"""Rebuild the model ``pixelis-mini-tools``: ``python scripts/pretrain_mini_tools.py --output my-model``.
+"""Train a model that plays by words alone: ``python scripts/pretrain_mini_tools.py --output my-model``.
 
 pixelis-mini goes on learning: to play pixel environments by what their tools say, without seeing.
 Demonstrators of mixed quality play, their episodes become tokens, and next-token training does the rest; what
-was played is kept in ``--work``. See ``docs/reference/pixelis_mini_tools.md`` for what it takes and gives.
+was played is kept in ``--work``. None ships; ``docs/reference/pixelis_mini_tools.md`` has what came of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
@@ -18,14 +19,14 @@ from pixelis_mini_tools.words import extend
 
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
-EPISODES = {"SizeCompare": 6000, "ReceiptSum": 6000, "TrackRead": 4000, "CountTiny": 2000}
+EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000}
 CONTEXT = 4096
 
 
 def main() -> None:
     """Run the stages that were asked for."""
     parser = argparse.ArgumentParser(
-        description="Rebuild pixelis-mini-tools.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        description="Train pixelis-mini-tools.", formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     parser.add_argument(
         "--output", type=Path, default=Path("runs/pixelis-mini-tools"), help="the model's folder"
@@ -53,7 +54,7 @@ def main() -> None:
             start=str(begin),
             report_every=50,
         )
-        train.train(arguments.work, arguments.output, settings)
+        train.train(arguments.work, arguments.output, settings, partial(print, flush=True))
 
 
 if __name__ == "__main__":

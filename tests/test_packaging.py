@@ -138,7 +138,7 @@ def test_every_import_is_declared(folder: str):
     """A package that only comes along with another one may vanish with its next version."""
     needs = [*CORE, *(need for needs in EXTRAS.values() for need in needs)]
     declared = {canonicalize_name(need.name) for need in needs} | {"pixelis"}
-    own = {path.name for path in (ROOT / "recipes").iterdir()} if folder != "pixelis" else set()
+    own = {path.stem for path in (ROOT / "recipes").iterdir()} if folder != "pixelis" else set()
     providers = packages_distributions()
     undeclared = set()
     for path in (ROOT / folder).rglob("*.py"):

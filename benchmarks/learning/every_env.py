@@ -9,8 +9,8 @@ with a panel for each environment. Environments that no shipped model plays yet 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,48 +18,32 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import yaml
 from learning_runs import ROOT, LearningRuns, arguments, is_whole, write_result
 from result_tables import interval_cell, markdown_table
 
 from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.settings.files import SHIPPED
 
-MINUTES = 10.0
 EPISODES = 200
 MODES = ("greedy", "sampled")
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """How an environment is played; everything else is the default of ``train_agent.py``.
-
-    Attributes:
-        model: a shipped model.
-        difficulty: at which it is trained.
-        page: name of its files in ``docs/envs``.
-        options: further words of the commands: what the environment offers, how long turns are.
-        has_harder: whether there is a difficulty above.
-    """
-
-    model: str
-    difficulty: int
-    page: str
-    options: tuple[str, ...] = ()
-    has_harder: bool = True
-
-
-LESSONS: Mapping[str, Lesson] = {
-    "ZoomRead": Lesson("pixelis-tiny", 1, "zoom_read", ("--env-kwargs.max_turns", "4")),
-    "WebBrowse": Lesson("pixelis-mini", 0, "browse", ("--env-kwargs.tools", '["CLICK", "TYPE", "SELECT"]')),
-    "CodeProblem": Lesson("pixelis-mini", 1, "code_problem"),
-    "TweetReply": Lesson("pixelis-mini", 0, "tweet_reply", has_harder=False),
-}
-
+HARDEST = ("TweetReply",)
+"""Environments with one difficulty alone."""
+LESSONS = SHIPPED / "lessons"
+"""``ENV.yaml`` for each environment that a shipped model plays: model, difficulty, lengths, and no more."""
 NOT_YET = ("SizeCompare", "CountTiny", "ChartRead", "ReceiptSum", "WireTrace", "TrackRead", "AskImage")
 """Environments with an oracle that no shipped model plays."""
+PAGES = {"WebBrowse": "browse"}
+"""Name of its files in ``docs/envs``, where it is not the environment's."""
 
 FLOORS = ("nothing", "random", "tool_free")
 """Players that do not do the task; the best of them is the floor."""
+
+
+def lesson(env: str) -> dict[str, Any]:
+    """Return the configuration with which an environment is learnt."""
+    return yaml.safe_load((LESSONS / f"{env}.yaml").read_text(encoding="utf-8"))
 
 
 def run_name(env: str, seed: int) -> str:
@@ -69,28 +53,31 @@ def run_name(env: str, seed: int) -> str:
 
 def train(runs: LearningRuns, env: str, seed: int, minutes: float, episodes: int) -> Path:
     """Train one seed, unless the folder holds a finished run; go on with one that was stopped."""
-    lesson, name = LESSONS[env], run_name(env, seed)
+    name = run_name(env, seed)
     folder = runs.path / name
     if not is_whole(folder):
-        new = ["--env", f"Pixelis/{env}-v0", "--model", lesson.model, "--difficulty", str(lesson.difficulty)]
-        new += [*lesson.options, "--seed", str(seed), "--minutes", str(minutes), "--steps", "100000"]
+        new = ["--config", f"lessons/{env}", "--seed", str(seed), "--minutes", str(minutes)]
         new += ["--eval-episodes", str(episodes), "--baselines", "false", "--output", name]
         begun = list_checkpoints(RunFolder(folder).checkpoints)
         runs.command(f"{env} seed {seed}", "train_agent.py", *(["--resume", name] if begun else new))
     return folder
 
 
-def harder(runs: LearningRuns, env: str, seed: int, episodes: int) -> dict[str, Any]:
+def harder(runs: LearningRuns, env: str, seed: int, episodes: int) -> dict[str, Any] | None:
     """Return how model and run play one difficulty higher, sampled, on the same held-out tasks."""
-    lesson, path = LESSONS[env], runs.path / f"harder-{env}-seed{seed}.json"
+    if env in HARDEST:
+        return None
+    plan, path = lesson(env), runs.path / f"harder-{env}-seed{seed}.json"
     if not path.is_file():
-        level = ["--difficulty", str(lesson.difficulty + 1), "--mode", "sampled", "--episodes", str(episodes)]
-        words = ["--env", f"Pixelis/{env}-v0", *lesson.options, *level, "--seed", str(seed)]
-        agents = f"{lesson.model},{run_name(env, seed)}"
-        runs.command(f"{env} harder", "evaluate_agent.py", "--agent", agents, *words, "--output", path.name)
-    return dict(
-        zip(("before", "after"), map(_rate, json.loads(path.read_text("utf-8"))["rows"]), strict=True)
-    )
+        words = ["--env", plan["env"], "--env-kwargs", json.dumps(plan.get("env_kwargs", {}))]
+        words += ["--difficulty", str(plan["difficulty"] + 1), "--mode", "sampled", "--seed", str(seed)]
+        if "max_new_tokens" in plan:
+            words += ["--max-new-tokens", str(plan["max_new_tokens"])]
+        agents = f"{plan['model']},{run_name(env, seed)}"
+        words += ["--episodes", str(episodes), "--agent", agents, "--output", path.name]
+        runs.command(f"{env} harder", "evaluate_agent.py", *words)
+    rows = json.loads(path.read_text("utf-8"))["rows"]
+    return dict(zip(("before", "after"), map(_rate, rows), strict=True))
 
 
 def _rate(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,9 +102,9 @@ def _short(value: float | None) -> float | None:
 
 def lines_of(env: str) -> dict[str, float | None]:
     """Return the success of the oracle and of the best floor at the lesson's difficulty, from the docs."""
-    lesson = LESSONS[env]
-    rows = json.loads((ROOT / "docs" / "envs" / f"{lesson.page}_baselines.json").read_text("utf-8"))["rows"]
-    here = [row for row in rows if row.get("difficulty", 0) == lesson.difficulty]
+    page = PAGES.get(env) or re.sub(r"(?<!^)(?=[A-Z])", "_", env).lower()
+    rows = json.loads((ROOT / "docs" / "envs" / f"{page}_baselines.json").read_text("utf-8"))["rows"]
+    here = [row for row in rows if row.get("difficulty", 0) == lesson(env)["difficulty"]]
     shares = {row["player"]: row["successes"] / row["episodes"] for row in here}
     floors = [shares[name] for name in FLOORS if name in shares]
     return {"oracle": shares.get("oracle"), "floor": max(floors, default=None)}
@@ -135,15 +122,15 @@ def table(result: Mapping[str, Any]) -> str:
     ]
     rows = [
         [
-            f"{env}, difficulty {LESSONS[env].difficulty}",
-            LESSONS[env].model,
+            f"{env}, difficulty {found['difficulty']}",
+            found["model"],
             str(seed),
             str(run["steps"]),
             *(f"{_cell(run['before'][mode])} → {_cell(run['after'][mode])}" for mode in MODES),
             f"{_cell(run['harder']['before'])} → {_cell(run['harder']['after'])}" if run["harder"] else "",
         ]
-        for env, lesson in result["environments"].items()
-        for seed, run in lesson["seeds"].items()
+        for env, found in result["environments"].items()
+        for seed, run in found["seeds"].items()
     ]
     rows += [[env, "none yet", *[""] * 5] for env in NOT_YET]
     return markdown_table(head, rows)
@@ -157,8 +144,8 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     """Draw a panel for each environment: training success by minutes, evaluations, oracle and floor."""
     shown = result["environments"]
     figure, axes = plt.subplots(1, len(shown), figsize=(3.6 * len(shown), 3.2), sharey=True, squeeze=False)
-    for panel, (env, lesson) in zip(axes[0], shown.items(), strict=True):
-        for index, (seed, run) in enumerate(lesson["seeds"].items()):
+    for panel, (env, found) in zip(axes[0], shown.items(), strict=True):
+        for index, (seed, run) in enumerate(found["seeds"].items()):
             colour = f"C{index}"
             minutes, success = run["curve"]["minutes"], run["curve"]["success/rate"]
             panel.plot(minutes, _smooth(success), color=colour, label=f"seed {seed}")
@@ -167,10 +154,10 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
                 low, high = row["interval"]
                 spread = [[row["success"] - low], [high - row["success"]]]
                 panel.errorbar([at], [row["success"]], yerr=spread, fmt="o", color=colour, capsize=3)
-        for value, style in ((lesson["oracle"], "--"), (lesson["floor"], ":")):
+        for value, style in ((found["oracle"], "--"), (found["floor"], ":")):
             if value is not None:
                 panel.axhline(value, color="grey", linestyle=style, linewidth=1)
-        panel.set_title(f"{env}, difficulty {LESSONS[env].difficulty}")
+        panel.set_title(f"{env}, difficulty {found['difficulty']}")
         panel.set_xlabel("minutes of training")
         panel.set_ylim(-0.02, 1.04)
     axes[0][0].set_ylabel("success, sampled")
@@ -188,31 +175,31 @@ def _smooth(values: Sequence[float], width: int = 10) -> list[float]:
 
 def main() -> None:
     """Train and evaluate what is not done yet, then write table, numbers and figure."""
+    names = sorted(path.stem for path in LESSONS.glob("*.yaml"))
     parser = arguments(__doc__, "what was measured")
-    parser.add_argument("--envs", nargs="*", default=list(LESSONS), choices=list(LESSONS))
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="of training each")
+    parser.add_argument("--envs", nargs="*", default=names, choices=names)
+    parser.add_argument("--minutes", type=float, default=10.0, help="of training each")
     parser.add_argument("--episodes", type=int, default=EPISODES, help="of an evaluation")
     parser.add_argument("--figure", type=Path, help="file for the picture")
-    parser.add_argument(
-        "--no-harder", action="store_true", help="leave out the evaluation one difficulty higher"
-    )
     args = parser.parse_args()
-    runs, found = LearningRuns(args.runs), {}
+    runs, found = LearningRuns(args.runs), earlier(args.json)
+    shown = {"minutes": args.minutes, "not yet": list(NOT_YET), "environments": found}
     for env in args.envs:
         seeds = {}
         for seed in args.seeds:
             run = measured(train(runs, env, seed, args.minutes, args.episodes))
-            seeds[str(seed)] = {
-                **run,
-                "harder": None if args.no_harder else harder(runs, env, seed, args.episodes),
-            }
-        found[env] = {**lines_of(env), "model": LESSONS[env].model, "seeds": seeds}
-    command = "python benchmarks/learning/every_env.py --runs FOLDER"
-    result = {"command": command, "minutes": args.minutes, "not yet": list(NOT_YET), "environments": found}
-    print(table(result))
-    write_result(args.json, result)
+            seeds[str(seed)] = {**run, "harder": harder(runs, env, seed, args.episodes)}
+        plan = lesson(env)
+        found[env] = {**lines_of(env), **{key: plan[key] for key in ("model", "difficulty")}, "seeds": seeds}
+        write_result(args.json, {"command": "python benchmarks/learning/every_env.py --runs FOLDER", **shown})
+    print(table(shown))
     if args.figure:
-        draw(result, args.figure)
+        draw(shown, args.figure)
+
+
+def earlier(path: Path | None) -> dict[str, Any]:
+    """Return what the file holds of environments that were measured before."""
+    return json.loads(path.read_text("utf-8"))["environments"] if path and path.is_file() else {}
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""How ``pixelis-mini-tools`` is made: pixelis-mini learns to play pixel environments by what tools say."""
+"""On the way to ``pixelis-mini-tools``: pixelis-mini learns pixel environments by what their tools say."""

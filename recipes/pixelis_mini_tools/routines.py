@@ -9,8 +9,8 @@ import gymnasium as gym
 import numpy as np
 from pixelis_mini.habits import CAREFUL, Demonstration, drawn_habit
 from pixelis_mini_vl.routine import Habits, Routine, lines_of
-from pixelis_mini_vl.routines import CountTiny, SizeCompare, TrackRead
 from pixelis_mini_vl.routines import ReceiptSum as SeenReceipt
+from pixelis_mini_vl.routines import SizeCompare, TrackRead
 
 import pixelis  # noqa: F401 (it registers the environments)
 from pixelis.envs.pixel.base.scripted_turns import call
@@ -67,7 +67,6 @@ class SizeByMeasure(SizeCompare):
 
 ROUTINES: Mapping[str, type[Routine]] = {
     "SizeCompare": SizeByMeasure,
-    "CountTiny": CountTiny,
     "ReceiptSum": ReceiptSum,
     "TrackRead": FewLooks,
 }

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.rl.term_rewards import build_rewards
-from pixelis.agents.settings.files import SHIPPED, shipped_names
+from pixelis.agents.settings.files import SHIPPED, loaded, shipped_names
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id
 from pixelis.rewards.terms.registry import TERMS
 from pixelis.rewards.terms.weights import ALONE_GAP
 
-CONFIGS = sorted(SHIPPED.glob("*.yaml"))
+LESSONS = sorted(SHIPPED.glob("lessons/*.yaml"))
+CONFIGS = [*sorted(SHIPPED.glob("*.yaml")), *LESSONS]
 
 
 def _is_own(name):
@@ -31,6 +33,21 @@ def test_it_is_accepted(path):
     assert check_env_id(config.env) == config.env
     rewards = getattr(config, "rewards", {})  # agents without language have none
     assert (build_rewards(rewards) is not None) == ("rewards:" in path.read_text())
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.name)
+def test_a_lesson_sets_nothing_but_model_difficulty_and_lengths(path):
+    """So that what it shows is what a stranger's run does, and `make demo ENV=…` finds it by name."""
+    given = loaded(path.read_text(encoding="utf-8"))
+    assert given["env"] == f"Pixelis/{path.stem}-v0" and given["model"] in NAMED_MODELS
+    assert set(given) - {"env", "model", "env_kwargs"} <= {
+        "difficulty",
+        "steps",
+        "minutes",
+        "eval_episodes",
+        "max_new_tokens",
+    }
+    assert set(given.get("env_kwargs", {})) <= {"max_turns", "tools"}
 
 
 @pytest.mark.parametrize(

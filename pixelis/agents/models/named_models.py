@@ -15,7 +15,6 @@ _LOG = logging.getLogger(__name__)
 
 TINY_NAME = "pixelis-tiny"
 MINI_NAME = "pixelis-mini"
-TOOLS_NAME = "pixelis-mini-tools"
 CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
 
@@ -23,7 +22,6 @@ CHOOSE = "auto"
 SHIPPED = {
     TINY_NAME: "sees, and plays ZoomRead",
     MINI_NAME: "reads and writes, and plays WebBrowse, CodeProblem and TweetReply",
-    TOOLS_NAME: "plays SizeCompare, CountTiny, ReceiptSum and TrackRead by what tools say; it sees nothing",
 }
 """The models inside the package: what each of them can."""
 

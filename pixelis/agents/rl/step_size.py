@@ -46,7 +46,7 @@ GROWTH = 1.2
 """The most that the rate is multiplied by after an update."""
 WINDOW = 32
 """Updates whose curvatures are remembered."""
-SMALL = 0.5
+SMALL = 0.9
 """An update says nothing about larger ones where its gradient's square is below this share of the mean."""
 GRADIENT_MEMORY = 0.999
 """Share of the mean square of gradients that is kept when a new one comes: AdamW's."""
