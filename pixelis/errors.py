@@ -166,7 +166,7 @@ class RecordingWarning(UserWarning):
     """A recording ends in half a line, which its writer was killed in; the rest was read."""
 
 
-def import_hint(module: str, error: Exception) -> str:
+def import_hint(module: str, error: BaseException) -> str:
     """Return why a module that a user named could not be imported, in brackets, and what to do about it."""
     text = " ".join(str(error)[:_SAID].split())
     what = f"({type(error).__name__}: {text}{'…' * (len(str(error)) > _SAID)})"

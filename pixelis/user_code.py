@@ -26,6 +26,10 @@ _INSTALLED = tuple(_PATHS[name] for name in ("purelib", "platlib"))
 _LIBRARY = tuple(_PATHS[name] for name in ("stdlib", "platstdlib"))
 
 
+RAISED = (Exception, SystemExit)
+"""What a stranger's code may raise: ``sys.exit`` in it is a mistake like any other, and no end of ours."""
+
+
 def described(error: BaseException) -> str:
     """Return an exception's class and message in one line, cut when long."""
     text = " ".join(str(error).split())
@@ -78,7 +82,7 @@ def load(path: str) -> Any:
         raise ConfigError(f"expected module:name, got {shown(path)}; for example my_package.rewards:Brevity")
     try:
         found = importlib.import_module(module)
-    except Exception as error:  # a stranger's module may fail in any way
+    except RAISED as error:  # a stranger's module may fail in any way
         raise ConfigError(f"{shown(path)} cannot be imported {import_hint(module, error)}") from error
     if not hasattr(found, name):
         hint = suggest(name, vars(found))
@@ -133,11 +137,11 @@ def user_code(what: str) -> Iterator[None]:
         yield
     except PixelisError:
         raise
-    except Exception as error:
+    except RAISED as error:
         raise failed_code(what, error) from error
 
 
-def failed_code(what: str, error: Exception) -> UserCodeError:
+def failed_code(what: str, error: BaseException) -> UserCodeError:
     """Return the error that tells of an exception of a stranger's code."""
     return UserCodeError(f"{what} raised {with_place(described(error), place_of(error))}", trace_of(error))
 

@@ -17,7 +17,7 @@ class BrokenEnv(EchoEnv):
     """The echo toy; episodes whose seed is divisible by ``every`` go wrong.
 
     Args:
-        fault: ``make``, ``reset``, ``step``, ``info`` or a key of `REWARDS`; empty for none.
+        fault: ``make``, ``reset``, ``step``, ``exit``, ``info`` or a key of `REWARDS`; empty for none.
         every: see above.
         silent: never says whether an episode was a success.
         slow: seconds that a step takes.
@@ -44,6 +44,8 @@ class BrokenEnv(EchoEnv):
             info.pop("success", None)
         if self.struck and self.fault == "step":
             raise RuntimeError("the wire is cut")  # raised in step
+        if self.struck and self.fault == "exit":
+            raise SystemExit(3)  # left in step
         if self.struck and self.fault == "info":
             info["reward_terms"] = {"echo": None}
         if self.struck and self.fault in REWARDS:

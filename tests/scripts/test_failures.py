@@ -41,6 +41,7 @@ def check_told(code: int, err: str, reason: str, comment: str, log: Path) -> Non
     ("fault", "reason", "comment"),
     [
         ("step", "RuntimeError: the wire is cut", "raised in step"),
+        ("exit", "SystemExit: 3", "left in step"),
         ("reset", "KeyError: 'no row'", "raised in reset"),
         ("make", "OSError: no such camera", "raised while it is made"),
     ],

@@ -252,6 +252,7 @@ def test_evaluation_during_training_changes_no_number_and_keeps_the_best(run, le
     best = json.loads((tmp_path / "with" / "best" / "evaluation.json").read_text())
     assert best["success_rate"] == max(row["evaluation/success"] for row in at.values())
     assert at[7]["evaluation/best_step"] == best["step"]
+    assert f"step {best['step']}" in (tmp_path / "with" / "best" / "README.md").read_text()
     assert best["interval"][0] < best["success_rate"] <= best["interval"][1]
     code, _, err = run(
         "evaluate_agent", "--agent", "with/best", "--mode", "greedy", "--episodes", 20, "--output", "b.json"

@@ -15,7 +15,7 @@ from pixelis.agents.episodes.timed_env import EnvTimeoutError
 from pixelis.errors import ConfigError, PixelisError, RewardError, UserCodeError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
-from pixelis.user_code import described, place_of, place_of_function, trace_of
+from pixelis.user_code import RAISED, described, place_of, place_of_function, trace_of
 from pixelis.wrappers.scoring.traits import progress_of, traits_of
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
@@ -82,7 +82,7 @@ class EpisodeRunner:
             self.observation, self.info = self.env.reset(seed=self.request.seed, options=options)
         except PixelisError:
             raise
-        except Exception as error:
+        except RAISED as error:
             self._record_failure("reset", error)
         else:
             self._note("reset")
@@ -98,7 +98,7 @@ class EpisodeRunner:
         try:
             self.observation, given, terminated, truncated, self.info = self.env.step(action)
             episode.terminated, episode.truncated = bool(terminated), bool(truncated)
-        except Exception as error:  # whatever an env does wrong, the other episodes go on
+        except RAISED as error:  # whatever an env does wrong, the other episodes go on
             self._record_failure("step", error)
             return
         reward = as_number(given)
@@ -114,7 +114,7 @@ class EpisodeRunner:
         """Ask the env how near its goal the episode is; if it raises or is late, the episode is over."""
         try:
             self.progress = progress_of(self.env)
-        except Exception as error:
+        except RAISED as error:
             self._record_failure("progress", error)
 
     def pay(self, scored: StepReward) -> None:
@@ -136,7 +136,7 @@ class EpisodeRunner:
         self.episode.failure_reason = reason
         self.episode.failure_place, self.episode.failure_trace = place, trace
 
-    def blame(self, what: str, error: Exception) -> None:
+    def blame(self, what: str, error: BaseException) -> None:
         """End the episode for what somebody's code raised; ``what`` says which, where the error does not."""
         said = str(error) if isinstance(error, UserCodeError) else f"{what} raised {described(error)}"
         self.fail(said, place_of(error), trace_of(error))
@@ -171,7 +171,7 @@ class EpisodeRunner:
         self.episode.turn_rewards.append(reward)
         self.episode.reward = math.fsum(self.episode.turn_rewards)
 
-    def _record_failure(self, call: str, error: Exception) -> None:
+    def _record_failure(self, call: str, error: BaseException) -> None:
         self.timed_out = isinstance(error, EnvTimeoutError)
         if self.timed_out:
             self.fail(str(error), self._place_of(call))
@@ -192,7 +192,7 @@ class EpisodeRunner:
         """Keep what the info says; an info that cannot be read fails the episode."""
         try:
             self._read_info()
-        except Exception as error:
+        except RAISED as error:
             said = str(error) if isinstance(error, RewardError) else described(error)
             self._fail_in(call, f"the info of {call} cannot be read: {said}")
             self.episode.failure_trace = trace_of(error)
@@ -215,7 +215,7 @@ class EpisodeRunner:
             self.fail(str(info.get("failure_reason", "the environment gave no reason")))
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether an exception was raised in this module, by what an env returned."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -9,7 +9,7 @@ from pixelis.agents.episodes.episode_runner import EpisodeRunner
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.rewards.terms.term import Transition
-from pixelis.user_code import place_of_function
+from pixelis.user_code import RAISED, place_of_function
 from pixelis.wrappers.scoring.scoring import EnvStep, needs_progress, term_that_needs_calls
 
 
@@ -49,14 +49,14 @@ class Rewarder:
         batch = self._batch(playing)
         try:
             scored = self.stack.score(batch)
-        except Exception as error:  # which episodes it was is found out one by one
+        except RAISED as error:  # which episodes it was is found out one by one
             self._score_apart([runner for runner, _ in playing], kept, error)
             return
         for (runner, _), paid in zip(playing, scored, strict=True):
             runner.pay(paid)
 
     def _score_apart(
-        self, runners: Sequence[EpisodeRunner], memories: Sequence[EpisodeMemory] | None, error: Exception
+        self, runners: Sequence[EpisodeRunner], memories: Sequence[EpisodeMemory] | None, error: BaseException
     ) -> None:
         """Score runners one by one, from what was remembered; all fail where that could not be kept."""
         for number, runner in enumerate(runners):
@@ -66,10 +66,10 @@ class Rewarder:
             runner.memory = memories[number]
             try:
                 runner.pay(self.stack.score(self._batch([(runner, memories[number])]))[0])
-            except Exception as own:
+            except RAISED as own:
                 self._record_failure(runner, own)
 
-    def _record_failure(self, runner: EpisodeRunner, error: Exception) -> None:
+    def _record_failure(self, runner: EpisodeRunner, error: BaseException) -> None:
         if not isinstance(error, RewardError):
             runner.blame("a reward term", error)
             return

@@ -13,6 +13,7 @@ import numpy as np
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.errors import ConfigError, suggest
+from pixelis.user_code import RAISED
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def play_scripted(env: gym.Env[Any, Any], name: str, request: EpisodeRequest) ->
         try:
             player = player or env.unwrapped.players()[name](env.unwrapped)  # type: ignore[attr-defined]
             action = player.act(runner.observation, runner.info)
-        except Exception as error:
+        except RAISED as error:
             runner.blame(f"the player {name!r}", error)
             break
         turns.append(Turn(text, image, action))

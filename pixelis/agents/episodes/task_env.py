@@ -17,7 +17,7 @@ from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ConfigError, PixelisError, suggest
 from pixelis.rewards.terms.traits import RewardTraits
-from pixelis.user_code import failed_code
+from pixelis.user_code import RAISED, failed_code
 from pixelis.wrappers.scoring.traits import traits_of
 
 _PROBES = 8  # seeds that are tried before an env counts as one that cannot be reset
@@ -152,7 +152,7 @@ class TaskEnv:
 
         One seed that cannot be played says nothing of the others; such episodes are left out when they come.
         """
-        failure: Exception | None = None
+        failure: BaseException | None = None
         for seed in range(_PROBES):
             env = self._made()
             try:
@@ -162,7 +162,7 @@ class TaskEnv:
             except (PixelisError, EnvTimeoutError):
                 env.close()
                 raise
-            except Exception as error:
+            except RAISED as error:
                 failure = failure or error
                 env.close()
         assert failure is not None  # there are probes
@@ -189,7 +189,7 @@ class TaskEnv:
             return self.make()
         except (PixelisError, EnvTimeoutError):
             raise
-        except Exception as error:
+        except RAISED as error:
             if isinstance(error, TypeError) and not _is_of_body(self.id, error):
                 raise _explained(self.id, self.kwargs, error) from error  # an unknown keyword
             raise failed_code(f"environment {self.id!r}: making it", error) from error

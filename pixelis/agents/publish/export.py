@@ -29,6 +29,7 @@ from pixelis.agents.publish.model_card import model_card, read_facts
 from pixelis.agents.run_files.checkpoint import step_of
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import ADAPTER, PROGRESS, checkpoint_of, run_path, trained_in
+from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.run_files.trained_settings import EXPORTED, played_settings
 from pixelis.errors import ConfigError, OutputError
 from pixelis.files import one_line
@@ -94,7 +95,7 @@ def export_model(
     facts = read_facts(
         folder,
         settings,
-        checkpoint / PROGRESS,
+        read_json(checkpoint / PROGRESS),
         before,
         sees_images=hasattr(loaded.processor, "image_processor"),
         model_class=type(loaded.model.get_base_model() if adapted else loaded.model).__name__,

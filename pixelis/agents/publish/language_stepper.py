@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pixelis.agents.publish.model_card import model_card, read_facts
 from pixelis.agents.run_files.saved_run import trained_in
@@ -20,7 +21,7 @@ CARD = "README.md"
 class LanguageStepper(Stepper[C]):
     """A trainer of a language model; see `Stepper`."""
 
-    def describe(self, trained: Path, progress: Path) -> None:
+    def describe(self, trained: Path, progress: Mapping[str, Any]) -> None:
         """Write the model card beside the weights."""
         facts = read_facts(
             self.run,

@@ -17,7 +17,6 @@ from pixelis.agents.models.loading import find_folder
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.publish.run_kinds import RunKind, kind_of
 from pixelis.agents.run_files.run_folder import RunFolder
-from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.runs.evaluate import Evaluation, success_text
 from pixelis.agents.runs.evaluation_file import read_evaluations
 from pixelis.agents.runs.metrics import read_metrics
@@ -65,22 +64,22 @@ class CardFacts:
 
 
 def read_facts(
-    run: RunFolder, settings: Mapping[str, Any], progress: Path, base: str, **model: Any
+    run: RunFolder, settings: Mapping[str, Any], progress: Mapping[str, Any], base: str, **model: Any
 ) -> CardFacts:
     """Read a card's facts from a run.
 
     Args:
         run: its folder.
         settings: its settings.
-        progress: the checkpoint's ``progress.json``.
+        progress: ``step`` and, if known, ``elapsed_seconds``, as in a checkpoint's ``progress.json``.
         base: what the base model was loaded from.
         **model: ``sees_images``, ``model_class`` and ``adapter_only`` of `CardFacts`.
 
     Raises:
         CheckpointError, ConfigError: a file of the run is damaged.
     """
-    saved, kind = read_json(progress), kind_of(settings)
-    step, seconds = int(saved["step"]), saved.get("elapsed_seconds")
+    kind = kind_of(settings)
+    step, seconds = int(progress["step"]), progress.get("elapsed_seconds")
     rows = [row for row in read_metrics(run.metrics) if row["step"] <= step]
     whole = [row["step"] for row in rows] == list(range(1, step + 1))
     return CardFacts(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -40,10 +40,19 @@ class Evaluating:
         policy: what is trained.
         env: what is played.
         run: where files go.
+        describe: ``(folder, step)``; writes for people, beside the weights, what they are.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        policy: Policy,
+        env: TaskEnv,
+        run: RunFolder,
+        describe: Callable[[Path, int], None],
+    ) -> None:
         self._config, self._policy, self._env, self._run = config, policy, env, run
+        self._describe = describe
         self._best: dict[str, float] | None = None
 
     def after(self, step: int) -> Row:
@@ -63,7 +72,7 @@ class Evaluating:
             restore_random_state(generators)
         if self._is_best(row):
             self._best = {"step": step, "key": self._key(row)[0], "reward": row.mean_reward}
-            self._leave(row)
+            self._leave(row, step)
         known: Row = {"evaluation/reward": row.mean_reward, "evaluation/failed_share": _failed_share(row)}
         if row.says_success:
             low, high = row.interval
@@ -106,7 +115,7 @@ class Evaluating:
     def _is_best(self, row: Evaluation) -> bool:
         return self._best is None or self._key(row) > (self._best["key"], self._best["reward"])
 
-    def _leave(self, row: Evaluation) -> None:
+    def _leave(self, row: Evaluation, step: int) -> None:
         """Write what is trained as ``best``, whole or not at all: an adapter, or the whole model."""
         final = self._run.path / BEST
         fresh = final.with_name(f".{BEST}.unfinished")
@@ -114,6 +123,7 @@ class Evaluating:
             shutil.rmtree(fresh, ignore_errors=True)
             self._policy.save_weights(fresh)
             write_json(Path(fresh) / EVALUATION, evaluation_to_row(row))
+            self._describe(Path(fresh), step)
             shutil.rmtree(final, ignore_errors=True)
             os.replace(fresh, final)
 

@@ -75,7 +75,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         self.rewards = TermRewards(config.rewards, env.traits)
         self.watch = Watch(watch_settings(config), env.scorers)
         self.levels = LevelSelection(config, env)
-        self.evaluating = Evaluating(config, policy, env, run)
+        self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -136,6 +136,9 @@ class Trainer(LanguageStepper[TrainConfig]):
     def measure(self) -> Row:
         """Evaluate where it is time to, see `Evaluating`."""
         return self.evaluating.after(self.finished_steps)
+
+    def _describe_best(self, folder: Path, step: int) -> None:
+        self.describe(folder, {"step": step, "elapsed_seconds": self.elapsed_seconds})
 
     def close(self) -> None:
         """Close the envs."""

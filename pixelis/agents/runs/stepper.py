@@ -89,8 +89,13 @@ class Stepper(ABC, Generic[C]):
     def after_last_step(self) -> None:
         """Do what is done once training stops, at its end or before, if there was a step."""
 
-    def describe(self, trained: Path, progress: Path) -> None:
-        """Write for people, beside the weights of a checkpoint, what they are; nothing by default."""
+    def describe(self, trained: Path, progress: Mapping[str, Any]) -> None:
+        """Write for people, beside weights, what they are; nothing by default.
+
+        Args:
+            trained: the folder of the weights.
+            progress: ``step`` and ``elapsed_seconds`` after which they were trained.
+        """
 
     def after_save(self, checkpoint: Path) -> None:
         """Do what is done once a checkpoint is whole."""
@@ -199,7 +204,7 @@ class Stepper(ABC, Generic[C]):
             "digest": self.config.digest,
         }
         write_json(folder / PROGRESS, saved)
-        self.describe(trained, folder / PROGRESS)
+        self.describe(trained, saved)
 
     def _is_over(self) -> bool:
         minutes = self.config.minutes
