@@ -8,10 +8,17 @@ import pytest
 from pixelis.envs.check.scores import greatest_floor
 from pixelis.envs.tweet.reward.learned_rewards import SHIPPED
 from pixelis.envs.tweet.tweet_reply.env import BLIND_SUCCESS, TweetReplyEnv
-from pixelis.envs.tweet.tweet_reply.players import answer
+from pixelis.envs.tweet.tweet_reply.players import ReplyPlayer, answer
 from pixelis.errors import ConfigError, ModelLoadError
 
 EPISODES = 60
+
+
+FORMER = (
+    "That is a lovely thing to read today, and you tell it so well. "
+    "How long did it take until you saw it that way?"
+)
+"""The fixed reply of `blind` before a better one was found; its bounds are kept."""
 
 
 def played(split, *presets):
@@ -19,7 +26,8 @@ def played(split, *presets):
     found = {}
     for preset in presets:
         env = TweetReplyEnv(reward=preset, split=split)
-        found[preset] = {name: np.mean(episodes(env, make), axis=0) for name, make in env.players().items()}
+        players = {**env.players(), "former": lambda env: ReplyPlayer(env, lambda tweet, rng: FORMER)}
+        found[preset] = {name: np.mean(episodes(env, make), axis=0) for name, make in players.items()}
     return found
 
 
@@ -48,7 +56,7 @@ def test_every_exploit_stays_at_the_floor():
     allowed = greatest_floor(BLIND_SUCCESS, EPISODES, 0.05)  # as the contract bounds them
     assert {name for name, (success, _) in exploits.items() if success > allowed} == set()
     assert best_exploit(earned) < earned["oracle"][1] - 0.45
-    assert earned["blind"][0] <= allowed
+    assert earned["former"][0] <= 0.27 and earned["blind"][0] <= allowed
 
 
 @pytest.mark.slow
@@ -60,6 +68,7 @@ def test_what_pays_best_without_a_reply_pays_less_than_under_robust():
     # Both have the fault heads, so the two are nearer to each other than before there were any (0.41 and 0.34
     # for the best exploit), and both are lower. `blind` is the best of many fixed replies against `robust`.
     assert best_exploit(hybrid) < best_exploit(robust) < 0.38 and best_exploit(hybrid) < 0.34
+    assert hybrid["former"][1] < robust["former"][1] < 0.34 and hybrid["former"][1] < 0.28
     assert max(robust["blind"][1], hybrid["blind"][1]) < 0.39
 
 

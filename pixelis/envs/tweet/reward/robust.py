@@ -27,7 +27,7 @@ RELATED, RELEVANT, CLOSE, SAME = 0.20, 0.40, 0.65, 0.85
 `NAMED`, and at which relevance begins to fall and is gone."""
 ANYWHERE, HERE = 0.75, 0.95
 """Shares of other posts to which a reply is less near, at which relevance begins to rise and is full."""
-UNSPECIFIC = 0.15
+UNSPECIFIC = 0.2
 """What relevance is multiplied by below that: little, but a policy that begins there can learn from it."""
 SURE = 0.15
 """Probability up to which a fault counts as absent."""
@@ -89,7 +89,7 @@ def relevance(pair: Pair) -> float:
 
 
 def specificity(pair: Pair) -> float:
-    """Return 0.15 for a reply that is as near to a quarter of other posts, 1 from 5 % of them: [0.15, 1].
+    """Return 0.2 for a reply that is as near to a quarter of other posts, 1 from 5 % of them: [0.2, 1].
 
     A straight line between; 1 where that is not known. A reply with nothing in it about the tweet is nearer
     to it than to 75 % of posts under one tweet in four, however near to all of them it is.

@@ -26,12 +26,12 @@ from pixelis.envs.tweet.tweet_reply.tasks import TweetTasks, row_of_task
 from pixelis.envs.verdict import FinalAnswer
 from pixelis.errors import DatasetError, RewardError, TaskError, suggest
 
-GOOD_REPLY = 0.4
+GOOD_REPLY = 0.39
 """Least total of every reply of a successful episode: where good replies of the labelled set are told best
 from bad ones that no gate stops and from sentences that fit anywhere. docs/reference/tweet_reward.md has the
 rule, and benchmarks/quality/tweet_separation.py prints it.
 """
-BLIND_SUCCESS = 0.29
+BLIND_SUCCESS = 0.3
 """Success of the most successful scripted player that says nothing about the tweet (the page's baselines)."""
 _TURNS = {"single": 2, "thread": 8}
 
@@ -96,8 +96,8 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     At the end, the mean over the author's messages of what `pixelis.envs.tweet.reward.TweetReward` gives the
     reply (`reward="robust"`): 0 to 1 for a reply that no gate stops, below 0 down to -1 for one that a gate
     stops. A message without a reply counts as the empty reply does; after the author has left, as the reply
-    that drove them off. In an episode that fails, no reply counts for more than 0.4, and one that is missing
-    or stopped by a gate for no more than 0: so every success is paid at least 0.4, and every failure
+    that drove them off. In an episode that fails, no reply counts for more than 0.39, and one that is missing
+    or stopped by a gate for no more than 0: so every success is paid at least 0.39, and every failure
     less. Heuristics see neither false claims nor bad taste: read replies before you believe
     the numbers.
 
@@ -110,11 +110,11 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `replies` | every turn: the replies so far: `text`, `total`, `parts`, `gate` (`None`: none closed) |
     | `final_answer` | every turn: the last reply's `text`; `accepted`: none is missing or stopped by a gate |
     | `messages` | every turn: what the author has written so far |
-    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.4 |
+    | `success` | at the end: every message has a reply, no gate closed, every total is at least 0.39 |
 
-    The totals are for comparing replies to the same tweet. 0.4 is the line that tells labelled good replies
+    The totals are for comparing replies to the same tweet. 0.39 is the line that tells labelled good replies
     best from bad ones that no gate stops (docs/reference/tweet_reward.md has the rule), no measure of wit. Of
-    the good ones 75 % reach it, of the bad ones 3 %, and the best of 160 fixed replies reaches it under 29 %
+    the good ones 77 % reach it, of the bad ones 3 %, and the best of 160 fixed replies reaches it under 30 %
     of the tweets, so compare mean rewards too. One reply to one tweet does not show that it is given to all;
     compare the replies of a batch (`pixelis.rewards.text.diversity`; `shaping: {duplicate_penalty: 1.0}` in
     GRPO).

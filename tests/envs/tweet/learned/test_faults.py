@@ -22,7 +22,7 @@ UNSEEN = [
     json.loads(line)
     for line in (ROOT / "benchmarks/data/tweet_faults.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-LEAST = {"rude": 0.8, "insult": 0.69, "tone_deaf": 0.85, "untrue": 0.8, "off_topic": 0.7, "bare": 0.9}
+LEAST = {"rude": 0.8, "insult": 0.7, "tone_deaf": 0.85, "untrue": 0.8, "off_topic": 0.7, "bare": 0.9}
 """AUC of good replies over a kind; before there were heads it was 0.66, 0.49, 0.80, 0.46, 0.72 and 0.98."""
 
 

@@ -246,7 +246,7 @@ def test_every_part_of_any_text_is_in_range(preset: str, reply: str, cosine: flo
 
 @pytest.mark.parametrize(
     ("share", "expected"),
-    [(None, 1), (0, 0.15), (0.75, 0.15), (0.85, 0.575), (0.95, 1), (1, 1)],
+    [(None, 1), (0, 0.2), (0.75, 0.2), (0.85, 0.6), (0.95, 1), (1, 1)],
 )
 def test_specificity_and_what_it_takes_from_relevance(share: float | None, expected: float):
     one = replace(pair("Where will the shelf with the old maps go?"), specificity=share)

@@ -81,7 +81,7 @@ def test_success_begins_at_the_documented_total(words, success):
     env, *_ = start()
     info = env.step(answer(" ".join(TEN.split()[:words])))[-1]
     assert info["success"] is success
-    assert "0.4" in TweetReplyEnv.__doc__
+    assert "0.39" in TweetReplyEnv.__doc__
 
 
 def test_a_closed_gate_is_no_success_however_long_the_reply():
