@@ -20,6 +20,7 @@ from pixelis_mini_tools.words import extend
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
 EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000}
+DRILLS = 30_000
 CONTEXT = 4096
 
 
@@ -34,7 +35,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini-tools"), help="what was played")
     parser.add_argument("--stage", choices=("all", "play", "train"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
-    parser.add_argument("--share", type=float, default=1.0, help=f"of {EPISODES} episodes")
+    parser.add_argument("--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS} drills")
     parser.add_argument("--minutes", type=float, default=30.0, help="of training, on the device there is")
     parser.add_argument("--batch-tokens", type=int, default=8192)
     parser.add_argument("--learning-rate", type=float, default=6e-4)
@@ -45,7 +46,7 @@ def main() -> None:
     if arguments.stage in ("all", "train"):
         begin = arguments.work / "tokenizer"
         extend(shipped_folder(MINI_NAME), begin, CONTEXT)
-        collect.encode(arguments.work, begin)
+        collect.encode(arguments.work, begin, round(DRILLS * arguments.share))
         settings = train.TrainSettings(
             minutes=arguments.minutes,
             batch_tokens=arguments.batch_tokens,

@@ -13,9 +13,11 @@ from pixelis_mini.collect import FIRST_SEED, texts_of, write_tokens
 from pixelis_mini.tokenizer import as_text
 from transformers import AutoTokenizer
 
+from pixelis_mini_tools.drills import drills
 from pixelis_mini_tools.routines import ROUTINES, demonstrations
 
 CHUNK = 100
+DRILLED = "drills"
 REALLY_READ = 10
 """Every so many chunks READ_TEXT reads the pixels, elsewhere the scene's truth, which is much faster."""
 SLOW = "TrackRead"
@@ -62,8 +64,15 @@ def _play(name: str, chunk: int) -> tuple[list[str], Counter[str], Counter[str]]
     return texts, shown, solved
 
 
-def encode(folder: Path, model: Path) -> None:
-    """Write ``folder/tokens.npz`` (see `pixelis_mini.collect.encode`) with the tokenizer of a model."""
+def encode(folder: Path, model: Path, drilled: int) -> None:
+    """Write ``folder/tokens.npz`` (see `pixelis_mini.collect.encode`) with the tokenizer of a model.
+
+    Args:
+        folder: of what was played.
+        model: folder of the model that begins.
+        drilled: number of drills, which are written into no other file.
+    """
     files = [folder / f"{name}.jsonl" for name in ROUTINES]
     texts = {file.stem: texts_of(file) for file in files if file.is_file()}
-    write_tokens(folder, AutoTokenizer.from_pretrained(model), texts, tuple(ROUTINES))
+    texts[DRILLED] = [as_text([turn]) for turn in drills(drilled)]
+    write_tokens(folder, AutoTokenizer.from_pretrained(model), texts, (*ROUTINES, DRILLED))

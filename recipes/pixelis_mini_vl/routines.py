@@ -24,10 +24,12 @@ from pixelis.envs.pixel.track_read.scene import CLEAR
 from pixelis.envs.pixel.wire_trace.env import asked_cable
 from pixelis.envs.pixel.zoom_read.env import target_sign
 from pixelis.envs.tool_env import ToolEnv
+from pixelis_mini_vl.aloud import combined, compared
 from pixelis_mini_vl.routine import Habits, Routine, lines_of, near
 
 QUARTERS = ([0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75])
 _MONEY = re.compile(r"(\d{1,3})[.,](\d\d)")
+_MEASURED = re.compile(r"^colour (.+), area_share ([\d.]+),", re.M)
 
 
 class ZoomRead(Routine):
@@ -90,21 +92,12 @@ class SizeCompare(Routine):
         if self.turn == 2 and self.habit != "list_only" and regions:
             wanted = regions[:2] if self.habit == "first_two" else regions[:9]
             return "".join(call("GET_PROPERTIES", region=region) for region in wanted)
-        measured = {
-            r["data"]["colour"]: r["data"]["area_share"]
-            for r in info["tool_calls"]
-            if r["tool"] == "GET_PROPERTIES" and r["ok"]
-        }
-        named = [
-            word
-            for word in re.findall(r"[a-z]+", self.task.question.split(":")[1].split("?")[0])
-            if word != "or"
-        ]
-        known = {colour: area for colour, area in measured.items() if colour in named}
+        named = re.split(r", | or ", self.task.question.split(": ")[1].split("?")[0])
+        known = [(colour, float(share)) for colour, share in _MEASURED.findall(text) if colour in named]
         if not known:
             return answer(str(self.rng.choice(named)))
-        best = min if self.habit == "smallest" else max
-        return answer(best(known, key=lambda colour: known[colour]))
+        said, best = compared(known, smallest=self.habit == "smallest")
+        return f"{said} {answer(best)}"
 
 
 class CountTiny(Routine):
@@ -200,7 +193,7 @@ class TrackRead(Routine):
 
 
 class ReceiptSum(Routine):
-    """ZOOM to the page, READ_TEXT, write the amounts that are asked for and combine them step by step."""
+    """ZOOM to the page, READ_TEXT, write the lines that are asked for and combine them step by step."""
 
     habits: ClassVar[Habits] = {
         "careful": 0.45,
@@ -227,7 +220,7 @@ class ReceiptSum(Routine):
             zoom = "" if self.habit == "no_zoom" else call("ZOOM", center=self.place, factor=3)
             return zoom + call("READ_TEXT")
         names = [line for line, _ in lines_of(text)]
-        amounts: list[int] = []
+        rows: list[tuple[str, int]] = []
         total = 0
         for name, amount in pairwise(names):
             money = _MONEY.fullmatch(amount)
@@ -239,21 +232,15 @@ class ReceiptSum(Routine):
             elif (
                 (name in self.ask.names) if self.ask.kind == "named" else (self.ask.names[0] in name.split())
             ):
-                amounts.append(cents)
+                rows.append((name, cents))
         if self.habit == "printed_total" and total:
             return answer(decimal_text(total))
-        if not amounts:
+        if not rows:
             return answer(decimal_text(int(self.rng.integers(200, 2500))))
-        if self.habit == "drops_one" and len(amounts) > 1:
-            amounts.pop(int(self.rng.integers(len(amounts))))
-        if self.ask.kind in ("lowest", "highest"):
-            result = (min if self.ask.kind == "lowest" else max)(amounts)
-            return f"{', '.join(map(decimal_text, amounts))}. " + answer(decimal_text(result))
-        steps, result = decimal_text(amounts[0]), amounts[0]
-        for cents in amounts[1:]:
-            result += cents
-            steps += f" + {decimal_text(cents)} = {decimal_text(result)}"
-        return f"{steps}. " + answer(decimal_text(result))
+        if self.habit == "drops_one" and len(rows) > 1:
+            rows.pop(int(self.rng.integers(len(rows))))
+        said, result = combined(rows, self.ask.kind)
+        return f"{said} {answer(decimal_text(result))}"
 
 
 class WireTrace(Routine):

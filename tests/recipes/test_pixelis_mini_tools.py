@@ -67,8 +67,8 @@ def test_playing_goes_on_where_it_ended(tmp_path, monkeypatch, extended):
     for count in (4, 8, 8):
         collect.play(parts, {"SizeCompare": count}, 1)
     assert texts_of(whole / "SizeCompare.jsonl") == texts_of(parts / "SizeCompare.jsonl")
-    collect.encode(parts, extended)
+    collect.encode(parts, extended, 12)
     with np.load(parts / "tokens.npz") as arrays:
-        assert len(arrays["lengths"]) == 8 and arrays["tokens"].max() < len(
+        assert len(arrays["lengths"]) == 20 and arrays["tokens"].max() < len(
             AutoTokenizer.from_pretrained(extended)
         )
