@@ -35,7 +35,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini-tools"), help="what was played")
     parser.add_argument("--stage", choices=("all", "play", "train"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
-    parser.add_argument("--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS} drills")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS} drills"
+    )
     parser.add_argument("--minutes", type=float, default=30.0, help="of training, on the device there is")
     parser.add_argument("--batch-tokens", type=int, default=8192)
     parser.add_argument("--learning-rate", type=float, default=6e-4)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
+from pixelis_mini_vl.aloud import combined, compared
 
 from pixelis.envs.pixel.base.scripted_turns import answer
 from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 from pixelis.envs.pixel.receipt_sum.sample import ADJECTIVES, NOUNS
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
-from pixelis_mini_vl.aloud import combined, compared
 
 Turn = tuple[str, str]
 """What is read, and what is said to it."""
@@ -37,9 +37,9 @@ def properties(rng: np.random.Generator) -> Turn:
     rows = _areas(rng)
     places = ("top", "centre", "bottom", "left", "right", "top left", "bottom right")
     lines = [
-        f"colour {name}, area_share {share}, circularity {rng.uniform(0.5, 1):.3g}, solidity {rng.uniform(0.9, 1):.3g}, "
-        f"aspect_ratio {rng.uniform(1, 2):.3g}, orientation_degrees {rng.uniform(-90, 90):.3g}, "
-        f"position {rng.choice(places)}"
+        f"colour {name}, area_share {share}, circularity {rng.uniform(0.5, 1):.3g}, "
+        f"solidity {rng.uniform(0.9, 1):.3g}, aspect_ratio {rng.uniform(1, 2):.3g}, "
+        f"orientation_degrees {rng.uniform(-90, 90):.3g}, position {rng.choice(places)}"
         for name, share in rows
     ]
     said, best = compared(rows)
@@ -62,7 +62,8 @@ def receipts(rng: np.random.Generator) -> Turn:
     noun, *others = rng.permutation(NOUNS)[:3]
     names = [f"{adjective} {noun}" for adjective in rng.permutation(ADJECTIVES)[: int(rng.integers(2, 5))]]
     rest = [
-        f"{adjective} {rng.choice(others)}" for adjective in rng.permutation(ADJECTIVES)[: int(rng.integers(1, 4))]
+        f"{adjective} {rng.choice(others)}"
+        for adjective in rng.permutation(ADJECTIVES)[: int(rng.integers(1, 4))]
     ]
     page = [(str(name), _cents(rng)) for name in rng.permutation([*names, *rest])]
     kind = str(rng.choice(("named", *KINDS)))

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
 from pixelis_mini.collect import FIRST_SEED, texts_of
 from pixelis_mini.tokenizer import as_text
 from pixelis_mini_tools import collect
+from pixelis_mini_tools.drills import DRILLS, plates, receipts
+from pixelis_mini_tools.drills import amounts as amounts_drill
 from pixelis_mini_tools.routines import ROUTINES, demonstrations
 from pixelis_mini_tools.words import NUMBERS, TEXTS, extend
+from pixelis_mini_vl.aloud import combined, compared
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
@@ -72,3 +77,43 @@ def test_playing_goes_on_where_it_ended(tmp_path, monkeypatch, extended):
         assert len(arrays["lengths"]) == 20 and arrays["tokens"].max() < len(
             AutoTokenizer.from_pretrained(extended)
         )
+
+
+def test_what_is_worked_out_aloud_by_hand():
+    assert compared([("red", 0.0125), ("pink", 0.0163), ("blue", 0.0149)]) == (
+        "red 0.0125. pink 0.0163: pink 0.0163. blue 0.0149: pink 0.0163.",
+        "pink",
+    )
+    assert compared([("red", 0.0125), ("pink", 0.0163)], smallest=True)[1] == "red"
+    rows = [("Red Tea", 1580), ("Old Tea", 1026), ("New Tea", 418)]
+    assert combined(rows, "group") == (
+        "Red Tea 15.80. Old Tea 10.26: 60620 26.06. New Tea 4.18: 42030 30.24.",
+        3024,
+    )
+    assert combined(rows, "lowest") == ("Red Tea 15.80. Old Tea 10.26: 10.26. New Tea 4.18: 4.18.", 418)
+    assert combined(rows[:1], "highest") == ("Red Tea 15.80.", 1580)
+
+
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda each: each.__name__)
+def test_a_drill_answers_what_its_text_asks(drill):
+    for read, said in (drill(np.random.default_rng([5, i])) for i in range(40)):
+        result = said.split("<answer>")[1].removesuffix("</answer>")
+        if drill is receipts:
+            found = re.findall(r"^(\S+ \S+) \[.*\n([\d.]+) \[", read, re.M)
+            question = read.splitlines()[0]
+            names = re.search(r"together: (.+)\?", question)
+            asked = names[1].split(" and ") if names else [re.search(r"with (\w+)", question)[1]]
+            amounts = [float(amount) for name, amount in found if any(one in name for one in asked)]
+            how = min if "lowest" in question else max if "highest" in question else sum
+            assert float(result) == pytest.approx(how(amounts)) and len(amounts) >= 2
+        elif drill is amounts_drill:
+            amounts = [float(each) for each in re.findall(r"\d+\.\d\d", read)]
+            how = {"together": sum, "lowest": min, "highest": max}[read.split(":")[0]]
+            assert float(result) == pytest.approx(how(amounts))
+        elif drill is plates:
+            assert re.findall(r"^([A-Z\d]{4}) \[", read, re.M) == [result]
+        else:
+            found = re.findall(r"(?:[:,]|colour) ([a-z ]+),? (?:area_share )?(0\.0\d+)", read)
+            shares = {name: float(share) for name, share in found}
+            how = min if read.startswith("smallest") else max
+            assert how(shares, key=shares.get) == result and len(shares) >= 2

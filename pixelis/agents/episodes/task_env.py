@@ -39,6 +39,7 @@ class TaskEnv:
         holds_out: whether the split ``test`` then has other tasks than ``train``.
         draws: whether the env can render to an array.
         shows_images: whether its observations hold pictures.
+        difficulty: of its first task; None when the env has no difficulties.
         players: names of the scripted players the env ships.
         traits: what it declares to reward terms: its task's gap, and its tools.
         scorers: its own scorers, name → ``module:Class``, see `ToolEnv.scorers`.
@@ -54,6 +55,7 @@ class TaskEnv:
     holds_out: bool = False
     draws: bool = False
     shows_images: bool = False
+    difficulty: int | None = None
     players: tuple[str, ...] = ()
     traits: RewardTraits = field(default_factory=RewardTraits)
     scorers: Mapping[str, str] = field(default_factory=dict)
@@ -140,6 +142,7 @@ class TaskEnv:
                 holds_out=hasattr(inner, "split") and self._splits_differ(env),
                 draws="rgb_array" in env.metadata.get("render_modes", ()),
                 shows_images="image" in cast(gym.spaces.Dict, env.observation_space).spaces,
+                difficulty=_difficulty(inner),
                 players=scripted_names(env),
                 traits=traits_of(env),
                 scorers=inner.scorers if isinstance(inner, ToolEnv) else {},
@@ -229,3 +232,8 @@ def _check_text(env_id: str, env: gym.Env[Any, Any]) -> None:
             f"a language policy needs observations that are a dict with 'text', {env_id!r} has {space}; "
             "use an env whose observation_space is Dict(text=..., [image=...])"
         )
+
+
+def _difficulty(env: Any) -> int | None:
+    """Return the difficulty of the task that an env was reset to."""
+    return env.task.difficulty if isinstance(env, ToolEnv) and env.task is not None else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pixelis.agents.models.named_models import NAMED_MODELS
+from pixelis.agents.models.named_models import NAMED_MODELS, note_untaught
 from pixelis.agents.run_files.trained_settings import is_run_folder
 from pixelis.errors import CheckpointError, ConfigError, suggest
 
@@ -44,6 +44,7 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
             return load_agent(name, env)
     elif name not in NAMED_MODELS and not Path(name).exists():
         _check_possible(name, env)
+    note_untaught(name, env.id, env.difficulty)
     return Policy.load(name, device=loading.device, dtype=loading.dtype, quantization=loading.quantization)
 
 

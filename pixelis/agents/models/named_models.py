@@ -19,11 +19,15 @@ CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
 
 
-SHIPPED = {
-    TINY_NAME: "sees, and plays ZoomRead",
-    MINI_NAME: "reads and writes, and plays WebBrowse, CodeProblem and TweetReply",
+SHIPPED: Mapping[str, Mapping[str, tuple[int, ...]]] = {
+    TINY_NAME: {"Pixelis/ZoomRead-v0": (0, 1, 2)},
+    MINI_NAME: {
+        "Pixelis/WebBrowse-v0": (0, 1),
+        "Pixelis/CodeProblem-v0": (1,),
+        "Pixelis/TweetReply-v0": (0,),
+    },
 }
-"""The models inside the package: what each of them can."""
+"""The models inside the package → what each was taught: environment → difficulties."""
 
 
 def tiny_folder() -> Path:
@@ -68,3 +72,27 @@ def default_model(shows_images: bool) -> str:
         return SMOLLM2_NAME
     _LOG.warning("model %s: %s is not here (`make real-model` brings it)", MINI_NAME, SMOLLM2_NAME)
     return MINI_NAME
+
+
+def note_untaught(name: str, env_id: str, difficulty: int | None) -> None:
+    """Log that a model of ours is to play what it was never taught; it plays all the same.
+
+    Args:
+        name: of a model; nothing is known of one that is not in `SHIPPED`.
+        env_id: the environment it is to play.
+        difficulty: of its tasks; None where that is not known.
+    """
+    taught = SHIPPED.get(name, {})
+    if not taught:
+        return
+    if env_id not in taught:
+        _LOG.warning("model %s was taught %s, not %s: expect little of it", name, ", ".join(taught), env_id)
+    elif difficulty is not None and difficulty not in taught[env_id]:
+        levels = " and ".join(map(str, taught[env_id]))
+        _LOG.warning(
+            "model %s was taught %s at difficulty %s, not %s: it plays all the same",
+            name,
+            env_id,
+            levels,
+            difficulty,
+        )

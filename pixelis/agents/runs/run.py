@@ -15,7 +15,7 @@ from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
-from pixelis.agents.models.named_models import CHOOSE, default_model
+from pixelis.agents.models.named_models import CHOOSE, default_model, note_untaught
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, log_failure
 from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
@@ -142,6 +142,8 @@ class Run(ABC, Generic[C, T]):
         """
         env = cls.opened_env(config)
         config = cls.choose_model(config, env)
+        if env is not None:
+            note_untaught(getattr(config, "model", ""), env.id, env.difficulty)
         torch.manual_seed(config.seed)  # the adapter's first weights, and dropout
         policy = cls.load_policy(config, None)
         config = cls.settle(config, policy)

@@ -41,3 +41,19 @@ def test_it_plays_and_has_something_to_learn(policy, env):
     env_kwargs, floor = FLOORS[env]
     result = evaluate(policy, env=env, episodes=48, mode="sampled", env_kwargs=env_kwargs, seed=1)
     assert floor <= result.success_rate < 0.85
+
+
+@pytest.mark.parametrize(
+    ("env", "difficulty", "said"),
+    [
+        ("Pixelis/WebBrowse-v0", 1, None),
+        ("Pixelis/WebBrowse-v0", 4, "taught Pixelis/WebBrowse-v0 at difficulty 0 and 1, not 4: it plays"),
+        ("Pixelis/SizeCompare-v0", 0, "not Pixelis/SizeCompare-v0: expect little"),
+    ],
+)
+def test_it_says_so_where_it_plays_what_it_was_not_taught(env, difficulty, said, caplog):
+    result = evaluate(
+        "pixelis-mini", env=env, episodes=2, mode="greedy", env_kwargs={"difficulty": difficulty}
+    )
+    assert result.episodes == 2
+    assert (said is None and "taught" not in caplog.text) or said in caplog.text
