@@ -6,10 +6,10 @@ shows little else, and nothing has to be rendered for it. The numbers are random
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from pixelis_mini_vl.aloud import combined, compared
+from pixelis_mini_vl.aloud import backwards, combined, compared
 
 from pixelis.envs.pixel.base.scripted_turns import answer
 from pixelis.envs.pixel.drawing.codes import sample_codes
@@ -20,6 +20,7 @@ from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
 Turn = tuple[str, str]
 """What is read, and what is said to it."""
 
+STEPS = {"largest": 0.25, "smallest": 0.1, "lowest": 0.1, "highest": 0.1, "together": 0.45}
 KINDS = ("group", "lowest", "highest")
 
 
@@ -78,13 +79,7 @@ def receipts(rng: np.random.Generator) -> Turn:
             "highest": f"What is the highest amount among the receipt lines with {noun}?",
         }[kind]
     said, result = combined([row for row in page if row[0] in asked], kind)
-    left, right, top = rng.uniform(0.1, 0.4), rng.uniform(0.5, 0.9), rng.uniform(0.1, 0.5)
-    lines = []
-    for row, (name, cents) in enumerate(page):
-        y0 = top + 0.02 * row
-        for text, x in ((name, left), (decimal_text(cents), right)):
-            lines.append(f"{text} [{x:.2f}, {y0:.2f}, {x + 0.04:.2f}, {y0 + 0.01:.2f}]")
-    return question + "\n" + "\n".join(lines), f"{said} {answer(decimal_text(result))}"
+    return f"{question}\n{_printed(rng, page)}", f"{said} {answer(decimal_text(result))}"
 
 
 def plates(rng: np.random.Generator) -> Turn:
@@ -102,12 +97,43 @@ def plates(rng: np.random.Generator) -> Turn:
     return "\n".join(lines), answer(code)
 
 
+def steps(rng: np.random.Generator) -> Turn:
+    """Eight single steps without names: two numbers, and which it is or what they come to."""
+    word = str(rng.choice(list(STEPS), p=list(STEPS.values())))
+    choose = min if word in ("smallest", "lowest") else max
+    said = []
+    for _ in range(8):
+        if word in ("largest", "smallest"):
+            (_, a), (_, b), *_ = _areas(rng)
+            said.append(f"{a} {b}: {choose(a, b)}.")
+            continue
+        a, b = _cents(rng), _cents(rng)
+        if word == "together":
+            a += int(rng.integers(0, 3)) * _cents(rng)  # as far as a sum has come
+            result = f"{backwards(a + b)} {decimal_text(a + b)}"
+        else:
+            result = decimal_text(choose(a, b))
+        said.append(f"{decimal_text(a)} {decimal_text(b)}: {result}.")
+    return word, " ".join(said)
+
+
+def lookups(rng: np.random.Generator) -> Turn:
+    """A page in the words of READ_TEXT, and the amounts of its lines in another order."""
+    count = int(rng.integers(5, 9))
+    names = zip(rng.permutation(ADJECTIVES)[:count], rng.choice(NOUNS, count), strict=True)
+    page = [(f"{adjective} {noun}", _cents(rng)) for adjective, noun in names]
+    asked = [page[i] for i in rng.permutation(count)[:6]]
+    return _printed(rng, page), " ".join(f"{name} {decimal_text(cents)}." for name, cents in asked)
+
+
 DRILLS: Mapping[Callable[[np.random.Generator], Turn], float] = {
-    shares: 0.23,
-    properties: 0.11,
-    amounts: 0.38,
-    receipts: 0.18,
-    plates: 0.1,
+    steps: 0.55,
+    lookups: 0.15,
+    shares: 0.08,
+    properties: 0.04,
+    amounts: 0.08,
+    receipts: 0.06,
+    plates: 0.04,
 }
 """Drill → its share."""
 
@@ -118,6 +144,16 @@ def drills(count: int, seed: int = 0) -> Iterator[Turn]:
     kinds = list(DRILLS)
     for kind in rng.choice(len(kinds), count, p=list(DRILLS.values())):
         yield kinds[kind](rng)
+
+
+def _printed(rng: np.random.Generator, page: Sequence[tuple[str, int]]) -> str:
+    left, right, top = rng.uniform(0.1, 0.4), rng.uniform(0.5, 0.9), rng.uniform(0.1, 0.5)
+    lines = []
+    for row, (name, cents) in enumerate(page):
+        y0 = top + 0.02 * row
+        for text, x in ((name, left), (decimal_text(cents), right)):
+            lines.append(f"{text} [{x:.2f}, {y0:.2f}, {x + 0.04:.2f}, {y0 + 0.01:.2f}]")
+    return "\n".join(lines)
 
 
 def _areas(rng: np.random.Generator) -> list[tuple[str, float]]:
