@@ -34,6 +34,7 @@ GRPO: dict[str, dict[str, Any]] = {
     "plain": {"diversity": "ngrams", "algorithm": {"replay": {"ratio": 0.5}}},
     "evaluated": {"eval_every": 1, "eval_episodes": 2},
     "no penalty": {"beta": 0.0},
+    "far answers": {"diversity": "far_answers:far", "steps": 1, "group_size": 24},
     "penalty in the reward": {"loss": {"kl": {"place": "reward", "estimator": "k1"}}},
     "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},
     "ppo": {"algorithm": "ppo"},
@@ -41,7 +42,7 @@ GRPO: dict[str, dict[str, Any]] = {
     "learnability": {**_DIALS, "levels": "learnability"},
     "accel": {**_DIALS, "levels": {"type": "accel", "buffer": 2}},
     "sfl": {**_DIALS, "levels": {"type": "sfl", "candidates": 2, "keep": 1}},
-    "watch": {"watch": {"scores": {"watch_scorers:Variety": {}}}},
+    "watch": {"steps": 4, "watch": {"window": 2, "scores": {"watch_scorers:Variety": {}}}},
     "pictures": {**_ZOOM, "groups": 2},
 }
 _SMALL = {

@@ -90,6 +90,19 @@ def test_no_exit_by_a_level_fires_before_anything_was_learnt(name, stage, place,
     assert any(changes) == (condition.statistic == "slope")  # that one waits for a plateau, at any height
 
 
+@pytest.mark.parametrize("name", CURRICULA)
+def test_a_stage_begins_no_sooner_than_is_said_and_then_where_all_is_learnt(name, reached):
+    values = {"check_every": 100, **CURRICULA[name]}
+    curriculum = read_curriculum({**values, "rollback": None}, KNOWN)
+    assert curriculum is not None
+    said, begun = curriculum.earliest, {}
+    for step in range(1, max(said.values()) + 1):
+        if change := curriculum.observe(step, metrics(1.0, reached)):
+            begun[change.stage] = step
+    assert begun == said
+    assert list(said.values()) == {"steps": [1000, 5000], "performance": [100, 200]}.get(name, [10, 25])
+
+
 def test_the_curricula_of_this_test_are_those_that_are_shipped():
     assert {"steps", "performance", "zoom_read_shaped.yaml"} == set(CURRICULA)
     assert len(EXITS) == 5

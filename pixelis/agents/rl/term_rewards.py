@@ -74,6 +74,21 @@ class TermRewards:
         self.stack = build_rewards(values, traits)
         self.rewarder = None if self.stack is None else Rewarder(self.stack)
         self.change: StageChange | None = None
+        self._told: set[str] = set()
+
+    def warn_of_length(self, steps: int) -> None:
+        """Say if a training of so many steps ends before the curriculum's later stages can begin."""
+        if self.stack is None or self.stack.curriculum is None:
+            return
+        late = [one for one in self.stack.curriculum.earliest.items() if one[1] >= steps]
+        if late:
+            _LOG.warning(
+                "rewards.curriculum: training ends with step %d, and stage %r cannot begin before step %d "
+                "is done: its weights are never paid. Train longer, or give stages with fewer steps and a "
+                "smaller check_every (docs/guide/rewards.md)",
+                steps,
+                *late[0],
+            )
 
     def learn(self) -> Row:
         """Let the terms learn from the step's episodes; return what they measure, and the weights."""
@@ -101,6 +116,16 @@ class TermRewards:
                 change.step,
                 change.reason,
                 ", ".join(f"{name} {value:g}" for name, value in self.stack.weights.items()),
+            )
+        for metric in sorted({*self.stack.curriculum.unmeasured} - self._told):
+            self._told.add(metric)
+            _LOG.warning(
+                "rewards.curriculum: %s has had no value by step %d, so an exit that goes by it cannot end "
+                "stage %r%s",
+                metric,
+                step,
+                self.stack.curriculum.stage.name,
+                "; does the environment say success in info?" if "success" in metric else "",
             )
         return {"rewards/stage": stage}
 

@@ -73,6 +73,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self._entropy = EntropyRange()
         self.rewards = TermRewards(config.rewards, env.traits)
+        self.rewards.warn_of_length(config.steps)
         self.watch = Watch(watch_settings(config), env.scorers)
         self.levels = LevelSelection(config, env)
         self.evaluating = Evaluating(config, policy, env, run, self._describe_best)

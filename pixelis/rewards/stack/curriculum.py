@@ -5,6 +5,8 @@ Pure bookkeeping: no model, no clock, no randomness. Whoever trains calls ``obse
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -117,6 +119,24 @@ class WeightCurriculum:
         return self.check_every * 2 ** self._now.returns.get(self.stage.name, 0)
 
     @property
+    def earliest(self) -> dict[str, int]:
+        """Each stage but the first → training steps before which it cannot begin, whatever is learnt."""
+        found, steps = {}, 0
+        for stage, following in itertools.pairwise(self.stages):
+            exits = [self._soonest(stage, one) for one in stage.exits]
+            steps += min([*exits, *([] if stage.steps is None else [stage.steps])])
+            found[following.name] = steps
+        return found
+
+    @property
+    def unmeasured(self) -> tuple[str, ...]:
+        """The metrics of this stage's exits that had no value when these were last judged, nor before."""
+        now = self._now
+        if now.checked == now.entered:
+            return ()
+        return tuple(one.metric for one in self.stage.exits if not self._series.count(one.metric))
+
+    @property
     def history(self) -> tuple[StageChange, ...]:
         """Every change so far."""
         return tuple(StageChange(**entry) for entry in self._now.history)
@@ -225,6 +245,11 @@ class WeightCurriculum:
             if now.streaks[place] >= condition.patience:
                 return f"{condition.text} ({value:.4g})"
         return None
+
+    def _soonest(self, stage: WeightStage, condition: ExitCondition) -> int:
+        """Return after how many steps of a stage the condition can have held for its patience."""
+        values = max(stage.min_samples, 1 if condition.statistic == "value" else condition.window)
+        return self.check_every * (math.ceil(values / self.check_every) + condition.patience - 1)
 
     def _measure(self, condition: ExitCondition) -> float | None:
         """Return the statistic, or None while there are too few values in this stage."""

@@ -71,6 +71,31 @@ def test_a_curriculum_changes_weights_is_logged_and_checkpointed(toy_config):
     verify_checkpoint(run.folder.checkpoints / "stage-both")
 
 
+def test_a_training_that_is_too_short_for_the_curriculum_is_told_once_at_its_start(toy_config, caplog):
+    shipped = {**TERMS, "curriculum": "performance"}
+    train(toy_config(steps=2, rewards=shipped))
+    (told,) = [one.getMessage() for one in caplog.records if "rewards.curriculum" in one.getMessage()]
+    assert "training ends with step 2, and stage 'learn_coherence' cannot begin before step 100" in told
+    caplog.clear()
+    for rewards, steps, stage in ((SHAPED, 5, None), (SHAPED, 4, "end"), (TERMS, 1, None), ({}, 1, None)):
+        TermRewards(rewards).warn_of_length(steps)
+        assert (f"stage {stage!r}" in caplog.text) if stage else not caplog.records
+        caplog.clear()
+
+
+def test_an_exit_whose_metric_never_has_a_value_is_told_once(caplog):
+    exits = [{"metric": "success/rate_ma10", "threshold": 0.5}, {"metric": "turns/mean", "threshold": 9}]
+    stages = {"goal": {"weights": {"coherence": 0.0}, "exits": exits}, "end": {"weights": {}}}
+    rewards = TermRewards({**TERMS, "curriculum": {"stages": stages, "check_every": 3}})
+    for step in range(1, 3):
+        rewards.observe(step, {"success/rate": None, "turns/mean": 1.0})
+    assert not caplog.records
+    for step in range(3, 20):
+        rewards.observe(step, {"success/rate": None, "turns/mean": 1.0})
+    (told,) = caplog.messages
+    assert "success/rate_ma10 has had no value by step 3" in told and "stage 'goal'; does the env" in told
+
+
 def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path):
     settings = {"rewards": SHAPED, "env_kwargs": TURNS, "epochs": 2, "checkpoint_every": 3}
     whole = train(toy_config(steps=6, output=str(tmp_path / "whole"), **settings))

@@ -66,11 +66,39 @@ SHY = """<title>none</title><button id=shy style="position: absolute; left: 40px
   });
 </script>"""
 
+# While the button is pressed something happens, so that the click is not its own.
+PRESSED = """<title>none</title><button id=one style="position: absolute; left: 40px; top: 60px">One</button>
+<div id=veil style="position: fixed; inset: 0; display: none"></div>
+<script>
+  one.onclick = () => { document.title = "One"; };
+  addEventListener("pointerdown", event => { HAPPENS }, true);
+</script>"""
+HAPPENS = {
+    "/veil": ("veil.style.display = 'block'", 'The mouse was let go over div "veil"'),
+    "/veil-quiet": ("event.preventDefault(); veil.style.display = 'block'", "and not clicked"),
+    "/frozen": ("one.disabled = true", "The element became disabled under the mouse"),
+    "/away-quiet": ("event.preventDefault(); one.style.left = '400px'", "The element moved away"),
+    "/quiet": ("event.preventDefault()", ""),  # keeps mousedown from coming, and the click comes all the same
+}
+# A box that only its label shows, with a link in the label: what is pressed there follows the link.
+TERMS = """<title>none</title><style>input { opacity: 0; position: absolute; width: 1px; height: 1px }</style>
+<label><input type=checkbox onchange="document.title = 'ticked'">LEFT<a href="#terms">terms and
+conditions</a></label>"""
+FRAME = """<title>none</title><iframe style="border: 3px solid; STYLE" width=400 height=300 srcdoc='
+<body style="margin: 0"><script>
+const note = one => { if (event.isTrusted) parent.document.title = one.textContent; };</script>
+<button onclick="note(this)">Rome</button><br><button onclick="note(this)">Oslo</button><br>
+<button onclick="note(this)">Cairo</button></body>'></iframe>"""
+FRAMES = {"/padded": "padding: 22px", "/small": "transform: scale(.5, .8)", "/both": "padding: 9px; zoom: 2"}
+
 
 @pytest.fixture(scope="module")
 def pages():
     sliding = {path: SLIDING.replace("MOMENT", moment) for path, moment in MOMENTS.items()}
-    server = PagesServer({"/lagging": LAGGING, "/shy": SHY, **sliding})
+    pressed = {path: PRESSED.replace("HAPPENS", script) for path, (script, _) in HAPPENS.items()}
+    framed = {path: FRAME.replace("STYLE", style) for path, style in FRAMES.items()}
+    terms = {"/terms": TERMS.replace("LEFT", "Yes "), "/all-terms": TERMS.replace("LEFT", "")}
+    server = PagesServer({"/lagging": LAGGING, "/shy": SHY, **sliding, **pressed, **framed, **terms})
     yield server
     server.close()
 
@@ -125,6 +153,38 @@ def test_what_runs_away_from_the_mouse_is_not_pressed_and_nothing_else_is(pages)
     result = hand.click("Shy")
     assert result["error_code"] == "missed" and hand.title == "none", hand.text
     assert hand.click("Calm")["ok"]
+    hand.env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", HAPPENS)
+def test_a_press_that_is_no_click_on_the_element_is_not_called_one_without_a_word(pages, path):
+    hand = Hand(pages.url + path)
+    hand.click("One")
+    said = HAPPENS[path][1]
+    assert (said or "Clicked.") in hand.text and (hand.title == "none") == bool(said), hand.text
+    hand.env.close()
+
+
+@pytest.mark.slow
+def test_a_box_in_a_label_with_a_link_is_ticked_and_the_link_is_not_followed(pages):
+    hand = Hand(f"{pages.url}/terms")
+    assert hand.click("Yes terms and conditions")["ok"] and hand.title == "ticked", hand.text
+    assert "#terms" not in hand.env.workspace.snapshot.url
+    hand.env.close()
+    hand = Hand(f"{pages.url}/all-terms")
+    result = hand.click("terms and conditions")
+    assert result["error_code"] == "covered" and 'link "terms and conditions"' in result["text"]
+    assert hand.title == "none" and "#terms" not in hand.env.workspace.snapshot.url
+    hand.env.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", FRAMES)
+def test_what_lies_in_a_frame_with_padding_or_of_another_scale_is_pressed(pages, path):
+    hand = Hand(pages.url + path)
+    for name in ("Cairo", "Rome", "Oslo"):
+        assert hand.click(name)["ok"] and hand.title == name, hand.text
     hand.env.close()
 
 

@@ -180,6 +180,7 @@ class ChromiumPage(LoadedPage):
                     raise
                 done = {"leaving": True}
             missed = done.get("missed") if missed is None else missed
+            said += filter(None, [done.get("said")])
             if not done["leaving"] and not self._navigating:
                 break
             if await self._loaded():

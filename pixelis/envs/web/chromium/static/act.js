@@ -8,14 +8,18 @@
   const refused = (code, message = "") => ({ error: [code, message] });
 
   // ---- where an element is, and whether the mouse reaches it
-  const shift = element => {  // of the element's frame in the window
-    let x = 0, y = 0;
+  const inside = frame => {  // where its document begins in the one around it, and how much larger than its own a pixel is there
+    const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+    const across = box.width / frame.offsetWidth || 1, down = box.height / frame.offsetHeight || 1;
+    const left = frame.clientLeft + parseFloat(style.paddingLeft), top = frame.clientTop + parseFloat(style.paddingTop);
+    return { left: box.left + across * left, top: box.top + down * top, across, down };
+  };
+  const inWindow = (element, x, y) => {  // a point of the element's frame, in the window
     for (let view = element.ownerDocument.defaultView; view && view.frameElement; view = view.parent) {
-      const box = view.frameElement.getBoundingClientRect();
-      x += box.left + view.frameElement.clientLeft;
-      y += box.top + view.frameElement.clientTop;
+      const { left, top, across, down } = inside(view.frameElement);
+      [x, y] = [left + across * x, top + down * y];
     }
-    return [x, y];
+    return { x, y };
   };
   const deepest = (x, y) => {
     let root = document, found = null, [left, top] = [x, y];
@@ -25,8 +29,8 @@
       found = next;
       if (found.shadowRoot) root = found.shadowRoot;
       else if (tagOf(found) === "iframe" && innerDocument(found)) {
-        const box = found.getBoundingClientRect();
-        [left, top] = [left - box.left - found.clientLeft, top - box.top - found.clientTop];
+        const place = inside(found);
+        [left, top] = [(left - place.left) / place.across, (top - place.top) / place.down];
         root = innerDocument(found);
       } else return found;
     }
@@ -55,16 +59,22 @@
     return Array.from(element.children).flatMap(child => getComputedStyle(child).display === "none" ? [] : boxes(child));
   };
   const GRID = [[.5, .5], [.25, .5], [.75, .5], [.5, .25], [.5, .75], [.1, .5], [.9, .5], [.5, .1], [.5, .9], [.25, .25], [.75, .75], [.25, .75], [.75, .25], [.04, .04], [.96, .96]];
-  const reach = (element, at) => {
-    const [left, top] = shift(element);
+  const LIVE = "a[href], button, input, select, textarea";  // what a press on a label reaches, and not the label's field
+  const inLabel = (node, field) => {
+    const label = page.settings.foreign && drawn(field), own = label && label !== field && node.nodeType === 1 && node.closest(LIVE);
+    return own && own !== field && within(own, label) ? own : null;
+  };
+  const reach = (element, at, field = element) => {
     let cover = null, second = null;
     for (const box of boxes(element).slice(0, 8))
       for (const [across, down] of at ? [at] : GRID) {
-        const x = left + box.left + across * box.width, y = top + box.top + down * box.height;
+        const { x, y } = inWindow(element, box.left + across * box.width, box.top + down * box.height);
         const hit = deepest(x, y);
         if (hit && (at ? within(hit, element) || within(element, hit) : within(hit, element))) {
-          if (at || !page.isWrapper(element) || !page.innerControl(hit, element)) return { x, y };
-          second = second || { x, y };  // another control lies there, inside this one: only if there is no other place
+          const other = inLabel(hit, field);
+          if (!other && (at || !page.isWrapper(element) || !page.innerControl(hit, element))) return { x, y };
+          // another control lies there, inside this one: only if there is no other place, and never for what its label stands for
+          second = second || { x, y, refusal: other && refused("covered", covering(other)) };
         }
         cover = cover || hit;
       }
@@ -74,10 +84,10 @@
   const aim = (element, at = null) => {
     const target = drawn(element);
     if (!target || isInvisible(target)) return refused("hidden");
-    let place = reach(target, at);
+    let place = reach(target, at, element);
     if (place.x === undefined) {
       target.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
-      place = reach(target, at);
+      place = reach(target, at, element);
     }
     if (place.x !== undefined) return place;
     if (!place.cover) return refused("hidden");
@@ -85,10 +95,15 @@
     if (page.settings.foreign && place.cover.contains(target) && getComputedStyle(target).pointerEvents === "none") return refused("disabled", "The element does not take the mouse.");
     return refused("covered", page.settings.foreign ? covering(place.cover) : "");
   };
-  const covering = element => {
+  const toldOf = element => {
     const [kind, name] = page.nameOf(element);
-    return `Something lies over the element: ${kind === "clickable" ? tagOf(element) : kind}${name ? ` "${name.slice(0, 40)}"` : ""}. Close or move it first.`;
+    return [kind === "clickable" ? tagOf(element) : kind, name];
   };
+  const words = element => {
+    const [kind, name] = toldOf(element);
+    return name ? `${kind} "${name.slice(0, 40)}"` : kind;
+  };
+  const covering = element => `Something lies over the element: ${words(element)}. Close or move it first.`;
   const find = (key, token) => token === page.document ? page.element(key) : null;
 
   const isFollowed = element => {  // whether a script hears of each movement of the mouse there
@@ -105,6 +120,7 @@
     if (!place.error) place.follows = isFollowed(element);
     if (place.error || onlyMove) return place;
     if (page.isDisabled(element)) return refused("disabled");
+    if (place.refusal) return place.refusal;
     const tag = tagOf(element);
     if (tag === "select") return { ...place, kind: "select" };
     if (tag === "input" && element.type === "file") return refused("not_editable", "Files cannot be chosen here.");
@@ -236,10 +252,11 @@
   page.point = (key, token, at, by) => {  // where a drag ends: also where something else lies over it
     const element = find(key, token);
     if (!element) return refused("stale");
-    const box = boxes(element)[0], [left, top] = shift(element);
+    const box = boxes(element)[0];
     if (!box) return refused("hidden");
     const [across, down] = at || [.5, .5], [right, lower] = by || [0, 0];
-    return { x: left + box.left + across * box.width + right, y: top + box.top + down * box.height + lower };
+    const { x, y } = inWindow(element, box.left + across * box.width, box.top + down * box.height);
+    return { x: x + right, y: y + lower };
   };
   page.selectText = (key, token, text) => {
     const element = key === null ? document.body : find(key, token);
@@ -272,14 +289,19 @@
   };
   // Some pages put an element anew into the document whenever the mouse is over it; then a press of the mouse
   // reaches only what lies behind. The element is told of it in the way scripts do.
-  const told = { element: null, down: null, click: null, hit: true, released: null };
-  page.watchPress = element => { Object.assign(told, { element, down: null, click: null, hit: true, released: null }); };
-  window.addEventListener("mousedown", event => {
-    if (!event.isTrusted) return;
-    told.down = event.composedPath()[0];
-    told.hit = !told.element || within(told.down, drawn(told.element) || told.element);  // now: the press may move things
-  }, true);
-  window.addEventListener("mouseup", event => { if (event.isTrusted) told.released = [event.clientX, event.clientY]; }, true);
+  const told = {};
+  page.watchPress = element => { Object.assign(told, { element, down: null, click: null, hit: true, up: null, released: null }); };
+  page.watchPress(null);
+  for (const kind of ["pointerdown", "mousedown"])  // a page may keep the second from coming
+    window.addEventListener(kind, event => {
+      if (!event.isTrusted) return;
+      const { element } = told, down = told.down = event.composedPath()[0];
+      told.hit = !element || (within(down, drawn(element) || element) && !inLabel(down, element));  // now: the press may move things
+    }, true);
+  for (const kind of ["pointerup", "mouseup"])
+    window.addEventListener(kind, event => {
+      if (event.isTrusted) Object.assign(told, { up: event.composedPath()[0], released: [event.clientX, event.clientY] });
+    }, true);
   window.addEventListener("click", event => { if (event.isTrusted) told.click = event.composedPath()[0]; }, true);
   page.pressed = () => told;
   const homeOf = element => (element.ownerDocument.defaultView || window).__pixelis || page;  // a frame hears for itself
@@ -300,18 +322,26 @@
     if (seen.down && seen.hit) return seen.click && element && ranAway(element, seen) ? [] : null;
     if (at && within(told.element, down)) return null;
     const behind = element && down.contains(element);
-    if (!behind) return page.nameOf(down);
+    if (!behind) return toldOf(down);
     if (at || (click && within(click, element))) return null;
     const around = { bubbles: true, cancelable: true, composed: true, view: window };
     for (const [kind, type] of [[PointerEvent, "pointerdown"], [MouseEvent, "mousedown"], [PointerEvent, "pointerup"], [MouseEvent, "mouseup"], [MouseEvent, "click"]])
       element.dispatchEvent(new kind(type, around));
     return null;
   };
+  const lost = element => {  // what is to be said of a press that reached the element but is no click on it
+    if (!element || !told.element) return "";
+    const seen = homeOf(element).pressed(), { hit, down, up, click } = seen.down ? seen : told, target = drawn(element);
+    if (!down || !hit || !up || up.nodeType !== 1 || !target || (click && within(click, element))) return "";
+    if (!click && page.isDisabled(element)) return "The element became disabled under the mouse, so that it was not clicked.";
+    return within(up, target) || up.contains(target) ? "" : `The mouse was let go over ${words(up)}, which the press brought up: the element was pressed, and not clicked.`;
+  };
   page.finish = (milliseconds, pressed = null, token = "", at = null) => {
-    const missed = pressed === null ? null : tell(find(pressed, token), at);
+    const element = pressed === null ? null : find(pressed, token), missed = pressed === null ? null : tell(element, at);
+    const said = missed ? "" : lost(element);
     if (page.advance) page.advance(milliseconds);
     const snapshot = page.snapshot();
-    return { leaving: page.left(), invalid: page.refusal(), snapshot, watched: page.watched, missed };
+    return { leaving: page.left(), invalid: page.refusal(), snapshot, watched: page.watched, missed, said };
   };
   page.reveal = key => {
     const element = key === null ? null : page.element(key);
