@@ -1,8 +1,8 @@
 """Train a model that plays by words alone: ``python scripts/pretrain_mini_tools.py --output my-model``.
 
 pixelis-mini goes on learning: to play pixel environments by what their tools say, without seeing.
-Demonstrators of mixed quality play, their episodes become tokens, and next-token training does the rest; what
-was played is kept in ``--work``. None ships; ``docs/reference/pixelis_mini_tools.md`` has what came of it.
+First drills alone, numbers to compare, add and look up; then the episodes of demonstrators of mixed quality.
+What was played is kept in ``--work``. None ships; ``docs/reference/pixelis_mini_tools.md`` has what came of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from pixelis_mini_tools.words import extend
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
 EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000}
-DRILLS = 30_000
+DRILLS, MIXED = 50_000, 6000
+"""Drills of the first part of the training, and among the episodes of the second."""
+DRILLED = 0.6
+"""Share of the training that goes to drills alone."""
 CONTEXT = 4096
 
 
@@ -36,28 +39,33 @@ def main() -> None:
     parser.add_argument("--stage", choices=("all", "play", "train"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument(
-        "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS} drills"
+        "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS + MIXED} drills"
     )
-    parser.add_argument("--minutes", type=float, default=30.0, help="of training, on the device there is")
-    parser.add_argument("--batch-tokens", type=int, default=8192)
-    parser.add_argument("--learning-rate", type=float, default=6e-4)
+    parser.add_argument("--minutes", type=float, default=60.0, help="of training, on the device there is")
+    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--learning-rate", type=float, default=1e-3)
     arguments = parser.parse_args()
     if arguments.stage in ("all", "play"):
         counts = {name: round(count * arguments.share) for name, count in EPISODES.items()}
         collect.play(arguments.work, counts, arguments.processes)
     if arguments.stage in ("all", "train"):
-        begin = arguments.work / "tokenizer"
-        extend(shipped_folder(MINI_NAME), begin, CONTEXT)
-        collect.encode(arguments.work, begin, round(DRILLS * arguments.share))
-        settings = train.TrainSettings(
-            minutes=arguments.minutes,
-            batch_tokens=arguments.batch_tokens,
-            learning_rate=arguments.learning_rate,
-            warm_up=100,
-            start=str(begin),
-            report_every=50,
-        )
-        train.train(arguments.work, arguments.output, settings, partial(print, flush=True))
+        share, drills = arguments.share, arguments.work / "drills"
+        for folder, drilled, part, start in (
+            (drills, DRILLS, DRILLED, drills / "tokenizer"),
+            (arguments.work, MIXED, 1 - DRILLED, drills / "model"),
+        ):
+            extend(shipped_folder(MINI_NAME), folder / "tokenizer", CONTEXT)
+            collect.encode(folder, folder / "tokenizer", round(drilled * share))
+            settings = train.TrainSettings(
+                minutes=arguments.minutes * part,
+                batch_tokens=arguments.batch_tokens,
+                learning_rate=arguments.learning_rate,
+                warm_up=100,
+                start=str(start),
+                report_every=50,
+            )
+            output = arguments.output if folder == arguments.work else drills / "model"
+            train.train(folder, output, settings, partial(print, flush=True))
 
 
 if __name__ == "__main__":
