@@ -193,7 +193,7 @@ def _on_rows(rows: Any, reward: Any, env: str | None, settings: Mapping[str, Any
     if not in_file:
         config = TrainConfig.from_mapping(chosen)
         if config.model == CHOOSE:
-            config = config.with_values(model=default_model(shows_images=False))
+            config = config.with_values(model=default_model(None, shows_images=False))
         output = Path(TrainingRun.with_output(config).output)
         RunFolder(output).check_free()
         write_rows(output / _ROWS_FILE, found)

@@ -59,14 +59,15 @@ NAMED_MODELS: Mapping[str, Callable[[], Path]] = {
 }
 
 
-def default_model(shows_images: bool) -> str:
+def default_model(env_id: str | None, shows_images: bool) -> str:
     """Return the name of the model that plays an environment when none is named, and log why.
 
     Args:
+        env_id: the environment; None where it is not known.
         shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees.
     """
     if shows_images:
-        return TINY_NAME
+        return next((name for name, taught in SHIPPED.items() if env_id in taught), TINY_NAME)
     if has_smollm2():
         _LOG.info("model %s: the environment is text, and a real language model is at hand", SMOLLM2_NAME)
         return SMOLLM2_NAME

@@ -98,7 +98,8 @@ class Run(ABC, Generic[C, T]):
         """Return the settings with a model named in them; without an environment it is one that sees."""
         if getattr(config, "model", None) != CHOOSE:
             return config
-        return config.with_values(model=default_model(env is None or env.shows_images))
+        name, images = (None, True) if env is None else (env.id, env.shows_images)
+        return config.with_values(model=default_model(name, images))
 
     @classmethod
     def load_policy(cls, config: Any, adapter: Path | None) -> Any:

@@ -130,7 +130,7 @@ def test_the_default_without_it_is_the_small_model_and_the_log_says_so(tmp_path,
     monkeypatch.setenv("PIXELIS_CACHE", str(tmp_path))
     monkeypatch.setattr(smollm2, "PACKAGE", ABSENT)
     with caplog.at_level(logging.WARNING):
-        assert named_models.default_model(shows_images=False) == "pixelis-mini"
+        assert named_models.default_model(None, shows_images=False) == "pixelis-mini"
     assert "make real-model" in caplog.text
 
 
@@ -138,8 +138,8 @@ def test_what_is_at_hand_is_chosen_for_text_and_never_for_pictures(tmp_path, mon
     monkeypatch.setenv("PIXELIS_CACHE", str(tmp_path))
     (tmp_path / "smollm2").mkdir()
     (tmp_path / "smollm2" / "config.json").write_text("{}")
-    assert named_models.default_model(shows_images=False) == "smollm2"
-    assert named_models.default_model(shows_images=True) == "pixelis-tiny"
+    assert named_models.default_model(None, shows_images=False) == "smollm2"
+    assert named_models.default_model(None, shows_images=True) == "pixelis-tiny"
 
 
 @pytest.mark.parametrize(
