@@ -10,7 +10,7 @@ import torch
 from pixelis_mini.collect import FIRST_SEED, texts_of
 from pixelis_mini.tokenizer import as_text
 from pixelis_mini_tools import collect
-from pixelis_mini_tools.drills import DRILLS, plates, receipts
+from pixelis_mini_tools.drills import DRILLS, lookups, plates, receipts, steps
 from pixelis_mini_tools.drills import amounts as amounts_drill
 from pixelis_mini_tools.routines import ROUTINES, demonstrations
 from pixelis_mini_tools.words import NUMBERS, TEXTS, extend
@@ -97,7 +97,22 @@ def test_what_is_worked_out_aloud_by_hand():
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda each: each.__name__)
 def test_a_drill_answers_what_its_text_asks(drill):
     for read, said in (drill(np.random.default_rng([5, i])) for i in range(40)):
-        result = said.split("<answer>")[1].removesuffix("</answer>")
+        result = said.partition("<answer>")[2].removesuffix("</answer>")
+        if drill is steps:
+            for a, b, shown in re.findall(r"([\d.]+) ([\d.]+): ([\d. ]*\d)\.(?: |$)", said):
+                numbers = float(a), float(b)
+                if read == "together":
+                    total = round(100 * sum(numbers))
+                    assert shown == f"{str(total).zfill(5)[::-1]} {total / 100:.2f}"
+                else:
+                    assert float(shown) == (min if read in ("smallest", "lowest") else max)(numbers)
+            assert said.count(":") == 8
+            continue
+        if drill is lookups:
+            page = dict(re.findall(r"^(\S+ \S+) \[.*\n([\d.]+) \[", read, re.M))
+            told = dict(re.findall(r"(\S+ \S+) (\d+\.\d\d)\.", said))
+            assert len(told) >= 5 and told.items() <= page.items()
+            continue
         if drill is receipts:
             found = re.findall(r"^(\S+ \S+) \[.*\n([\d.]+) \[", read, re.M)
             question = read.splitlines()[0]
