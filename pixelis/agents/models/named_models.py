@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -19,15 +20,10 @@ CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
 
 
-SHIPPED: Mapping[str, Mapping[str, tuple[int, ...]]] = {
-    TINY_NAME: {"Pixelis/ZoomRead-v0": (0, 1, 2)},
-    MINI_NAME: {
-        "Pixelis/WebBrowse-v0": (0, 1),
-        "Pixelis/CodeProblem-v0": (1,),
-        "Pixelis/TweetReply-v0": (0,),
-    },
-}
-"""The models inside the package → what each was taught: environment → difficulties."""
+SHIPPED = (TINY_NAME, MINI_NAME)
+"""The models inside the package."""
+TAUGHT = "taught.json"
+"""In the folder of each: environment → difficulties that it was taught."""
 
 
 def tiny_folder() -> Path:
@@ -67,7 +63,7 @@ def default_model(env_id: str | None, shows_images: bool) -> str:
         shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees.
     """
     if shows_images:
-        return next((name for name, taught in SHIPPED.items() if env_id in taught), TINY_NAME)
+        return next((name for name in SHIPPED if env_id in taught(name)), TINY_NAME)
     if has_smollm2():
         _LOG.info("model %s: the environment is text, and a real language model is at hand", SMOLLM2_NAME)
         return SMOLLM2_NAME
@@ -75,21 +71,29 @@ def default_model(env_id: str | None, shows_images: bool) -> str:
     return MINI_NAME
 
 
+def taught(name: str) -> Mapping[str, list[int]]:
+    """Return what a model was taught, environment → difficulties; nothing of one that is not ours."""
+    if name not in SHIPPED:
+        return {}
+    found: Mapping[str, list[int]] = json.loads((shipped_folder(name) / TAUGHT).read_text(encoding="utf-8"))
+    return found
+
+
 def note_untaught(name: str, env_id: str, difficulty: int | None) -> None:
     """Log that a model of ours is to play what it was never taught; it plays all the same.
 
     Args:
-        name: of a model; nothing is known of one that is not in `SHIPPED`.
+        name: of a model.
         env_id: the environment it is to play.
         difficulty: of its tasks; None where that is not known.
     """
-    taught = SHIPPED.get(name, {})
-    if not taught:
+    known = taught(name)
+    if not known:
         return
-    if env_id not in taught:
-        _LOG.warning("model %s was taught %s, not %s: expect little of it", name, ", ".join(taught), env_id)
-    elif difficulty is not None and difficulty not in taught[env_id]:
-        levels = " and ".join(map(str, taught[env_id]))
+    if env_id not in known:
+        _LOG.warning("model %s was taught %s, not %s: expect little of it", name, ", ".join(known), env_id)
+    elif difficulty is not None and difficulty not in known[env_id]:
+        levels = " and ".join(map(str, known[env_id]))
         _LOG.warning(
             "model %s was taught %s at difficulty %s, not %s: it plays all the same",
             name,
