@@ -100,19 +100,19 @@ def plates(rng: np.random.Generator) -> Turn:
 def steps(rng: np.random.Generator) -> Turn:
     """Eight single steps without names: two numbers, and which it is or what they come to."""
     word = str(rng.choice(list(STEPS), p=list(STEPS.values())))
-    choose = min if word in ("smallest", "lowest") else max
+    least = word in ("smallest", "lowest")
     said = []
     for _ in range(8):
         if word in ("largest", "smallest"):
             (_, a), (_, b), *_ = _areas(rng)
-            said.append(f"{a} {b}: {choose(a, b)}.")
+            said.append(f"{a} {b}: {min(a, b) if least else max(a, b)}.")
             continue
         a, b = _cents(rng), _cents(rng)
         if word == "together":
             a += int(rng.integers(0, 3)) * _cents(rng)  # as far as a sum has come
             result = f"{backwards(a + b)} {decimal_text(a + b)}"
         else:
-            result = decimal_text(choose(a, b))
+            result = decimal_text(min(a, b) if least else max(a, b))
         said.append(f"{decimal_text(a)} {decimal_text(b)}: {result}.")
     return word, " ".join(said)
 

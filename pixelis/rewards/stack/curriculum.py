@@ -123,8 +123,10 @@ class WeightCurriculum:
         """Each stage but the first → training steps before which it cannot begin, whatever is learnt."""
         found, steps = {}, 0
         for stage, following in itertools.pairwise(self.stages):
-            exits = [self._soonest(stage, one) for one in stage.exits]
-            steps += min([*exits, *([] if stage.steps is None else [stage.steps])])
+            ways = [self._soonest(stage, one) for one in stage.exits]
+            if stage.steps is not None:
+                ways.append(stage.steps)
+            steps += min(ways)
             found[following.name] = steps
         return found
 
