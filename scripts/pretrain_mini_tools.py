@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini import train
 from pixelis_mini_tools import collect
+from pixelis_mini_tools.measure import right_steps
 from pixelis_mini_tools.words import extend
 
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
@@ -37,7 +38,7 @@ def main() -> None:
         "--output", type=Path, default=Path("runs/pixelis-mini-tools"), help="the model's folder"
     )
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini-tools"), help="what was played")
-    parser.add_argument("--stage", choices=("all", "play", "train"), default="all")
+    parser.add_argument("--stage", choices=("all", "play", "train", "measure"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument(
         "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS + MIXED} drills"
@@ -67,6 +68,9 @@ def main() -> None:
             )
             output = arguments.output if folder == arguments.work else drills / "model"
             train.train(folder, output, settings, partial(print, flush=True))
+    if arguments.stage in ("all", "measure"):
+        for name, (right, of) in right_steps(arguments.output).items():
+            print(f"{name}: {right / of:.2f} of {of} right")
 
 
 if __name__ == "__main__":

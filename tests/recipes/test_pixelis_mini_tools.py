@@ -12,6 +12,7 @@ from pixelis_mini.tokenizer import as_text
 from pixelis_mini_tools import collect
 from pixelis_mini_tools.drills import DRILLS, lookups, plates, receipts, steps
 from pixelis_mini_tools.drills import amounts as amounts_drill
+from pixelis_mini_tools.measure import right_steps
 from pixelis_mini_tools.routines import ROUTINES, demonstrations
 from pixelis_mini_tools.words import NUMBERS, TEXTS, extend
 from pixelis_mini_vl.aloud import combined, compared
@@ -99,14 +100,15 @@ def test_a_drill_answers_what_its_text_asks(drill):
     for read, said in (drill(np.random.default_rng([5, i])) for i in range(40)):
         result = said.partition("<answer>")[2].removesuffix("</answer>")
         if drill is steps:
-            for a, b, shown in re.findall(r"([\d.]+) ([\d.]+): ([\d. ]*\d)\.(?: |$)", said):
+            found = re.findall(r"([\d.]+) ([\d.]+): ([\d. ]*\d)\.(?: |$)", said)
+            assert len(found) == said.count(":") == 8
+            for a, b, shown in found:
                 numbers = float(a), float(b)
                 if read == "together":
                     total = round(100 * sum(numbers))
                     assert shown == f"{str(total).zfill(5)[::-1]} {total / 100:.2f}"
                 else:
                     assert float(shown) == (min if read in ("smallest", "lowest") else max)(numbers)
-            assert said.count(":") == 8
             continue
         if drill is lookups:
             page = dict(re.findall(r"^(\S+ \S+) \[.*\n([\d.]+) \[", read, re.M))
@@ -132,3 +134,13 @@ def test_a_drill_answers_what_its_text_asks(drill):
             shares = {name: float(share) for name, share in found}
             how = min if read.startswith("smallest") else max
             assert how(shares, key=shares.get) == result and len(shares) >= 2
+
+
+def test_every_step_of_every_drill_is_measured(extended):
+    """A model that was never taught any gets few right; a text of steps has eight results."""
+    measured = right_steps(extended, count=2)
+    kinds = {name.split(",")[0] for name in measured}
+    assert kinds == {drill.__name__ for drill in DRILLS}
+    assert sum(of for name, (_, of) in measured.items() if name.startswith("steps")) == 8 * 6
+    assert measured["plates"][1] == 2 and 10 <= measured["lookups"][1] <= 12
+    assert sum(right for right, _ in measured.values()) <= 0.2 * sum(of for _, of in measured.values())
