@@ -43,7 +43,7 @@ def right_steps(folder: Path, count: int = 60, seed: int = 991) -> dict[str, tup
             right = np.append(True, (likeliest == coded.input_ids[0, 1:]).numpy())
             places, start = coded.offset_mapping[0].numpy(), text.rindex(said)
             name = f"{drill.__name__}, {read}" if drill is steps else drill.__name__
-            pattern = {lookups: _AMOUNT, plates: _CODE}.get(drill, _RESULT)
+            pattern = _AMOUNT if drill is lookups else _CODE if drill is plates else _RESULT
             for match in pattern.finditer(said):
                 begin, end = match.start(1) + start, match.end(1) + start
                 inside = (places[:, 0] >= begin) & (places[:, 1] <= end)
