@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from lasting import lasts
 
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.runs.phases import play_phase
@@ -27,7 +28,7 @@ def test_success_on_held_out_tasks_rises_by_at_least_fifteen_points(tmp_path: Pa
         enough = before.success_rate + 0.25
         run.train(
             on_step=lambda row: rates.append(row["success/rate"]),
-            should_stop=lambda: sum(rates[-5:]) / 5 >= enough,
+            should_stop=lambda: lasts(rates, enough, 4),
         )
         (after,) = play_phase(run, "after", [("after", "sampled")])
     assert after.success_rate is not None

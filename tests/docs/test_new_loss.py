@@ -95,7 +95,7 @@ rewards = []
 with TrainingRun.start(config) as run:
     run.train(
         on_step=lambda row: rewards.append(row["reward/mean"]),
-        should_stop=lambda: sum(rewards[-10:]) / 10 > 0.6,
+        should_stop=lambda: len(rewards) >= 20 and min(sum(rewards[-20:-10]), sum(rewards[-10:])) / 10 > 0.6,
     )
 print(json.dumps(rewards))
 """

@@ -1,4 +1,4 @@
-"""The shipped model that plays by what tools say: it loads by name, is small, plays with flaws, sees nothing."""
+"""The shipped model that plays by what tools say: it loads by name, is small, and plays with flaws."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from pixelis.agents import Policy, evaluate
 from pixelis.agents.models.named_models import TOOLS_NAME, default_model, shipped_folder
 
-# Least success of 40 held-out tasks, sampled: docs/reference/pixelis_mini_tools.md less some three deviations.
+# Least success of 40 held-out tasks, sampled: docs/reference/pixelis_mini_tools.md less three deviations.
 FLOORS = {"Pixelis/SizeCompare-v0": 0.15, "Pixelis/ReceiptSum-v0": 0.05}
 
 

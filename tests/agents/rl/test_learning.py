@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lasting import lasts
 
 from pixelis.agents.rl.run import TrainingRun
 
@@ -19,12 +20,12 @@ COMMON = {
 
 
 def learn(config, goal):
-    """Train until ten steps reach the goal, and return the mean reward of each step."""
+    """Train until the goal is reached and kept, and return the mean reward of each step."""
     rewards = []
     with TrainingRun.start(config) as run:
         run.train(
             on_step=lambda row: rewards.append(row["reward/mean"]),
-            should_stop=lambda: sum(rewards[-10:]) / 10 > goal,
+            should_stop=lambda: lasts(rewards, goal),
         )
     return rewards
 

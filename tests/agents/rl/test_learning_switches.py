@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lasting import lasts
 
 from pixelis.agents.rl.run import TrainingRun
 
@@ -50,7 +51,7 @@ def test_the_toy_is_learnt(toy_config, turns, goal, changes):
     with TrainingRun.start(config) as run:
         run.train(
             on_step=lambda row: rewards.append(row["reward/mean"] / turns),
-            should_stop=lambda: sum(rewards[-10:]) / 10 > goal,
+            should_stop=lambda: lasts(rewards, goal),
         )
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > goal

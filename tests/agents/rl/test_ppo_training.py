@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from lasting import lasts
 
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import LoraSettings, Policy
@@ -105,7 +106,7 @@ def test_the_toy_is_learnt(toy_config):
     with TrainingRun.start(config) as run:
         run.train(
             on_step=lambda row: rewards.append(row["reward/mean"]),
-            should_stop=lambda: sum(rewards[-10:]) / 10 > 0.85 * BEST,
+            should_stop=lambda: lasts(rewards, 0.85 * BEST),
         )
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 0.85 * BEST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lasting import lasts
 
 from pixelis.agents.sb3.run import Sb3Run
 
@@ -33,7 +34,7 @@ def test_it_measures_and_then_answers(tiny, agent, how, steps):
     with Sb3Run.start(tiny(agent, how, **BARS, steps=steps)) as run:
         run.train(
             on_step=lambda row: rates.append(row["success/rate"]),
-            should_stop=lambda: sum(rates[-3:]) / 3 >= 0.93,  # who does not measure has half of it
+            should_stop=lambda: lasts(rates, 0.93, 3),  # who does not measure has half of it
         )
         greedy = run.evaluate("after")[0]
     assert greedy.success_rate >= 0.85

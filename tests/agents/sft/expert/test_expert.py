@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from lasting import lasts
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.seeds import task_seeds
@@ -75,7 +76,7 @@ def test_the_toy_is_learnt(changes: dict[str, object], expert_config: Callable[.
     with ExpertRun.start(expert_config(**changes)) as run:
         run.train(
             on_step=lambda row: rewards.append(row["reward/mean"]),
-            should_stop=lambda: sum(rewards[-10:]) / 10 > 0.85,
+            should_stop=lambda: lasts(rewards, 0.85),
         )
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 0.85
