@@ -15,7 +15,6 @@ import json
 import gymnasium as gym
 import numpy as np
 
-from pixelis.agents import evaluate, train
 from pixelis.envs import (
     CallRefused,
     Difficulty,
@@ -140,6 +139,8 @@ if "Heaviest-v0" not in gym.registry:
 
 def main() -> None:
     """Play, evaluate, and train where asked."""
+    from pixelis.agents import evaluate, train  # here: processes that only play need no torch
+
     parser = argparse.ArgumentParser(description="An environment of your own.")
     parser.add_argument("--train", type=int, default=0, metavar="STEPS")
     parser.add_argument("--model", default="pixelis-tiny")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
+import time
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
+from warm_python import warm_python
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.publish.export import export_model
@@ -83,13 +83,11 @@ def test_a_killed_run_goes_on_to_the_same_numbers(beta, toy_config, tmp_path):
     config = toy_config(output=str(tmp_path / "killed"), **changes)
     here = Path(__file__).parent
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here / "rl"), str(here.parents[1])])}
-    words = [sys.executable, "-c", PROGRAM, json.dumps(config.to_mapping())]
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if int(line) == 7:
-                process.send_signal(signal.SIGKILL)
-                break
+    process = warm_python().start(["-c", PROGRAM, json.dumps(config.to_mapping())], tmp_path, env)
+    while "7" not in process.printed.split() and process.poll() is None:
+        time.sleep(0.005)
+    process.kill()
+    process.communicate()
     assert process.returncode == -signal.SIGKILL
     with TrainingRun.resume(config.output, config) as resumed:
         assert 6 <= resumed.trainer.finished_steps < 14

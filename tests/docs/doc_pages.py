@@ -49,13 +49,14 @@ class Page:
 def run(folder: Path, words: list[str]) -> str:
     """Run a command in a folder whose modules and Pixelis can be imported; return what it prints.
 
-    Scripts without flags of Python's own begin with the libraries imported.
+    Scripts and code begin with the libraries imported, modules afresh.
     """
     path = f"{folder}{os.pathsep}{ROOT}"
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    if words[1].endswith(".py"):
-        script = str(folder / words[1])
-        code, out, err = warm_python().run([script, *words[2:]], folder, environment, typed="")
+    if "-m" not in words:
+        at = words.index("error") + 1 if words[1] == "-W" else 1
+        started = [str(folder / words[at]) if words[at].endswith(".py") else words[at], *words[at + 1 :]]
+        code, out, err = warm_python().run([*words[1:at], *started], folder, environment, typed="")
         assert code == 0, out + err
         return out
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)

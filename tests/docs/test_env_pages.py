@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from doc_pages import run
 
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 
@@ -44,12 +44,10 @@ def test_the_page_has_the_usual_sections(env_docs, entry):
 
 
 @pytest.mark.parametrize("entry", ENVIRONMENTS, ids=lambda entry: entry.id)  # the others need a browser
-def test_the_examples_run(env_docs, entry):
+def test_the_examples_run(env_docs, entry, tmp_path):
     examples = re.findall(r"^```python\n(.*?)^```", env_docs.page(entry), re.DOTALL | re.MULTILINE)
     assert examples
-    words = [sys.executable, "-W", "error", "-c", "\n".join(examples)]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    run(tmp_path, [sys.executable, "-W", "error", "-c", "\n".join(examples)])
 
 
 def test_the_table_of_scores_by_hand(env_docs):

@@ -89,11 +89,14 @@ for setting, name in {OWN!r}.items():
     changes = put(changes, tuple(setting.split(".")), "my_losses:" + name)
 config = TrainConfig(
     env="toy_env:Toy/Echo-v0", model=str(model), output="run", steps=40, lr=0.01, groups=8, group_size=8,
-    max_new_tokens=1, epochs=2, beta=0.001, eval_episodes=0, **changes,
+    max_new_tokens=1, epochs=2, beta=0.001, eval_episodes=0, micro_batch_size=64, **changes,
 )
 rewards = []
 with TrainingRun.start(config) as run:
-    run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+    run.train(
+        on_step=lambda row: rewards.append(row["reward/mean"]),
+        should_stop=lambda: len(rewards) >= 20 and min(sum(rewards[-20:-10]), sum(rewards[-10:])) / 10 > 0.6,
+    )
 print(json.dumps(rewards))
 """
     rewards = ast.literal_eval(run(folder, [sys.executable, "-c", program]).splitlines()[-1])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import subprocess
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from warm_python import warm_python
 
 from pixelis.agents.losses.advantages import group_advantages
 from pixelis.agents.losses.aggregation import StepCounts
@@ -78,12 +79,7 @@ def test_it_runs(tmp_path):
         "--reader",
         "truth",
     ]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(FILE), *words],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=250,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "step   1: success" in done.stdout and "after: " in done.stdout
+    environment = {**os.environ, "PYTHONPATH": str(FILE.parents[1])}
+    code, out, err = warm_python().run(["-W", "error", str(FILE), *words], tmp_path, environment, typed="")
+    assert code == 0, err
+    assert "step   1: success" in out and "after: " in out

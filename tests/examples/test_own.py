@@ -10,28 +10,36 @@ from pathlib import Path
 
 import pytest
 from letter_model import build_letter_model
+from warm_python import warm_python
 
 ROOT = Path(__file__).parents[2]
 
 
+def environment() -> dict[str, str]:
+    path = f"{ROOT}{os.pathsep}{ROOT / 'examples'}"
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+
+
 def run(folder: Path, *words: str) -> str:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'examples'}",
-        "OMP_NUM_THREADS": "1",
-    }
+    """Run Python afresh."""
     command = [sys.executable, "-W", "error", *words]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def warm_run(folder: Path, *words: str) -> str:
+    """Run Python with the libraries imported."""
+    code, out, err = warm_python().run(["-W", "error", *words], folder, environment(), typed="")
+    assert code == 0, out + err
+    return out
 
 
 @pytest.mark.slow
 def test_own_reward(tmp_path):
     model = str(build_letter_model(tmp_path / "model"))
-    said = run(
-        tmp_path, str(ROOT / "examples" / "own_reward.py"), "--model", model, "--steps", "2", "--groups", "2"
-    )
+    script = str(ROOT / "examples" / "own_reward.py")
+    said = warm_run(tmp_path, script, "--model", model, "--steps", "2", "--groups", "2")
     assert re.findall(r"^(step 1|step 2|before|after): ", said, re.MULTILINE) == [
         "step 1",
         "step 2",
@@ -55,5 +63,5 @@ def test_own_environment_holds_to_the_contract(tmp_path):
 
 @pytest.mark.slow
 def test_sb3_ppo(tmp_path):
-    said = run(tmp_path, str(ROOT / "examples" / "sb3_ppo.py"), "--timesteps", "128", "--episodes", "5")
+    said = warm_run(tmp_path, str(ROOT / "examples" / "sb3_ppo.py"), "--timesteps", "128", "--episodes", "5")
     assert [line.partition(":")[0] for line in said.splitlines()] == ["before", "after"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from warm_python import warm_python
+from warm_python import WarmProcess, warm_python
 
 from pixelis.agents.runs.metrics import read_metrics
 
@@ -71,10 +71,16 @@ def warm_run(tmp_path: Path) -> Callable[..., tuple[int, str, str]]:
 
 
 @pytest.fixture
-def wait_for_step() -> Callable[[subprocess.Popen[str], Path, int], None]:
+def warm_start(tmp_path: Path) -> Callable[..., WarmProcess]:
+    """Return a function like ``start``, whose processes need not import the libraries either."""
+    return lambda name, *words: warm_python().start(_words(name, words), tmp_path, _environment())
+
+
+@pytest.fixture
+def wait_for_step() -> Callable[[subprocess.Popen[str] | WarmProcess, Path, int], None]:
     """Return a function that waits until a run has written a step into its metrics, or has ended."""
 
-    def wait(process: subprocess.Popen[str], metrics: Path, step: int) -> None:
+    def wait(process: subprocess.Popen[str] | WarmProcess, metrics: Path, step: int) -> None:
         deadline = time.monotonic() + 200
         while process.poll() is None and time.monotonic() < deadline:
             if metrics.exists() and len(read_metrics(metrics)) >= step:

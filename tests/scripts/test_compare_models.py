@@ -11,10 +11,11 @@ pytestmark = pytest.mark.slow
 ENV = "toy_env:Toy/Echo-v0"
 
 
-def test_a_run_gains_over_its_model(run, letter_model, tmp_path):
+def test_a_run_gains_over_its_model(run, warm_run, letter_model, tmp_path):
     task = ("--env", ENV, "--max-new-tokens", 1)
     training = ("--model", letter_model, "--steps", 40, "--lr", 0.003, "--eval-episodes", 0)
-    code, _, err = run("train_agent", *task, *training, "--output", "learnt")
+    training = (*training, "--micro-batch-size", 64)
+    code, _, err = warm_run("train_agent", *task, *training, "--output", "learnt")
     assert code == 0, err
     code, out, err = run("compare_models", "--b", "learnt", "--episodes", 60, "--output", "compared.json")
     assert code == 0, err
@@ -34,7 +35,7 @@ def test_a_run_gains_over_its_model(run, letter_model, tmp_path):
     assert len(tasks) == 60 and sum(each["b"]["success"] for each in tasks) == round(60 * after)
     assert "only second" in out and "learnt minus" in out
 
-    code, _, err = run("compare_models", "--b", "learnt", "--env", "Pixelis/ZoomRead-v0")
+    code, _, err = warm_run("compare_models", "--b", "learnt", "--env", "Pixelis/ZoomRead-v0")
     assert code == 2 and f"'learnt' was trained in {ENV}" in err
-    code, _, err = run("compare_models", "--b", "lernt", "--env", ENV)
+    code, _, err = warm_run("compare_models", "--b", "lernt", "--env", ENV)
     assert code == 2 and "Did you mean 'learnt'?" in err

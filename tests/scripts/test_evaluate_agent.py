@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 TOY = ("--env", "toy_env:Toy/Echo-v0", "--max-new-tokens", 1)
 
 
-def test_a_run_folder_its_adapter_and_its_model(run, letter_model, tmp_path):
+def test_a_run_folder_its_adapter_and_its_model(warm_run, letter_model, tmp_path):
     training = (
         "--model",
         letter_model,
@@ -19,17 +19,19 @@ def test_a_run_folder_its_adapter_and_its_model(run, letter_model, tmp_path):
         60,
         "--lr",
         0.003,
+        "--micro-batch-size",
+        64,
         "--eval-episodes",
         0,
         "--output",
         "learnt",
     )
-    code, _, err = run("train_agent", *TOY, *training)
+    code, _, err = warm_run("train_agent", *TOY, *training)
     assert code == 0, err
     adapter = "learnt/checkpoints/step-00000060/adapter"
     agents = f"learnt,{adapter},{letter_model}"
     words = ("--agent", agents, "--mode", "greedy", "--episodes", 60, "--output", "table.json")
-    code, out, err = run("evaluate_agent", *TOY, *words)
+    code, out, err = warm_run("evaluate_agent", *TOY, *words)
     assert code == 0, err
     table = json.loads((tmp_path / "table.json").read_text())
     rates = {row["agent"]: row["success_rate"] for row in table["rows"]}

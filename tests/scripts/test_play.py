@@ -36,8 +36,8 @@ def test_a_pipe_plays(run, tmp_path):
     assert len({path.read_bytes() for path in frames}) == 5
 
 
-def test_several_lines_of_code_and_an_answer_without_tools(run, tmp_path):
-    code, out, err = run(
+def test_several_lines_of_code_and_an_answer_without_tools(warm_run, tmp_path):
+    code, out, err = warm_run(
         "play", "--env", "Pixelis/CodeProblem-v0", typed="answer <<END\nx = 1\n\ny = (\nEND\n"
     )
     assert (code, err) == (0, "")
@@ -46,45 +46,45 @@ def test_several_lines_of_code_and_an_answer_without_tools(run, tmp_path):
     solution = CodeProblemEnv()
     solution.reset(seed=0)
     typed = f"help\n```python\n{solution.task.answer}\n```\n"
-    code, out, err = run("play", "--env", "Pixelis/CodeProblem-v0", typed=typed)
+    code, out, err = warm_run("play", "--env", "Pixelis/CodeProblem-v0", typed=typed)
     assert (code, err) == (0, "")
     assert "several lines" in out and "the episode ended: reward 1, success True" in out
     typed = f"run <<DONE\n{solution.task.answer}\nDONE\nsubmit\n"
-    code, out, err = run(
+    code, out, err = warm_run(
         *("play", "--env", "Pixelis/CodeProblem-v0", "--env-kwargs.mode", "multi"), typed=typed
     )
     assert (code, err) == (0, "")
     assert "visible tests passed" in out and "the episode ended: reward 1, success True" in out
 
 
-def test_a_block_that_is_not_ended_says_nothing(run):
-    code, out, err = run("play", "--env", "Pixelis/CodeProblem-v0", typed="answer <<END\nx = 1\n")
+def test_a_block_that_is_not_ended_says_nothing(warm_run):
+    code, out, err = warm_run("play", "--env", "Pixelis/CodeProblem-v0", typed="answer <<END\nx = 1\n")
     assert (code, err) == (0, "")
     assert "the input ended before END; nothing was said" in out and "episode ended" not in out
 
 
-def test_a_reply_is_an_answer(run):
-    code, out, err = run(
+def test_a_reply_is_an_answer(warm_run):
+    code, out, err = warm_run(
         "play", "--env", "Pixelis/TweetReply-v0", typed="answer That is < 3 days, well done!\n"
     )
     assert (code, err) == (0, "") and "the episode ended: reward" in out
 
 
-def test_a_form_is_filled_in(run):
+def test_a_form_is_filled_in(warm_run):
     flags = ("play", "--env", "Pixelis/WebBrowse-v0", "--env-kwargs.family", "forms", "--seed", 3)
-    code, out, err = run(*flags, typed="type e2@v1\ntype e2@v1 hello you\nscroll down\nanswer no\n")
+    code, out, err = warm_run(*flags, typed="type e2@v1\ntype e2@v1 hello you\nscroll down\nanswer no\n")
     assert (code, err) == (0, "")
     assert "TYPE needs text" in out and '"hello you"' in out
 
 
-def test_pictures_that_are_there_stay(run, tmp_path):
+def test_pictures_that_are_there_stay(warm_run, tmp_path):
     folder = tmp_path / "frames"
     folder.mkdir()
     mine = {"frame-000.png": b"mine", "frame-0041.png": b"mine too", "frame-of-my-cat.png": b"meow"}
     for name, data in mine.items():
         (folder / name).write_bytes(data)
     for first in (42, 44):
-        code, out, err = run("play", "--env", "Pixelis/CountTiny-v0", typed="answer 3\n")
+        code, out, err = warm_run("play", "--env", "Pixelis/CountTiny-v0", typed="answer 3\n")
         assert (code, err) == (0, "")
         assert f"2 frames are in frames, from frame-0{first}.png to frame-0{first + 1}.png" in out
     assert {name: (folder / name).read_bytes() for name in mine} == mine

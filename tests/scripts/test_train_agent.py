@@ -36,7 +36,7 @@ def test_a_whole_run(run, letter_model, tmp_path):
     assert len(read_metrics(folder / "metrics.jsonl")) == 25
 
 
-def test_ctrl_c_saves_and_says_how_to_resume(run, start, wait_for_step, letter_model, tmp_path):
+def test_ctrl_c_saves_and_says_how_to_resume(warm_run, start, wait_for_step, letter_model, tmp_path):
     words = (*TOY, "--model", letter_model, "--steps", 5000, "--eval-episodes", 0, "--output", "my run")
     process = start("train_agent", *words, "--checkpoint-every", 1000)
     wait_for_step(process, tmp_path / "my run" / "metrics.jsonl", 3)
@@ -53,7 +53,7 @@ def test_ctrl_c_saves_and_says_how_to_resume(run, start, wait_for_step, letter_m
 
     done = len(read_metrics(tmp_path / "my run" / "metrics.jsonl"))
     assert latest_checkpoint(tmp_path / "my run" / "checkpoints").name == f"step-{done:08d}"
-    code, out, err = run("train_agent", *command[2:], "--steps", done + 2)
+    code, out, err = warm_run("train_agent", *command[2:], "--steps", done + 2)
     assert code == 0, err
     assert [row["step"] for row in read_metrics(tmp_path / "my run" / "metrics.jsonl")] == list(
         range(1, done + 3)
@@ -61,23 +61,27 @@ def test_ctrl_c_saves_and_says_how_to_resume(run, start, wait_for_step, letter_m
 
 
 def test_a_run_killed_at_random_moments_equals_one_that_was_not(
-    run, start, wait_for_step, letter_model, tmp_path
+    warm_run, start, warm_start, wait_for_step, letter_model, tmp_path
 ):
     words = (*TOY, "--model", letter_model, "--steps", 30, "--eval-episodes", 0, "--checkpoint-every", 4)
-    code, _, err = run("train_agent", *words, "--output", "whole")
+    code, _, err = warm_run("train_agent", *words, "--output", "whole")
     assert code == 0, err
 
     metrics, chance = tmp_path / "killed" / "metrics.jsonl", random.Random(11)
     first = (*words, "--output", "killed")
     for low in (1, 6, 11, 16, 21):
         target = chance.randint(low, low + 4)
-        process = start("train_agent", *(("--resume", "killed") if metrics.exists() else first))
+        process = (
+            warm_start("train_agent", "--resume", "killed")
+            if metrics.exists()
+            else start("train_agent", *first)
+        )
         wait_for_step(process, metrics, target)
         time.sleep(chance.uniform(0, 0.1))
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
-    code, _, err = run("train_agent", "--resume", "killed")
+    code, _, err = warm_run("train_agent", "--resume", "killed")
     assert code == 0, err
     assert comparable_metrics(metrics) == comparable_metrics(tmp_path / "whole" / "metrics.jsonl")
 
@@ -96,7 +100,9 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_one_line_and_the_last_checkpoint_survives(run, letter_model, tmp_path, small_disk):
+def test_a_full_disk_is_one_line_and_the_last_checkpoint_survives(
+    run, warm_run, letter_model, tmp_path, small_disk
+):
     words = (
         *TOY,
         "--model",
@@ -117,9 +123,9 @@ def test_a_full_disk_is_one_line_and_the_last_checkpoint_survives(run, letter_mo
     assert survivor.name in lines[0]
 
     subprocess.run(["mount", "-o", "remount,size=20M", str(small_disk)], check=True)
-    code, _, err = run("train_agent", "--resume", "disk/run")
+    code, _, err = warm_run("train_agent", "--resume", "disk/run")
     assert code == 0, err
-    code, _, err = run("train_agent", *words, "--steps", 12, "--output", "whole")
+    code, _, err = warm_run("train_agent", *words, "--steps", 12, "--output", "whole")
     assert code == 0, err
     assert comparable_metrics(small_disk / "run" / "metrics.jsonl") == comparable_metrics(
         tmp_path / "whole" / "metrics.jsonl"

@@ -30,7 +30,7 @@ def chats(tmp_path: Path) -> Path:
 
 
 def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(
-    run, start, wait_for_step, letter_model, chats, tmp_path
+    warm_run, start, warm_start, wait_for_step, letter_model, chats, tmp_path
 ):
     words = (
         "--data",
@@ -44,7 +44,7 @@ def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(
         "--checkpoint-every",
         3,
     )
-    code, out, err = run("train_sft", *words, "--output", "whole")
+    code, out, err = warm_run("train_sft", *words, "--output", "whole")
     assert code == 0, err
     assert "held out: loss" in out and "the adapter, for --model: whole/adapter" in out
     metrics = tmp_path / "cut" / "metrics.jsonl"
@@ -52,14 +52,14 @@ def test_a_run_killed_and_one_interrupted_equal_one_that_was_not(
     wait_for_step(process, metrics, 8)
     process.kill()
     process.communicate()
-    process = start("train_sft", "--resume", "cut")
+    process = warm_start("train_sft", "--resume", "cut")
     wait_for_step(process, metrics, 20)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     if process.returncode == 130:  # the signal came before the end
         command = shlex.split(out[out.index("resume with:") :].splitlines()[1])
         assert command[2:] == ["--resume", "cut"]
-        code, out, err = run("train_sft", *command[2:])
+        code, out, err = warm_run("train_sft", *command[2:])
         assert code == 0, err
     assert "Traceback" not in err
     assert comparable_metrics(metrics) == comparable_metrics(tmp_path / "whole" / "metrics.jsonl")

@@ -192,6 +192,7 @@ class Updater:
     def _gradient(self, micro_batches: Sequence[_MicroBatch], counts: StepCounts) -> _Totals:
         """Leave the gradient of the whole batch in the parameters, whatever was there before."""
         self.optimiser.zero_grad()
+        self.policy.model.eval()
         totals = _Totals()
         split = Contributions(self.policy.trainable_parameters()) if len(micro_batches) > 1 else None
         for micro_batch in micro_batches:
@@ -210,11 +211,13 @@ class Updater:
     def _forward(
         self, micro_batch: _MicroBatch, counts: StepCounts, dropout: bool = False
     ) -> tuple[LossOutputs, float]:
-        self.policy.model.train(dropout)
+        if dropout:  # a walk over all modules costs as much as a small model's forward pass
+            self.policy.model.train()
         try:
             scored = self.policy.logprobs(micro_batch.episodes, self.settings.temperature)
         finally:
-            self.policy.model.eval()
+            if dropout:
+                self.policy.model.eval()
         inputs = LossInputs(
             scored.logprobs,
             scored.logprobs.detach() if dropout else micro_batch.old_logprobs,
@@ -240,6 +243,7 @@ class Updater:
     @torch.no_grad()
     def _measure(self, episodes: Sequence[Episode], size: int) -> _Totals:
         """Score one micro-batch without training on it."""
+        self.policy.model.eval()
         totals = _Totals()
         rows = [each for each in episodes if each.valid_for_training and each.completion_length > 0]
         rows = rows[: self.settings.micro_batch_size]

@@ -102,9 +102,12 @@ def test_it_learns_four_replies_by_heart(at_hand, tmp_path):
         eval_episodes=0,
         output=str(tmp_path / "run"),
     )
+    losses = []
     with SftRun.start(config) as run:
-        run.train()
-        losses = [json.loads(line)["train/loss"] for line in run.folder.metrics.read_text().splitlines()]
+        run.train(
+            on_step=lambda row: losses.append(row["train/loss"]),
+            should_stop=lambda: bool(losses) and max(losses[-2:]) < 0.5 * losses[0],
+        )
     assert losses[-1] < 0.5 * losses[0]
 
 

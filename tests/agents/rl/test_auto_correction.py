@@ -205,6 +205,7 @@ def test_old_episodes_teach_more_when_they_are_corrected(
             config = toy_config(
                 **{"groups": 8, "group_size": 8, "max_new_tokens": 1, "lr": 0.003, "beta": 0.0, "steps": 35},
                 algorithm={"replay": {"ratio": 1.0, "staleness": 30}},
+                micro_batch_size=64,
                 checkpoint_every=1000,
                 loss={"correction": correction},
                 seed=seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lasting import lasts
 
 from pixelis.agents.rl.run import TrainingRun
 
@@ -13,15 +14,19 @@ COMMON = {
     "groups": 8,
     "group_size": 8,
     "max_new_tokens": 1,
+    "micro_batch_size": 64,
     "checkpoint_every": 1000,
 }
 
 
-def learn(config):
-    """Train and return the mean reward of each step."""
+def learn(config, goal):
+    """Train until the goal is reached and kept, and return the mean reward of each step."""
     rewards = []
     with TrainingRun.start(config) as run:
-        run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+        run.train(
+            on_step=lambda row: rewards.append(row["reward/mean"]),
+            should_stop=lambda: lasts(rewards, goal),
+        )
     return rewards
 
 
@@ -82,13 +87,14 @@ def learn(config):
     ],
 )
 def test_the_toy_is_learnt(toy_config, changes):
-    rewards = learn(toy_config(**COMMON | changes))
+    rewards = learn(toy_config(**COMMON | changes), 0.85 * BEST)
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 0.85 * BEST
 
 
 @pytest.mark.slow
 def test_two_turns_are_learnt(toy_config):
-    rewards = learn(toy_config(**COMMON | {"steps": 100}, beta=0.0, env_kwargs={"turns": 2}))
+    config = toy_config(**COMMON | {"steps": 100, "micro_batch_size": 8}, beta=0.0, env_kwargs={"turns": 2})
+    rewards = learn(config, 2 * 2 * ALWAYS_THE_SAME)
     assert rewards[0] < 2 * 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 2 * 2 * ALWAYS_THE_SAME

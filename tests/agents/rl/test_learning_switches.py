@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lasting import lasts
 
 from pixelis.agents.rl.run import TrainingRun
 
@@ -44,8 +45,13 @@ CHANCE, ALWAYS_THE_SAME = 1 / 8, 1 / 4  # rewards a turn, see test_learning.py
 def test_the_toy_is_learnt(toy_config, turns, goal, changes):
     rewards = []
     common = {"lr": 0.003, "groups": 8, "group_size": 8, "max_new_tokens": 1, "beta": 0.0}
-    config = toy_config(**common, **changes, env_kwargs={"turns": turns}, checkpoint_every=1000)
+    config = toy_config(
+        **common, **changes, env_kwargs={"turns": turns}, micro_batch_size=64, checkpoint_every=1000
+    )
     with TrainingRun.start(config) as run:
-        run.train(on_step=lambda row: rewards.append(row["reward/mean"] / turns))
+        run.train(
+            on_step=lambda row: rewards.append(row["reward/mean"] / turns),
+            should_stop=lambda: lasts(rewards, goal),
+        )
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > goal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from lasting import lasts
 
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import LoraSettings, Policy
@@ -100,8 +101,12 @@ def test_settings_without_a_use_are_refused(toy_config, change):
 def test_the_toy_is_learnt(toy_config):
     rewards = []
     common = {"steps": 100, "lr": 0.003, "groups": 8, "group_size": 8, "max_new_tokens": 1, "beta": 0.0}
-    config = toy_config(algorithm={"type": "ppo", "value_lr": 0.01}, checkpoint_every=1000, **common)
+    common |= {"micro_batch_size": 64, "checkpoint_every": 1000}
+    config = toy_config(algorithm={"type": "ppo", "value_lr": 0.01}, **common)
     with TrainingRun.start(config) as run:
-        run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+        run.train(
+            on_step=lambda row: rewards.append(row["reward/mean"]),
+            should_stop=lambda: lasts(rewards, 0.85 * BEST),
+        )
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 0.85 * BEST

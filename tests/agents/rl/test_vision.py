@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from lasting import lasts
 
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
@@ -57,6 +58,11 @@ def test_stored_pictures_and_values_survive_a_stop(config, tmp_path, changes):
 def test_a_vision_model_learns(config):
     """Small letters are 26 of 262 tokens; the policy finds out that they pay."""
     rewards = []
-    with TrainingRun.start(config.with_values(steps=30, groups=4, group_size=8, beta=0.0, lr=0.01)) as run:
-        run.train(on_step=lambda row: rewards.append(row["reward/mean"]))
+
+    def risen():
+        return len(rewards) >= 10 and lasts(rewards, sum(rewards[:5]) / 5 + 0.5, 5)
+
+    changes = {"steps": 30, "groups": 4, "group_size": 8, "beta": 0.0, "lr": 0.01, "micro_batch_size": 32}
+    with TrainingRun.start(config.with_values(**changes)) as run:
+        run.train(on_step=lambda row: rewards.append(row["reward/mean"]), should_stop=risen)
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.5

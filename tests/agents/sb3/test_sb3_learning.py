@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lasting import lasts
 
 from pixelis.agents.sb3.run import Sb3Run
 
@@ -29,8 +30,12 @@ BARS = {
 )
 def test_it_measures_and_then_answers(tiny, agent, how, steps):
     """Guessing is right in half of the episodes that answer with a bar; a perfect policy always is."""
+    rates = []
     with Sb3Run.start(tiny(agent, how, **BARS, steps=steps)) as run:
-        run.train()
+        run.train(
+            on_step=lambda row: rates.append(row["success/rate"]),
+            should_stop=lambda: lasts(rates, 0.93, 3),  # who does not measure has half of it
+        )
         greedy = run.evaluate("after")[0]
     assert greedy.success_rate >= 0.85
     assert greedy.tool_calls["SEGMENT"] >= 0.85

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from warm_python import warm_python
 
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.run_files.saved_run import settings_of
@@ -106,17 +107,11 @@ def test_killed_in_the_warm_start_the_same_command_goes_on(
         configs[name] = tmp_path / f"{name}.yaml"
         configs[name].write_text(yaml.safe_dump(config.to_mapping()))
     paths = os.pathsep.join(path for path in sys.path if path)
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "--config", str(configs["killed"])],
-        env={**os.environ, "PYTHONPATH": paths},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("step 3/"):
-            break
-    process.send_signal(signal.SIGKILL)
+    words = ["-c", COMMAND, "--config", str(configs["killed"])]
+    process = warm_python().start(words, tmp_path, {**os.environ, "PYTHONPATH": paths})
+    while "step 3/" not in process.printed and process.poll() is None:
+        time.sleep(0.005)
+    process.kill()
     process.communicate()
     assert not (tmp_path / "killed" / "config.yaml").exists()
     done = len(read_metrics(tmp_path / "killed-warm-start" / "metrics.jsonl"))

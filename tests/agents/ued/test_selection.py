@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from warm_python import warm_python
 
 from pixelis.agents.episodes.seeds import level_generator, task_seeds
 from pixelis.agents.episodes.task_env import TaskEnv
@@ -272,16 +271,14 @@ def test_a_killed_run_goes_on_with_the_same_levels(toy_config, tmp_path):
     changes = {**DIALS, "levels": small("accel"), "steps": 16, "checkpoint_every": 4, "lr": 0.003}
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
     config = toy_config(output=str(tmp_path / "killed"), **changes)
-    words = [sys.executable, "-c", PROGRAM, json.dumps(config.to_mapping()), "start"]
     here = Path(__file__).parents[1]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[1])])}
-    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if int(line) == 10:
-                time.sleep(0.02)
-                process.send_signal(signal.SIGKILL)
-                break
+    process = warm_python().start(["-c", PROGRAM, json.dumps(config.to_mapping()), "start"], tmp_path, env)
+    while "10" not in process.printed.split() and process.poll() is None:
+        time.sleep(0.005)
+    time.sleep(0.02)
+    process.kill()
+    process.communicate()
     assert process.returncode == -signal.SIGKILL
     with TrainingRun.resume(config.output, config) as resumed:
         assert resumed.trainer.finished_steps == 8

@@ -80,6 +80,7 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
         max_new_tokens=6,
         groups=8,
         group_size=8,
+        micro_batch_size=64,
         steps=50,
         lr=0.003,
         beta=0.0,

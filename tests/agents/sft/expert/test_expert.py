@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from lasting import lasts
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.seeds import task_seeds
@@ -71,8 +72,12 @@ def train(config: ExpertConfig, until: int | None = None) -> ExpertRun:
     ],
 )
 def test_the_toy_is_learnt(changes: dict[str, object], expert_config: Callable[..., ExpertConfig]):
-    run = train(expert_config(**changes))
-    rewards = [row["reward/mean"] for row in comparable_metrics(run.folder.metrics)]
+    rewards: list[float] = []
+    with ExpertRun.start(expert_config(**changes)) as run:
+        run.train(
+            on_step=lambda row: rewards.append(row["reward/mean"]),
+            should_stop=lambda: lasts(rewards, 0.85),
+        )
     assert rewards[0] < 2 * CHANCE
     assert sum(rewards[-10:]) / 10 > 0.85
 
