@@ -21,7 +21,8 @@ import numpy as np
 
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
-from pixelis.envs.pixel.tools.ocr import RapidReader, Reader, Reading, ReadingCache, _engine
+from pixelis.envs.pixel.tools.ocr import RapidReader, Reader, Reading, ReadingCache
+from pixelis.envs.pixel.tools.ocr_engine import make_engine
 from pixelis.envs.pixel.tools.ocr_truth import TruthReader
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.tools.view import Box, crop_view, square_box
@@ -134,7 +135,7 @@ def at_edge(box: tuple[int, int, int, int]) -> bool:
 
 def print_speed(difficulty: int, count: int) -> None:
     """Print the CPU time of READ_TEXT on one sign against that of the bare recogniser, call by call."""
-    reader, ours, bare = RapidReader(ReadingCache(1)), [], []
+    reader, engine, ours, bare = RapidReader(ReadingCache(1)), make_engine(), [], []
     for (scene, sign), _ in zip(signs(difficulty), range(count), strict=False):
         box = square_box([value / scene.size for value in sign.center], 6)
         view, region = crop_view(paint(scene), box, VIEW), region_of(sign, scene, box)
@@ -142,7 +143,7 @@ def print_speed(difficulty: int, count: int) -> None:
         line = find_text_line(crop) or (0, 0, crop.shape[1], crop.shape[0])
         bgr = np.ascontiguousarray(crop[line[1] : line[3], line[0] : line[2], ::-1])
         started = time.thread_time()
-        _engine()(bgr, use_det=False, use_cls=False, use_rec=True)
+        engine(bgr, use_det=False, use_cls=False, use_rec=True)
         bare.append(1000 * (time.thread_time() - started))
         started = time.thread_time()
         reader.read(view, region)

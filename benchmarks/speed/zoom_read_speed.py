@@ -21,7 +21,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from pixelis.envs.pixel.tools import ocr
+from pixelis.envs.pixel.tools.ocr_engine import make_engine
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv, target_sign
 from pixelis.envs.pixel.zoom_read.players import call
@@ -59,7 +59,7 @@ def measure_seed(env: ZoomReadEnv, seed: int, times: Times, clock: Clock) -> Non
     name = "READ_TEXT, one line" if line else "READ_TEXT, sign with detection"
     note(name, lambda: env.step(call("READ_TEXT", box=list(box))))
     if line:
-        engine = ocr._engine()
+        engine = make_engine()
         crop = np.ascontiguousarray(pixels[line[1] : line[3], line[0] : line[2], ::-1])
         note("bare recogniser", lambda: engine(crop, use_det=False, use_cls=False, use_rec=True))
     note("READ_TEXT, whole view", lambda: env.step(call("READ_TEXT")))

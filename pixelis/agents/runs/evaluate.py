@@ -148,11 +148,13 @@ def play(
     options: Mapping[str, Any] = HELD_OUT,
     batch_size: int = 32,
     rng_seed: int = 0,
+    env_threads: int = 1,
     listener: Listener | None = None,
 ) -> tuple[list[Episode], str]:
     """Return the episodes, one a seed, and the mode; arguments and errors are those of `evaluate`.
 
-    ``listener`` is given what has been played as it comes, so nothing is lost where the rest fails.
+    ``env_threads`` step the envs of a language policy. ``listener`` is given what has been played as it
+    comes, so nothing is lost where the rest fails.
     """
     if not seeds:
         raise ConfigError("an evaluation needs at least one seed")
@@ -164,7 +166,8 @@ def play(
         for transcript in play_all(env, requests, [agent] * len(requests)):
             taken.add([_in_words(transcript)])
     else:
-        with Collector(env, on_ended=None if listener is None else listener.ended) as collector:
+        on_ended = None if listener is None else listener.ended
+        with Collector(env, env_threads=env_threads, on_ended=on_ended) as collector:
             for start in range(0, len(requests), batch_size):
                 batch = requests[start : start + batch_size]
                 taken.add(collector.collect(agent, batch, settings, rng_seed))

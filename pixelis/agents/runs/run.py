@@ -294,6 +294,7 @@ class Run(ABC, Generic[C, T]):
             settings=settings,
             options=env.options("test"),
             rng_seed=config.seed,
+            env_threads=getattr(config, "env_threads", 1),  # who trains on rows plays by one
             listener=listener,
         )
         return episodes

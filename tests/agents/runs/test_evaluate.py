@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +22,7 @@ from pixelis.agents.runs.evaluate import (
     evaluate,
     evaluation_table,
     oracle_gaps,
+    play,
     summarise,
     wilson_interval,
 )
@@ -121,6 +125,25 @@ def test_a_language_policy_plays_every_seed_once(text_policy: Policy, letter_env
         evaluate(text_policy, letter_env, [0], settings=SamplingSettings(greedy=True, max_new_tokens=2)).mode
         == "greedy"
     )
+
+
+def test_threads_play_together_and_change_nothing(text_policy: Policy, letter_env: type[gym.Env]):
+    meeting = threading.Barrier(2, timeout=60)
+
+    class Meeting(letter_env):  # type: ignore[misc, valid-type]
+        """Two resets must be in it at the same time."""
+
+        def reset(self, **more: Any) -> Any:
+            meeting.wait()
+            return super().reset(**more)
+
+    settings = SamplingSettings(max_new_tokens=4)
+    together, _ = play(text_policy, Meeting, range(6), settings=settings, env_threads=2)
+    alone, _ = play(text_policy, letter_env, range(6), settings=settings)
+    assert [episode.reward for episode in together] == [episode.reward for episode in alone]
+    for one, other in zip(together, alone, strict=True):
+        for played, expected in zip(one.segments, other.segments, strict=True):
+            np.testing.assert_array_equal(played.tokens, expected.tokens)
 
 
 def test_no_seeds_are_refused(letter_env: Callable[..., gym.Env]):

@@ -8,21 +8,21 @@ speed. Both return the same :class:`Reading`.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import re
 import threading
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pixelis.envs.pixel.tools.ocr_engine import DETECTION_SIDE, ENGINES, check_installed
 from pixelis.envs.pixel.tools.text_line import find_text_line
-from pixelis.errors import ConfigError, MissingDependencyError, shown, suggest
+from pixelis.errors import ConfigError, shown, suggest
 
 PixelBox = tuple[int, int, int, int]
 
@@ -89,7 +89,7 @@ def make_reader(name: str) -> Reader:
         MissingDependencyError: ``ocr`` without rapidocr and onnxruntime.
     """
     if name == "ocr":
-        _check_installed()  # now, not in the middle of an episode
+        check_installed()  # now, not in the middle of an episode
         return RapidReader()
     if name == "truth":
         from pixelis.envs.pixel.tools.ocr_truth import TruthReader
@@ -116,49 +116,10 @@ def make_line(text: str, box: PixelBox, confidence: float) -> TextLine:
 _SMALLEST_SIDE = 4  # pixels; nothing can be read in less
 _MIN_CONFIDENCE = 0.8  # legible codes score 0.89 and more, four-pixel ones 0.6 to 0.95
 _SURE = 0.85  # a recognition at least this confident is not checked by detection
-_RECOGNITION_WIDTH = (
-    144  # pixels at a height of 48; wider lines widen it, and the usual 320 is mostly padding
-)
-_DETECTION_SIDE = 960
 _ENLARGED_SIDE = 256
 _SECOND_SCALE = 1.5  # of the second look when the first found nothing
 _PADDED_SIDE = 200  # regions with a shorter side are padded
 _PADDING = 16  # pixels around a region before detection, so that text at its edge is found
-
-
-def _check_installed() -> None:
-    if importlib.util.find_spec("rapidocr") is None or importlib.util.find_spec("onnxruntime") is None:
-        raise MissingDependencyError(
-            'READ_TEXT needs rapidocr and onnxruntime: pip install "pixelis[ocr]" (or choose reader="truth").'
-        )
-
-
-@lru_cache(maxsize=1)
-def _engine() -> Any:
-    """Return the process's one OCR engine: one thread, silent, models loaded at the first use."""
-    _check_installed()
-    from rapidocr import RapidOCR
-
-    return RapidOCR(
-        params={
-            "Global.log_level": "critical",
-            "Global.text_score": 0.0,
-            "EngineConfig.onnxruntime.intra_op_num_threads": 1,
-            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
-            "Rec.rec_img_shape": [3, 48, _RECOGNITION_WIDTH],
-            "Det.limit_type": "max",
-            "Det.limit_side_len": _DETECTION_SIDE,
-        }
-    )
-
-
-_engine_lock = threading.Lock()
-
-
-def _run_engine(pixels: NDArray[np.uint8], *, detect: bool) -> Any:
-    """Run the engine on ``[H, W, 3]`` RGB; a call's flags stay set on the object, so all are given."""
-    with _engine_lock:
-        return _engine()(np.ascontiguousarray(pixels[..., ::-1]), use_det=detect, use_cls=False, use_rec=True)
 
 
 class ReadingCache:
@@ -166,7 +127,7 @@ class ReadingCache:
 
     def __init__(self, size: int = 512) -> None:
         """Args: ``size`` the largest number of readings kept."""
-        self._readings: OrderedDict[bytes, Reading] = OrderedDict()
+        self._readings: OrderedDict[bytes, Future[Reading]] = OrderedDict()
         self._size = size
         self._lock = threading.Lock()
         self.hits = 0
@@ -176,18 +137,27 @@ class ReadingCache:
         return ReadingCache, (self._size,)
 
     def get(self, pixels: NDArray[np.uint8], compute: Callable[[NDArray[np.uint8]], Reading]) -> Reading:
-        """Return the kept reading of ``pixels``, or compute it; one thread computes at a time."""
+        """Return the kept reading of ``pixels``, or compute it; others who ask meanwhile wait for it."""
         shape = f"{pixels.shape[0]}x{pixels.shape[1]}".encode()
         key = hashlib.blake2b(pixels.data, digest_size=16, salt=shape).digest()
         with self._lock:
-            if key in self._readings:
-                self.hits += 1
-            else:
-                self._readings[key] = compute(pixels)
+            reading = self._readings.get(key)
+            is_new = reading is None
+            if reading is None:
+                reading = self._readings[key] = Future()
+            self.hits += not is_new
             self._readings.move_to_end(key)
             if len(self._readings) > self._size:
                 self._readings.popitem(last=False)
-            return self._readings[key]
+        if is_new:
+            try:
+                reading.set_result(compute(pixels))
+            except BaseException as error:
+                reading.set_exception(error)
+                with self._lock:
+                    self._readings.pop(key, None)
+                raise
+        return reading.result()
 
     def __len__(self) -> int:
         """Return the number of readings kept."""
@@ -202,7 +172,7 @@ class RapidReader:
 
     A region with one line of text goes straight to recognition; any other goes through detection first.
     Readings are kept by the hash of their pixels, by default in one cache for the whole process, so a group
-    of agents that looks at the same view pays once. The engine is shared too; readers may be used from
+    of agents that looks at the same view pays once. The engines are shared too; readers may be used from
     several threads.
     """
 
@@ -256,7 +226,7 @@ def _read_pixels(pixels: NDArray[np.uint8]) -> Reading:
 def _recognise(pixels: NDArray[np.uint8], box: PixelBox) -> TextLine | None:
     """Read one line without detection; None when nothing but noise was seen."""
     x0, y0, x1, y1 = box
-    found = _run_engine(pixels[y0:y1, x0:x1], detect=False)
+    found = ENGINES.run(pixels[y0:y1, x0:x1], detect=False)
     if not found.txts:
         return None
     return _kept_line(found.txts[0], box, float(found.scores[0]))
@@ -274,7 +244,7 @@ def _detect(pixels: NDArray[np.uint8], scale: float) -> Reading:
     offset = _PADDING if min(height, width) < _PADDED_SIDE else 0
     if offset:
         pixels = np.pad(pixels, ((offset, offset), (offset, offset), (0, 0)), mode="edge")
-    found = _run_engine(pixels, detect=True)
+    found = ENGINES.run(pixels, detect=True)
     if not found.txts or found.boxes is None:
         return Reading()
     lines = []
@@ -291,7 +261,7 @@ def _detect(pixels: NDArray[np.uint8], scale: float) -> Reading:
 
 def _detection_scale(height: int, width: int) -> float:
     """Return how much to enlarge a region; text of 12 px is found as it is, and pixels cost time."""
-    return min(2.0, max(1.0, _ENLARGED_SIDE / max(height, width)), _DETECTION_SIDE / max(height, width))
+    return min(2.0, max(1.0, _ENLARGED_SIDE / max(height, width)), DETECTION_SIDE / max(height, width))
 
 
 def _kept_line(text: str, box: PixelBox, confidence: float) -> TextLine | None:

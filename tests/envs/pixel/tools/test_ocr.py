@@ -3,6 +3,7 @@ import pickle
 import string
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.tools import ocr
 from pixelis.envs.pixel.tools.ocr import RapidReader, Reading, ReadingCache, make_line, make_reader
+from pixelis.envs.pixel.tools.ocr_engine import EnginePool, make_engine
 from pixelis.envs.pixel.tools.ocr_truth import LEGIBILITY, TextItem, TruthReader, legibility
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.tools.view import crop_view, square_box
@@ -153,10 +155,9 @@ def test_boxes_are_in_pixels_of_the_view_not_of_the_region():
 
 def test_one_line_needs_no_detection_and_two_do(monkeypatch):
     calls = []
-    engine = ocr._engine()
-    monkeypatch.setattr(
-        ocr, "_engine", lambda: lambda image, **flags: calls.append(flags) or engine(image, **flags)
-    )
+    engine = make_engine()
+    recorded = EnginePool(1, lambda: lambda image, **flags: calls.append(flags) or engine(image, **flags))
+    monkeypatch.setattr(ocr, "ENGINES", recorded)
     reader = RapidReader(ReadingCache())
     one, two = drawn_lines(["PLATFORM"]), drawn_lines(["PLATFORM", "STATION"])
     assert reader.read(one, whole(one)).text == "PLATFORM"
@@ -171,7 +172,7 @@ def test_equal_pixels_are_read_once_by_all_readers(monkeypatch):
     cache = ReadingCache(2)
     pixels = drawn_lines(["TICKET"])
     first = RapidReader(cache).read(pixels, whole(pixels))
-    monkeypatch.setattr(ocr, "_engine", lambda: pytest.fail("the cache was not used"))
+    monkeypatch.setattr(ocr, "ENGINES", EnginePool(1, lambda: pytest.fail("the cache was not used")))
     framed = np.pad(pixels, ((7, 0), (5, 0), (0, 0)))
     again = RapidReader(cache).read(framed, (5, 7, 5 + pixels.shape[1], 7 + pixels.shape[0]))
     assert again.text == first.text == "TICKET"
@@ -201,19 +202,70 @@ def test_the_shape_is_part_of_the_cache_key():
     assert computed == [(4, 8, 3), (8, 4, 3)]
 
 
-def test_threads_share_the_engine():
+def in_threads(count, work):
+    """Do it for 0, 1, … at the same time; return what came out."""
+    with ThreadPoolExecutor(count) as threads:
+        return list(threads.map(work, range(count)))
+
+
+def test_threads_share_the_engines_and_read_the_same(monkeypatch):
     pictures = [drawn_lines([text]) for text in ("NORTH", "BRIDGE", "SILVER", "WINTER")]
-    texts: dict[int, str] = {}
+    made = []
+    monkeypatch.setattr(ocr, "ENGINES", EnginePool(2, lambda: made.append(1) or make_engine()))
 
     def read(i):
-        texts[i] = RapidReader(ReadingCache()).read(pictures[i], whole(pictures[i])).text
+        return RapidReader(ReadingCache()).read(pictures[i], whole(pictures[i]))
 
-    threads = [threading.Thread(target=read, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert texts == {0: "NORTH", 1: "BRIDGE", 2: "SILVER", 3: "WINTER"}
+    together = in_threads(4, read)
+    assert [reading.text for reading in together] == ["NORTH", "BRIDGE", "SILVER", "WINTER"]
+    assert len(made) <= 2
+    assert together == [read(i) for i in range(4)]
+
+
+def test_two_threads_read_at_the_same_time_and_a_third_waits():
+    meeting, inside = threading.Barrier(2, timeout=60), []
+
+    def engine(image, **flags):
+        inside.append(1)
+        most = len(inside)
+        meeting.wait()
+        inside.pop()
+        return most
+
+    pool = EnginePool(2, lambda: engine)
+    pixels = np.zeros((4, 4, 3), np.uint8)
+    assert max(in_threads(4, lambda _: pool.run(pixels, detect=True))) == 2
+
+
+def test_an_engine_that_fails_is_used_again():
+    outcomes = iter([ValueError("broken picture"), "read"])
+
+    def engine(image, **flags):
+        outcome = next(outcomes)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    made = []
+    pool = EnginePool(1, lambda: made.append(1) or engine)
+    pixels = np.zeros((4, 4, 3), np.uint8)
+    with pytest.raises(ValueError, match="broken"):
+        pool.run(pixels, detect=True)
+    assert pool.run(pixels, detect=True) == "read" and made == [1]
+
+
+def test_pixels_that_are_being_read_are_waited_for():
+    cache, started, computed = ReadingCache(), threading.Event(), []
+    pixels = np.zeros((4, 4, 3), np.uint8)
+
+    def compute(_):
+        computed.append(1)
+        started.wait(0.2)
+        return Reading()
+
+    readings = in_threads(4, lambda _: cache.get(pixels, compute))
+    assert len(computed) == 1 and cache.hits == 3
+    assert all(reading is readings[0] for reading in readings)
 
 
 def test_readers_can_be_sent_to_another_process():
@@ -233,13 +285,12 @@ def test_any_region_of_a_view_can_be_read(box):
 
 def test_a_missing_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidocr", None)
-    ocr._engine.cache_clear()
-    pixels = drawn_lines(["EXIT"])
-    try:
+    monkeypatch.setattr(ocr, "ENGINES", EnginePool(1))
+    pixels, cache = drawn_lines(["EXIT"]), ReadingCache()
+    for _ in range(2):  # what could not be read is not kept
         with pytest.raises(MissingDependencyError, match=r'pip install "pixelis\[ocr\]"'):
-            RapidReader(ReadingCache()).read(pixels, whole(pixels))
-    finally:
-        ocr._engine.cache_clear()
+            RapidReader(cache).read(pixels, whole(pixels))
+    assert len(cache) == 0
 
 
 @pytest.mark.parametrize(
