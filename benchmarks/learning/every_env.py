@@ -28,12 +28,14 @@ from pixelis.agents.settings.files import SHIPPED
 
 EPISODES = 200
 MODES = ("greedy", "sampled")
-HARDEST = ("TweetReply",)
+HARDEST = ("TweetReply", "AskImage")
 """Environments with one difficulty alone."""
 LESSONS = SHIPPED / "lessons"
 """``ENV.yaml`` for each environment that a shipped model plays: model, difficulty, lengths, and no more."""
-NOT_YET = ("SizeCompare", "CountTiny", "ChartRead", "ReceiptSum", "WireTrace", "TrackRead", "AskImage")
+NOT_YET = ("CountTiny", "ChartRead", "WireTrace", "TrackRead")
 """Environments with an oracle that no shipped model plays."""
+PANELS = 4
+"""Of a row of the figure."""
 PAGES = {"WebBrowse": "browse"}
 """Name of its files in ``docs/envs``, where it is not the environment's."""
 
@@ -143,8 +145,12 @@ def _cell(found: Mapping[str, Any]) -> str:
 def draw(result: Mapping[str, Any], path: Path) -> None:
     """Draw a panel for each environment: training success by minutes, evaluations, oracle and floor."""
     shown = result["environments"]
-    figure, axes = plt.subplots(1, len(shown), figsize=(3.6 * len(shown), 3.2), sharey=True, squeeze=False)
-    for panel, (env, found) in zip(axes[0], shown.items(), strict=True):
+    wide = min(len(shown), PANELS)
+    high = -(-len(shown) // wide)
+    figure, axes = plt.subplots(high, wide, figsize=(3.6 * wide, 3.2 * high), sharey=True, squeeze=False)
+    for panel in axes.flat[len(shown) :]:
+        panel.axis("off")
+    for panel, (env, found) in zip(axes.flat, shown.items(), strict=False):
         for index, (seed, run) in enumerate(found["seeds"].items()):
             colour = f"C{index}"
             minutes, success = run["curve"]["minutes"], run["curve"]["success/rate"]
@@ -160,7 +166,8 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         panel.set_title(f"{env}, difficulty {found['difficulty']}")
         panel.set_xlabel("minutes of training")
         panel.set_ylim(-0.02, 1.04)
-    axes[0][0].set_ylabel("success, sampled")
+    for first in axes[:, 0]:
+        first.set_ylabel("success, sampled")
     axes[0][0].legend(loc="lower right", fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
