@@ -47,7 +47,7 @@ def play_plan(
         EpisodesFailedError: no episode could be played to its end.
     """
     from pixelis.agents.models.policy import Policy
-    from pixelis.agents.runs.evaluate import play
+    from pixelis.agents.runs.evaluate import AtOnce, play
 
     seeds, played = plan.env.held_out_seeds(episodes), []
     for number, difficulty in enumerate(plan.difficulties):
@@ -66,7 +66,7 @@ def play_plan(
             chosen,
             settings=plan.sampling(mode),
             options=options,
-            batch_size=batch_size,
+            at_once=AtOnce(batch_size),
             rng_seed=seed,
             listener=listener,
         )

@@ -105,6 +105,19 @@ class Listener(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class AtOnce:
+    """What a language policy plays at the same time.
+
+    Attributes:
+        episodes: at most.
+        threads: that step their envs.
+    """
+
+    episodes: int = 32
+    threads: int = 1
+
+
 def evaluate(
     agent: Policy | str,
     env: str | EnvFactory,
@@ -133,7 +146,7 @@ def evaluate(
         EpisodesFailedError: no episode could be played to its end.
     """
     episodes, mode = play(
-        agent, env, seeds, settings=settings, options=options, batch_size=batch_size, rng_seed=rng_seed
+        agent, env, seeds, settings=settings, options=options, at_once=AtOnce(batch_size), rng_seed=rng_seed
     )
     default_name = agent if isinstance(agent, str) else agent.base_name
     return summarise(episodes, agent=name or default_name, mode=mode)
@@ -146,15 +159,13 @@ def play(
     *,
     settings: SamplingSettings | None = None,
     options: Mapping[str, Any] = HELD_OUT,
-    batch_size: int = 32,
+    at_once: AtOnce = AtOnce(),
     rng_seed: int = 0,
-    env_threads: int = 1,
     listener: Listener | None = None,
 ) -> tuple[list[Episode], str]:
     """Return the episodes, one a seed, and the mode; arguments and errors are those of `evaluate`.
 
-    ``env_threads`` step the envs of a language policy. ``listener`` is given what has been played as it
-    comes, so nothing is lost where the rest fails.
+    ``listener`` is given what has been played as it comes, so nothing is lost where the rest fails.
     """
     if not seeds:
         raise ConfigError("an evaluation needs at least one seed")
@@ -167,9 +178,9 @@ def play(
             taken.add([_in_words(transcript)])
     else:
         on_ended = None if listener is None else listener.ended
-        with Collector(env, env_threads=env_threads, on_ended=on_ended) as collector:
-            for start in range(0, len(requests), batch_size):
-                batch = requests[start : start + batch_size]
+        with Collector(env, env_threads=at_once.threads, on_ended=on_ended) as collector:
+            for start in range(0, len(requests), at_once.episodes):
+                batch = requests[start : start + at_once.episodes]
                 taken.add(collector.collect(agent, batch, settings, rng_seed))
     return taken.all(), mode
 

@@ -19,6 +19,7 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.runs.evaluate import (
+    AtOnce,
     evaluate,
     evaluation_table,
     oracle_gaps,
@@ -138,7 +139,7 @@ def test_threads_play_together_and_change_nothing(text_policy: Policy, letter_en
             return super().reset(**more)
 
     settings = SamplingSettings(max_new_tokens=4)
-    together, _ = play(text_policy, Meeting, range(6), settings=settings, env_threads=2)
+    together, _ = play(text_policy, Meeting, range(6), settings=settings, at_once=AtOnce(threads=2))
     alone, _ = play(text_policy, letter_env, range(6), settings=settings)
     assert [episode.reward for episode in together] == [episode.reward for episode in alone]
     for one, other in zip(together, alone, strict=True):
