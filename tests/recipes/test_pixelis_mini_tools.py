@@ -36,6 +36,7 @@ def test_care_wins_and_flaws_lose(name):
     assert np.mean(careful) >= 0.7 > np.mean(others) and len(others) >= 6
 
 
+@pytest.mark.slow
 def test_sheets_are_drawn_once_and_care_answers_every_question_about_them(tmp_path):
     questions = sheets.draw(tmp_path / "sheets", 1)
     before = {path.name: path.read_bytes() for path in questions.parent.iterdir()}
