@@ -166,9 +166,9 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         panel.set_title(f"{env}, difficulty {found['difficulty']}")
         panel.set_xlabel("minutes of training")
         panel.set_ylim(-0.02, 1.04)
+        panel.legend(loc="lower right", fontsize=8)
     for first in axes[:, 0]:
         first.set_ylabel("success, sampled")
-    axes[0][0].legend(loc="lower right", fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
