@@ -34,6 +34,8 @@ LESSONS = SHIPPED / "lessons"
 """``ENV.yaml`` for each environment that a shipped model plays: model, difficulty, lengths, and no more."""
 NOT_YET = ("SizeCompare", "CountTiny", "ChartRead", "ReceiptSum", "WireTrace", "TrackRead", "AskImage")
 """Environments with an oracle that no shipped model plays."""
+PANELS = 4
+"""Of a row of the figure."""
 PAGES = {"WebBrowse": "browse"}
 """Name of its files in ``docs/envs``, where it is not the environment's."""
 
@@ -143,8 +145,12 @@ def _cell(found: Mapping[str, Any]) -> str:
 def draw(result: Mapping[str, Any], path: Path) -> None:
     """Draw a panel for each environment: training success by minutes, evaluations, oracle and floor."""
     shown = result["environments"]
-    figure, axes = plt.subplots(1, len(shown), figsize=(3.6 * len(shown), 3.2), sharey=True, squeeze=False)
-    for panel, (env, found) in zip(axes[0], shown.items(), strict=True):
+    wide = min(len(shown), PANELS)
+    high = -(-len(shown) // wide)
+    figure, axes = plt.subplots(high, wide, figsize=(3.6 * wide, 3.2 * high), sharey=True, squeeze=False)
+    for panel in axes.flat[len(shown) :]:
+        panel.axis("off")
+    for panel, (env, found) in zip(axes.flat, shown.items(), strict=False):
         for index, (seed, run) in enumerate(found["seeds"].items()):
             colour = f"C{index}"
             minutes, success = run["curve"]["minutes"], run["curve"]["success/rate"]
@@ -160,8 +166,9 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         panel.set_title(f"{env}, difficulty {found['difficulty']}")
         panel.set_xlabel("minutes of training")
         panel.set_ylim(-0.02, 1.04)
-    axes[0][0].set_ylabel("success, sampled")
-    axes[0][0].legend(loc="lower right", fontsize=8)
+        panel.legend(loc="lower right", fontsize=8)
+    for first in axes[:, 0]:
+        first.set_ylabel("success, sampled")
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
