@@ -2,8 +2,7 @@
 
 pixelis-mini goes on learning: to play pixel environments by what their tools say, without seeing.
 First drills alone, numbers to compare, add and look up; then the episodes of demonstrators of mixed quality.
-What was played is kept in ``--work``. None ships; ``docs/reference/pixelis_mini_tools.md`` has what came
-of it.
+What was played is kept in ``--work``. ``docs/reference/pixelis_mini_tools.md`` has what came of it.
 """
 
 from __future__ import annotations

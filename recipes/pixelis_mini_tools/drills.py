@@ -179,14 +179,14 @@ def plates_of_lockers(rng: np.random.Generator) -> Turn:
 
 
 DRILLS: Mapping[Callable[[np.random.Generator], Turn], float] = {
-    steps: 0.3,
+    steps: 0.35,
     lookups: 0.07,
     shares: 0.1,
     properties: 0.1,
     amounts: 0.14,
     receipts: 0.12,
     boards: 0.06,
-    plates_of_lockers: 0.09,
+    plates_of_lockers: 0.04,
     plates: 0.02,
 }
 """Drill → its share."""

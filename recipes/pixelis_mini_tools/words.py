@@ -42,8 +42,8 @@ TEXTS = (
     "No text can be read here.",
     *(f": {colour} [" for colour in PALETTE),
 )
-SPREAD = 0.04
-"""Standard deviation of what is added to a new token's embedding: hundredths begin as far apart as digits."""
+SPREAD = 0.02
+"""Standard deviation of what is added to a new token's embedding: two hundredths must not begin alike."""
 
 
 def extend(source: Path, output: Path, max_length: int) -> None:

@@ -61,8 +61,8 @@ def default_model(env_id: str | None, shows_images: bool) -> str:
 
     Args:
         env_id: the environment; None where it is not known.
-        shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees; of some
-            environments ``pixelis-mini-tools`` was taught to go by what the tools say.
+        shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees;
+            ``pixelis-mini-tools`` goes by what the tools say, in environments that it was taught.
     """
     if shows_images:
         return next((name for name in SHIPPED if env_id in taught(name)), TINY_NAME)
