@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,8 +96,10 @@ def ask(question: str, kind: str, truth: Any, look: list[Region], known: list[Re
     return {"question": question, "answer": truth, "answer_type": kind, **more, "regions": [*look, *beside]}
 
 
-def draw_board(rng: np.random.Generator, split: str) -> tuple[Image.Image, list[Row]]:
-    """Return a departure board, and questions about it."""
+def draw_board(
+    rng: np.random.Generator, split: str, asked: Sequence[int] = (0, 3, 7, 10)
+) -> tuple[Image.Image, list[Row]]:
+    """Return a departure board of 12 lines, and questions about some of them."""
     sheet = Sheet((2000, 1100), (24, 28, 36))
     cities = [CITIES[i] for i in rng.permutation(len(CITIES))[:12]]
     platforms = rng.permutation(np.arange(10, 100))[:12].tolist()
@@ -108,7 +110,7 @@ def draw_board(rng: np.random.Generator, split: str) -> tuple[Image.Image, list[
         sheet.draw.rectangle((x - 40, y - 40, x + 760, y + 70), fill=(36, 44, 56))
         lines.append(sheet.write((x, y), f"{time}   {city}   Platform {platform}", (240, 214, 120)))
     rows = []
-    for index in (0, 3, 7, 10):
+    for index in asked:
         look, city = [lines[index]], cities[index]
         rows.append(
             ask(
@@ -123,8 +125,10 @@ def draw_board(rng: np.random.Generator, split: str) -> tuple[Image.Image, list[
     return sheet.image, rows
 
 
-def draw_receipt(rng: np.random.Generator, split: str) -> tuple[Image.Image, list[Row]]:
-    """Return a receipt, and questions about it."""
+def draw_receipt(
+    rng: np.random.Generator, split: str, asked: Sequence[int] = (1, 4, 7, 10)
+) -> tuple[Image.Image, list[Row]]:
+    """Return a receipt of 12 goods, and questions about it."""
     sheet, (date, date_truth) = Sheet((900, 2000), WALL), DATES[split]
     sheet.draw.rectangle((150, 60, 750, 1940), fill=PAPER)
     goods = [GOODS[i] for i in rng.permutation(len(GOODS))]
@@ -136,15 +140,20 @@ def draw_receipt(rng: np.random.Generator, split: str) -> tuple[Image.Image, lis
     lines.append(sheet.write((220, 1750), f"Total   {total}"))
     rows = [
         ask(f"What does the {goods[i].lower()} cost?", "number", prices[i] / 100, [lines[i + 1]], lines)
-        for i in (1, 4, 7, 10)
+        for i in asked
     ]
     rows.append(ask("What is the total?", "number", total, [lines[-1]], lines))
     rows.append(ask("Which day is it from?", "text", date_truth, [lines[0]], lines))
     return sheet.image, rows
 
 
-def draw_lockers(rng: np.random.Generator, split: str) -> tuple[Image.Image, list[Row]]:
-    """Return a wall of lockers, and questions about where some are."""
+def draw_lockers(
+    rng: np.random.Generator,
+    split: str,
+    boxes_of: Sequence[int] = (1, 12, 26, 30),
+    middles_of: Sequence[int] = (8, 14, 23, 37),
+) -> tuple[Image.Image, list[Row]]:
+    """Return a wall of 40 lockers, and questions about where some are."""
     sheet, boxes, plates = Sheet((2000, 1200), WALL), [], []
     numbers = rng.permutation(np.arange(100, 1000))[:40].tolist()
     for index, number in enumerate(numbers):
@@ -152,10 +161,8 @@ def draw_lockers(rng: np.random.Generator, split: str) -> tuple[Image.Image, lis
         sheet.draw.rectangle((x, y, x + 199, y + 179), fill=(120, 136, 150), outline=(70, 80, 90), width=4)
         plates.append(sheet.write((x + 86, y + 40), str(number), PAPER))
         boxes.append(sheet.share((x, y, x + 200, y + 180)))
-    rows = [
-        ask(f"Where is locker {numbers[i]}?", "box", boxes[i], [plates[i]], plates) for i in (1, 12, 26, 30)
-    ]
-    for i in (8, 14, 23, 37):
+    rows = [ask(f"Where is locker {numbers[i]}?", "box", boxes[i], [plates[i]], plates) for i in boxes_of]
+    for i in middles_of:
         x0, y0, x1, y1 = boxes[i]
         middle = [round((x0 + x1) / 2, 5), round((y0 + y1) / 2, 5)]
         question = f"Point at locker {numbers[i]}."

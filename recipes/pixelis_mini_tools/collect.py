@@ -13,6 +13,7 @@ from pixelis_mini.collect import FIRST_SEED, texts_of, write_tokens
 from pixelis_mini.tokenizer import as_text
 from transformers import AutoTokenizer
 
+from pixelis_mini_tools import sheets
 from pixelis_mini_tools.drills import drills
 from pixelis_mini_tools.routines import ROUTINES, demonstrations
 
@@ -22,6 +23,8 @@ REALLY_READ = 10
 """Every so many chunks READ_TEXT reads the pixels, elsewhere the scene's truth, which is much faster."""
 SLOW = "TrackRead"
 """A dozen looks an episode, of which each takes a fifth of a second to read: only the truth is read."""
+FEW = "AskImage"
+"""Looks that come again and again, and are read once: nothing but pixels is read."""
 
 
 def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
@@ -33,6 +36,7 @@ def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
         processes: that play.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    questions = sheets.draw(folder / "sheets") if FEW in counts else None
     with ProcessPoolExecutor(processes) as pool:
         for name, count in counts.items():
             file = folder / f"{name}.jsonl"
@@ -40,7 +44,7 @@ def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
             chunks = range(done // CHUNK, -(-count // CHUNK))
             shown, solved = Counter[str](), Counter[str]()
             with file.open("a", encoding="utf-8") as lines:
-                for texts, habits, wins in pool.map(partial(_play, name), chunks):
+                for texts, habits, wins in pool.map(partial(_play, name, questions), chunks):
                     lines.writelines(f"{json.dumps(text, ensure_ascii=False)}\n" for text in texts)
                     lines.flush()
                     shown.update(habits)
@@ -53,11 +57,11 @@ def play(folder: Path, counts: Mapping[str, int], processes: int) -> None:
                 )
 
 
-def _play(name: str, chunk: int) -> tuple[list[str], Counter[str], Counter[str]]:
+def _play(name: str, questions: Path | None, chunk: int) -> tuple[list[str], Counter[str], Counter[str]]:
     start = FIRST_SEED + chunk * CHUNK
     texts, shown, solved = [], Counter[str](), Counter[str]()
-    reader = "truth" if chunk % REALLY_READ or name == SLOW else "ocr"
-    for played in demonstrations(name, range(start, start + CHUNK), reader):
+    reader = "truth" if name == SLOW or (chunk % REALLY_READ and name != FEW) else "ocr"
+    for played in demonstrations(name, range(start, start + CHUNK), reader, questions):
         texts.append(as_text(played.turns))
         shown[played.habit] += 1
         solved[played.habit] += bool(played.success)

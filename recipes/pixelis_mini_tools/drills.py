@@ -9,13 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from pixelis_mini_vl.aloud import backwards, combined, compared
+from pixelis_mini_vl.aloud import columns, combined, compared
 
 from pixelis.envs.pixel.base.scripted_turns import answer
 from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 from pixelis.envs.pixel.receipt_sum.sample import ADJECTIVES, NOUNS
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
+from pixelis_mini_tools.sheets import asked_part
+
+CITIES = (
+    "Lund",
+    "Porto",
+    "Graz",
+    "Turku",
+    "Cork",
+    "Lyon",
+    "Bergen",
+    "Split",
+    "Ghent",
+    "Malmo",
+    "Vigo",
+    "Basel",
+)
 
 Turn = tuple[str, str]
 """What is read, and what is said to it."""
@@ -110,7 +126,7 @@ def steps(rng: np.random.Generator) -> Turn:
         a, b = _cents(rng), _cents(rng)
         if word == "together":
             a += int(rng.integers(0, 3)) * _cents(rng)  # as far as a sum has come
-            result = f"{backwards(a + b)} {decimal_text(a + b)}"
+            result = f"{columns(a, b)} {decimal_text(a + b)}"
         else:
             result = decimal_text(min(a, b) if least else max(a, b))
         said.append(f"{decimal_text(a)} {decimal_text(b)}: {result}.")
@@ -126,14 +142,52 @@ def lookups(rng: np.random.Generator) -> Turn:
     return _printed(rng, page), " ".join(f"{name} {decimal_text(cents)}." for name, cents in asked)
 
 
+def boards(rng: np.random.Generator) -> Turn:
+    """A departure board in the words of READ_TEXT, its rows whole or in pieces, and a question about one."""
+    names, lines = rng.permutation([*CITIES, *ADJECTIVES])[:12], []
+    rows = [(str(name), str(rng.integers(10, 100)), _time(rng)) for name in names]
+    for number, (city, platform, time) in enumerate(rows):
+        x, y = 0.06 + 0.5 * (number // 6), 0.28 + 0.08 * (number % 6)
+        pieces = [time, city, f"Platform {platform}"]
+        for cut in (1, 0):  # behind the city, behind the time
+            if rng.random() > 0.3:
+                pieces[cut : cut + 2] = [" ".join(pieces[cut : cut + 2])]
+        for piece in pieces:
+            lines.append(f"{piece} [{x:.2f}, {y:.2f}, {x + 0.04:.2f}, {y + 0.01:.2f}]")
+            x += 0.03
+    row = rows[int(rng.integers(len(rows)))]
+    questions = (
+        f"Which platform does the train to {row[0]} leave from?",
+        f"When does the train to {row[0]} leave?",
+    )
+    question = str(rng.choice(questions))
+    return f"{question}\n" + "\n".join(lines), f"{' '.join(row)}. {answer(asked_part(question, row))}"
+
+
+def plates_of_lockers(rng: np.random.Generator) -> Turn:
+    """A wall of numbers in the words of READ_TEXT, and the place of one."""
+    numbers, lines = rng.permutation(np.arange(100, 1000))[: int(rng.integers(9, 41))], []
+    shift, step = rng.uniform(0, 0.05, 2), rng.uniform(0.09, 0.12)
+    for place, number in enumerate(numbers):
+        x, y = 0.05 + shift[0] + step * (place % 8), 0.2 + shift[1] + step * (place // 8)
+        lines.append(f"{number} [{x:.2f}, {y:.2f}, {x + 0.02:.2f}, {y + 0.01:.2f}]")
+    asked = int(rng.integers(len(numbers)))
+    at = lines[asked].split(" [")[1].split(", ")[:2]
+    place = f"[{', '.join(at)}]"
+    said = f"{numbers[asked]} {place}. {answer(place)}"
+    return f"Point at locker {numbers[asked]}.\n" + "\n".join(rng.permutation(lines)), said
+
+
 DRILLS: Mapping[Callable[[np.random.Generator], Turn], float] = {
-    steps: 0.55,
-    lookups: 0.15,
-    shares: 0.08,
-    properties: 0.04,
-    amounts: 0.08,
-    receipts: 0.06,
-    plates: 0.04,
+    steps: 0.35,
+    lookups: 0.07,
+    shares: 0.1,
+    properties: 0.1,
+    amounts: 0.14,
+    receipts: 0.12,
+    boards: 0.06,
+    plates_of_lockers: 0.04,
+    plates: 0.02,
 }
 """Drill → its share."""
 
@@ -168,6 +222,10 @@ def _areas(rng: np.random.Generator) -> list[tuple[str, float]]:
 def _lines(rng: np.random.Generator, count: int) -> list[tuple[str, int]]:
     noun = str(rng.choice(NOUNS))
     return [(f"{adjective} {noun}", _cents(rng)) for adjective in rng.permutation(ADJECTIVES)[:count]]
+
+
+def _time(rng: np.random.Generator) -> str:
+    return f"{rng.integers(6, 23):02d}:{rng.integers(0, 60):02d}"
 
 
 def _cents(rng: np.random.Generator) -> int:

@@ -12,11 +12,12 @@ import torch
 from pixelis_mini.tokenizer import as_text
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from pixelis_mini_tools.drills import DRILLS, lookups, plates, steps
+from pixelis_mini_tools.drills import DRILLS, boards, lookups, plates, plates_of_lockers, steps
 
 _RESULT = re.compile(r":( [^:]*?\d)\.(?= |$)")
 _AMOUNT = re.compile(r"( \d+\.\d\d)\.(?= |$)")
-_CODE = re.compile(r"<answer>(\w+)<")
+_ANSWER = re.compile(r"<answer>([^<]+)<")
+_PATTERNS = {lookups: _AMOUNT, plates: _ANSWER, boards: _ANSWER, plates_of_lockers: _ANSWER}
 
 
 @torch.no_grad()
@@ -43,7 +44,7 @@ def right_steps(folder: Path, count: int = 60, seed: int = 991) -> dict[str, tup
             right = np.append(True, (likeliest == coded.input_ids[0, 1:]).numpy())
             places, start = coded.offset_mapping[0].numpy(), text.rindex(said)
             name = f"{drill.__name__}, {read}" if drill is steps else drill.__name__
-            pattern = _AMOUNT if drill is lookups else _CODE if drill is plates else _RESULT
+            pattern = _PATTERNS.get(drill, _RESULT)
             for match in pattern.finditer(said):
                 begin, end = match.start(1) + start, match.end(1) + start
                 inside = (places[:, 0] >= begin) & (places[:, 1] <= end)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -15,6 +16,7 @@ from pixelis_mini_vl.routines import SizeCompare, TrackRead
 import pixelis  # noqa: F401 (it registers the environments)
 from pixelis.envs.pixel.base.scripted_turns import call
 from pixelis.envs.tool_env import ToolEnv
+from pixelis_mini_tools.sheets import AskImage
 
 BELOW_THE_NAME = 0.12
 """From the middle of a receipt's first line, which a whole view shows, to the middle of the receipt."""
@@ -69,18 +71,24 @@ ROUTINES: Mapping[str, type[Routine]] = {
     "SizeCompare": SizeByMeasure,
     "ReceiptSum": ReceiptSum,
     "TrackRead": FewLooks,
+    "AskImage": AskImage,
 }
 
 
-def demonstrations(name: str, seeds: range, reader: str) -> Iterator[Demonstration]:
-    """Yield an episode of the train split for each seed, difficulty 0 in three of four, else 1.
+def demonstrations(
+    name: str, seeds: range, reader: str, questions: Path | None = None
+) -> Iterator[Demonstration]:
+    """Yield an episode of the train split for each seed, difficulty 0 in three of four, else 1 if it has one.
 
     Args:
         name: a key of `ROUTINES`.
         seeds: of ``reset``.
         reader: of READ_TEXT, ``ocr`` or ``truth``.
+        questions: file of AskImage's; None for those of the package.
     """
-    envs = [_open(name, difficulty, reader) for difficulty in (0, 1)]
+    difficulties = (0, 0) if name == "AskImage" else (0, 1)
+    more = {"data": str(questions)} if questions is not None and name == "AskImage" else {}
+    envs = [_open(name, difficulty, reader, **more) for difficulty in difficulties]
     for seed in seeds:
         rng = np.random.default_rng([seed, 7])
         env = envs[int(rng.random() < 0.25)]
@@ -96,6 +104,8 @@ def demonstrations(name: str, seeds: range, reader: str) -> Iterator[Demonstrati
         yield Demonstration(tuple(turns), habit, bool(info["success"]))
 
 
-def _open(name: str, difficulty: int, reader: str) -> ToolEnv[Any]:
-    env: Any = gym.make(f"Pixelis/{name}-v0", difficulty=difficulty, reader=reader, disable_env_checker=True)
+def _open(name: str, difficulty: int, reader: str, **more: str) -> ToolEnv[Any]:
+    env: Any = gym.make(
+        f"Pixelis/{name}-v0", difficulty=difficulty, reader=reader, **more, disable_env_checker=True
+    )
     return env.unwrapped

@@ -1,7 +1,9 @@
 """Working aloud: comparing and adding in steps that each need two numbers standing side by side.
 
-A sum is written backwards before it is written: every digit of it then follows from two digits and the
-carry of the digit before (Lee et al. 2023, Teaching Arithmetic to Small Transformers, arXiv:2307.03381).
+Each step repeats the result so far and the next number before it says what comes out: with a name between
+the two a small model guesses. A sum is written column by column from the right with its carries: every
+token then follows from a few before it (Lee et al. 2023, Teaching Arithmetic to Small Transformers,
+arXiv:2307.03381).
 """
 
 from __future__ import annotations
@@ -10,43 +12,57 @@ from collections.abc import Sequence
 
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 
-COLUMN = 5
-"""Digits a sum is written backwards with: the amounts of a page come to less than 1000."""
+COLUMNS = 4
+"""Digits that are added at least: amounts below 100.00 all look alike."""
 
 
 def compared(rows: Sequence[tuple[str, float]], *, smallest: bool = False) -> tuple[str, str]:
-    """Return ("red 0.0125. pink 0.0163: pink 0.0163.", "pink"): of each step the largest so far.
+    """Return ("0.0125 red. 0.0163 pink. 0.0125 0.0163: 0.0163. 0.0163 pink.", "pink").
 
     Args:
-        rows: name and share of the picture, at least one row.
+        rows: name and share of the picture, at least one row; each share once.
         smallest: in place of the largest.
     """
-    best, said = rows[0], f"{rows[0][0]} {rows[0][1]}."
-    for row in rows[1:]:
-        best = (min if smallest else max)(best, row, key=lambda each: each[1])
-        said += f" {row[0]} {row[1]}: {best[0]} {best[1]}."
-    return said, best[0]
+    (name, best), *others = rows
+    said = f"{best} {name}."
+    for other, share in others:
+        found = (min if smallest else max)(best, share)
+        said += f" {share} {other}. {best} {share}: {found}."
+        best = found
+    name = next(each for each, share in rows if share == best)
+    return f"{said} {best} {name}.", name
 
 
 def combined(rows: Sequence[tuple[str, int]], kind: str) -> tuple[str, int]:
-    """Return ("Red Tea 15.80. Old Tea 10.26: 60620 26.06.", 2606): of each step the sum so far.
+    """Return ("Red Tea 15.80. Old Tea 10.26. 15.80 10.26: 10.26.", 1026) for the lowest; sums have `columns`.
 
     Args:
         rows: name of a line and its amount in cents, at least one row.
         kind: ``lowest`` or ``highest`` for that in place of the sum.
     """
-    result, said = rows[0][1], f"{rows[0][0]} {decimal_text(rows[0][1])}."
-    for name, cents in rows[1:]:
-        said += f" {name} {decimal_text(cents)}:"
+    (name, result), *others = rows
+    said = f"{name} {decimal_text(result)}."
+    for other, cents in others:
+        said += f" {other} {decimal_text(cents)}. {decimal_text(result)} {decimal_text(cents)}: "
         if kind in ("lowest", "highest"):
             result = (min if kind == "lowest" else max)(result, cents)
         else:
+            said += f"{columns(result, cents)} "
             result += cents
-            said += f" {backwards(result)}"
-        said += f" {decimal_text(result)}."
+        said += f"{decimal_text(result)}."
     return said, result
 
 
-def backwards(cents: int) -> str:
-    """Return the digits from the last to the first: 2606 is "60620"."""
-    return f"{cents:0{COLUMN}d}"[::-1]
+def columns(a: int, b: int) -> str:
+    """Return a sum from the right with carries: of 1580 and 1026 "0+6+0=06 8+2+0=10 5+0+1=06 1+1+0=02".
+
+    Args:
+        a: cents, 0 or more.
+        b: cents, 0 or more.
+    """
+    length, carry, said = max(COLUMNS, len(str(max(a, b)))), 0, []
+    for x, y in zip(*(map(int, f"{each:0{length}d}"[::-1]) for each in (a, b)), strict=True):
+        total = x + y + carry
+        said.append(f"{x}+{y}+{carry}={total:02d}")
+        carry = total // 10
+    return " ".join(said)

@@ -16,11 +16,12 @@ _LOG = logging.getLogger(__name__)
 
 TINY_NAME = "pixelis-tiny"
 MINI_NAME = "pixelis-mini"
+TOOLS_NAME = "pixelis-mini-tools"
 CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
 
 
-SHIPPED = (TINY_NAME, MINI_NAME)
+SHIPPED = (TINY_NAME, MINI_NAME, TOOLS_NAME)
 """The models inside the package."""
 TAUGHT = "taught.json"
 """In the folder of each: environment → difficulties that it was taught."""
@@ -60,7 +61,8 @@ def default_model(env_id: str | None, shows_images: bool) -> str:
 
     Args:
         env_id: the environment; None where it is not known.
-        shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees.
+        shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees;
+            ``pixelis-mini-tools`` goes by what the tools say, in environments that it was taught.
     """
     if shows_images:
         return next((name for name in SHIPPED if env_id in taught(name)), TINY_NAME)
