@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ import torch
 from pixelis_mini.tokenizer import as_text
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from pixelis_mini_tools.drills import DRILLS, boards, lookups, plates, plates_of_lockers, steps
+from pixelis_mini_tools.drills import DRILLS, Turn, boards, lookups, plates, plates_of_lockers, steps
 
 _RESULT = re.compile(r":( [^:]*?\d)\.(?= |$)")
 _AMOUNT = re.compile(r"( \d+\.\d\d)\.(?= |$)")
 _ANSWER = re.compile(r"<answer>([^<]+)<")
-_PATTERNS = {lookups: _AMOUNT, plates: _ANSWER, boards: _ANSWER, plates_of_lockers: _ANSWER}
+_PATTERNS: dict[Callable[..., Turn], re.Pattern[str]] = {
+    lookups: _AMOUNT,
+    plates: _ANSWER,
+    boards: _ANSWER,
+    plates_of_lockers: _ANSWER,
+}
 
 
 @torch.no_grad()

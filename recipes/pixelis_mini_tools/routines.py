@@ -104,7 +104,7 @@ def demonstrations(
         yield Demonstration(tuple(turns), habit, bool(info["success"]))
 
 
-def _open(name: str, difficulty: int, reader: str, **more: str) -> ToolEnv[Any]:
+def _open(name: str, difficulty: int, reader: str, **more: Any) -> ToolEnv[Any]:
     env: Any = gym.make(
         f"Pixelis/{name}-v0", difficulty=difficulty, reader=reader, **more, disable_env_checker=True
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -149,6 +149,6 @@ def told(question: str, lines: list[str]) -> tuple[str, ...]:
     return ()
 
 
-def asked_part(question: str, row: tuple[str, ...]) -> str:
+def asked_part(question: str, row: Sequence[str]) -> str:
     """Return of a row what is asked for."""
     return row[-1] if len(row) < 3 or question.startswith("When") else row[1]
