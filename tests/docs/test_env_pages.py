@@ -108,6 +108,7 @@ def test_what_was_learnt_is_what_the_page_of_results_says(env_docs):
     assert env_docs.learnt("Pixelis/ZoomRead-v0") == "0.42 → **0.94** (difficulty 1, 3 seeds)"
     assert env_docs.learnt("Pixelis/WebBrowse-v0") == "0.39 → **0.64** (difficulty 0, 3 seeds)"
     assert env_docs.learnt("Pixelis/CodeProblem-v0") == "0.60 → **0.97** (difficulty 1, 3 seeds)"
+    assert env_docs.learnt("Pixelis/SizeCompare-v0").startswith("0.36 → **0.79** (difficulty 1")
     assert env_docs.learnt("Pixelis/CountTiny-v0") == "–"
 
 
