@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import pytest
 from doc_pages import ROOT, Page, run
 
 from pixelis.agents.sb3.config import Sb3Config
@@ -12,6 +13,7 @@ from pixelis.cli.train import COMMAND as TRAIN
 PAGE = Page("guide/sb3.md")
 
 
+@pytest.mark.slow
 def test_the_example_runs(tmp_path):
     PAGE.write_modules(tmp_path, "example.py")
     printed = run(tmp_path, [sys.executable, "example.py"])
