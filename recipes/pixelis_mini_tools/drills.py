@@ -16,22 +16,7 @@ from pixelis.envs.pixel.drawing.codes import sample_codes
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 from pixelis.envs.pixel.receipt_sum.sample import ADJECTIVES, NOUNS
 from pixelis.envs.pixel.tools.palette import BASE_COLOURS, PALETTE
-from pixelis_mini_tools.sheets import asked_part
-
-CITIES = (
-    "Lund",
-    "Porto",
-    "Graz",
-    "Turku",
-    "Cork",
-    "Lyon",
-    "Bergen",
-    "Split",
-    "Ghent",
-    "Malmo",
-    "Vigo",
-    "Basel",
-)
+from pixelis_mini_tools.sheets import asked_part, drawing
 
 Turn = tuple[str, str]
 """What is read, and what is said to it."""
@@ -144,7 +129,7 @@ def lookups(rng: np.random.Generator) -> Turn:
 
 def boards(rng: np.random.Generator) -> Turn:
     """A departure board in the words of READ_TEXT, its rows whole or in pieces, and a question about one."""
-    names, lines = rng.permutation([*CITIES, *ADJECTIVES])[:12], []
+    names, lines = rng.permutation([*drawing().CITIES, *ADJECTIVES])[:12], []
     rows = [(str(name), str(rng.integers(10, 100)), _time(rng)) for name in names]
     for number, (city, platform, time) in enumerate(rows):
         x, y = 0.06 + 0.5 * (number // 6), 0.28 + 0.08 * (number % 6)

@@ -43,12 +43,12 @@ def draw(folder: Path, count: int = SHEETS) -> Path:
     if file.is_file():
         return file
     folder.mkdir(parents=True, exist_ok=True)
-    drawing, rows = _drawing(), []
+    rows: list[dict[str, Any]] = []
     for seed in range(count):
         for name, asked in (("board", range(12)), ("receipt", range(12)), ("lockers", range(0, 40, 3))):
             rng = np.random.default_rng([seed, len(name), 5])
             asks = (asked, range(1, 40, 3)) if name == "lockers" else (asked,)
-            image, found = drawing.DRAWINGS[name](rng, "train", *asks)
+            image, found = drawing().DRAWINGS[name](rng, "train", *asks)
             image.save(folder / f"{name}-{seed}.png")
             rows += [{"image": f"{name}-{seed}.png", **row, "split": "train"} for row in found]
     part = file.with_suffix(".part")
@@ -58,7 +58,8 @@ def draw(folder: Path, count: int = SHEETS) -> Path:
 
 
 @cache
-def _drawing() -> ModuleType:
+def drawing() -> ModuleType:
+    """Return the script that draws the package's own sheets."""
     path = Path(__file__).resolve().parents[2] / "scripts" / "draw_ask_image_examples.py"
     spec = importlib.util.spec_from_file_location("draw_ask_image_examples", path)
     assert spec is not None and spec.loader is not None  # the path ends in .py
