@@ -33,6 +33,7 @@ _UNLOADING = (
     "Cannot find context",
     "uniqueContextId not found",
     "Promise was collected",
+    "Not attached to an active page",
 )
 _MOST_REDIRECTS = 10  # by pages themselves, after they were loaded; those of servers are the browser's
 
@@ -115,11 +116,16 @@ class LoadedPage(WatchedPage):
         from playwright.async_api import Error
         from playwright.async_api import TimeoutError as LoadTimeout
 
+        refused = ""  # stays said where the page that is gone back to leads on while it is looked at
         for _ in range(_MOST_REDIRECTS):
             try:
-                await self._check_place()
-                await self._freeze()
-                return await self._look(said)
+                here = await self._wrong_place()
+                refused = here or refused
+                await (self._return() if here else self._freeze())
+                raw = await self._look(said)
+                if refused:
+                    raise PageActionError(refused)
+                return raw
             except Error as error:
                 if self._gone.is_set() or not is_unloading(error):
                     raise
@@ -180,18 +186,16 @@ class LoadedPage(WatchedPage):
     def _is_allowed(self, url: str) -> bool:
         return may_reach(url, self.settings.hosts)
 
-    async def _check_place(self) -> None:
-        """Leave a place that must not be reached, however it was reached."""
+    async def _wrong_place(self) -> str:
+        """Return the code of a place that must not be shown, however it was reached; empty of any other."""
         for _ in range(20):  # the browser's own error page comes a moment after the failure
             if not self._failed or self._page.url.startswith("chrome-error:"):
                 break
             await asyncio.sleep(0.05)
         url = self._page.url
-        if url.startswith("chrome-error:") or not self._is_allowed(url):
-            blocked = not url.startswith("chrome-error:") or self._blocked
-            await self._return()
-            await self._look()
-            raise PageActionError("off_site" if blocked else "timeout")
+        if url.startswith("chrome-error:"):
+            return "off_site" if self._blocked else "timeout"
+        return "" if self._is_allowed(url) else "off_site"
 
     async def _quiet(self) -> None:
         """Wait until nothing is being fetched and the page has not changed for a moment."""

@@ -49,6 +49,12 @@ aria-label=Fixed value=x>
   hides.onclick = () => { hides.style.visibility = "hidden"; };
 </script>"""
 
+RESTLESS = """<h1>Restless</h1><a href=/leaves>Leaves</a> <script>
+  const seen = Number(sessionStorage.seen || 0);
+  sessionStorage.seen = seen + 1;
+  if (seen > 0) { setTimeout(() => { location.replace(seen < 6 ? "/restless" : "/two"); }); }
+</script>"""
+
 
 @pytest.fixture(scope="module")
 def other():
@@ -71,6 +77,7 @@ def pages(other):
             "/moved-late": "<h1>Wait</h1><script>setTimeout(() => { location = '/two'; }, 30)</script>",
             "/round": "<meta http-equiv=refresh content='0;url=/round-2'>",
             "/round-2": "<meta http-equiv=refresh content='0;url=/round'>",
+            "/restless": RESTLESS,
             "/leaves": f"<meta http-equiv=refresh content='0;url={other.url}'>",
         }
     )
@@ -141,6 +148,16 @@ def test_pages_that_lead_on_by_themselves_are_followed(env, pages, other):
             assert ("# Start" if code else "# Second") in hand.text
             if not code:
                 hand.call("GOTO", url="/")
+    assert other.asked == []
+
+
+@pytest.mark.slow
+def test_what_is_refused_is_said_though_the_page_that_is_gone_back_to_leads_on(env, pages, other):
+    for call in ({"name": "Leaves"}, {"url": "/leaves"}):
+        hand = Hand(env, url=f"{pages.url}/restless")
+        assert "# Restless" in hand.text
+        assert hand.call("CLICK" if "name" in call else "GOTO", **call) == "off_site", hand.text
+        assert "# Second" in hand.text
     assert other.asked == []
 
 
