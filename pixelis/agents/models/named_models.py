@@ -9,8 +9,8 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 
-from pixelis.agents.models.smollm2 import SMOLLM2_NAME, has_smollm2, smollm2_folder
 from pixelis.errors import ModelLoadError
+from pixelis.rewards.text.smollm2 import SMOLLM2_NAME, has_smollm2, smollm2_folder
 
 _LOG = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ import torch
 from pixelis.agents.episodes.episode import Episode, join_images
 from pixelis.agents.models.chat import ChatFormat
 from pixelis.agents.models.full_weights import FrozenWeights, whole
-from pixelis.agents.models.loading import LoadedModel, load_model, portable_name, quiet_libraries, still_there
+from pixelis.agents.models.loading import LoadedModel, load_model, portable_name, still_there
 from pixelis.agents.models.lora import (
     LoraSettings,
     add_lora,
@@ -37,6 +37,7 @@ from pixelis.agents.scoring.packing import Packing
 from pixelis.agents.scoring.scoring import packed_logprobs
 from pixelis.agents.scoring.support import Layout, fits, switched
 from pixelis.errors import ConfigError
+from pixelis.rewards.text.quiet import quiet_libraries
 
 __all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
 

@@ -19,7 +19,6 @@ from pixelis.agents.models.loading import (
     LoadedModel,
     load_model,
     portable_name,
-    quiet_libraries,
     still_there,
 )
 from pixelis.agents.models.model_note import ModelNote, write_note
@@ -33,6 +32,7 @@ from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.run_files.trained_settings import EXPORTED, played_settings
 from pixelis.errors import ConfigError, OutputError
 from pixelis.files import one_line
+from pixelis.rewards.text.quiet import quiet_libraries
 
 _ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
+import torch
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
@@ -25,6 +26,8 @@ __all__ = ["Collector", "EnvFactory", "EpisodeRequest", "collect"]
 EnvFactory = Callable[[], gym.Env[Any, Any]]
 R = TypeVar("R")
 _LOG = logging.getLogger(__name__)
+MOST_THREADS = 4
+"""That step envs where nobody says how many."""
 
 
 class Collector:
@@ -34,7 +37,8 @@ class Collector:
         env: a Gymnasium id, or a factory of envs; called once for each episode that is in play at the same
             time.
         env_threads: threads that reset and step envs. Episodes do not depend on it as long as envs share no
-            state.
+            state. None: as many as torch has, up to `MOST_THREADS`, for envs that say ``plays_in_threads``,
+            one for all others.
         rewarder: pays the episodes in the env's place; None: what the env gives is their reward.
         on_ended: is told after each turn how many of the episodes in play have ended.
 
@@ -46,17 +50,18 @@ class Collector:
         self,
         env: str | EnvFactory,
         *,
-        env_threads: int = 1,
+        env_threads: int | None = None,
         rewarder: Rewarder | None = None,
         on_ended: Callable[[int], None] | None = None,
     ) -> None:
-        if env_threads < 1:
+        if env_threads is not None and env_threads < 1:
             raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
         self._factory: EnvFactory = (lambda: gym.make(env)) if isinstance(env, str) else env
         self._idle: list[gym.Env[Any, Any]] = []
         self._has_made = False
         self._rewarder, self._on_ended = rewarder, on_ended
-        self._threads = ThreadPoolExecutor(env_threads) if env_threads > 1 else None
+        self._wanted = env_threads
+        self._threads: ThreadPoolExecutor | None = None
         self.stats = RolloutStats()
 
     def collect(
@@ -83,6 +88,9 @@ class Collector:
         """
         self.stats = RolloutStats(episodes=len(requests))
         runners = [EpisodeRunner(self._env(), request) for request in requests]
+        if self._threads is None and runners:
+            count = self._wanted or _threads_of(runners[0].env)
+            self._threads = ThreadPoolExecutor(count) if count > 1 else None
         try:
             self._timed_envs(EpisodeRunner.reset, runners)
             with policy.folded(rng_seed):
@@ -239,6 +247,12 @@ class Collector:
             results = [begun[i].result() for i in range(len(runners))]
         self.stats.env_seconds += time.perf_counter() - start
         return results
+
+
+def _threads_of(env: gym.Env[Any, Any]) -> int:
+    """Return how many threads may step envs like this one, as far as it and the machine say."""
+    safe = getattr(env.unwrapped, "plays_in_threads", False)
+    return min(torch.get_num_threads(), MOST_THREADS) if safe else 1
 
 
 def collect(

@@ -111,11 +111,11 @@ class AtOnce:
 
     Attributes:
         episodes: at most.
-        threads: that step their envs.
+        threads: that step their envs; None: see `Collector`.
     """
 
     episodes: int = 32
-    threads: int = 1
+    threads: int | None = None
 
 
 def evaluate(

@@ -294,7 +294,7 @@ class Run(ABC, Generic[C, T]):
             settings=settings,
             options=env.options("test"),
             rng_seed=config.seed,
-            at_once=AtOnce(threads=getattr(config, "env_threads", 1)),  # who trains on rows plays by one
+            at_once=AtOnce(threads=getattr(config, "env_threads", None)),
             listener=listener,
         )
         return episodes

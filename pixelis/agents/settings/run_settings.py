@@ -120,8 +120,12 @@ class RolloutRunSettings(RunSettings):
 
     groups: int = setting(8, "tasks per step; each is played by one group of episodes", ge=1)
     group_size: int = setting(8, "episodes of the same task; GRPO needs at least 2", ge=1)
-    env_threads: int = setting(
-        1, "threads that step envs; more only where envs allow it", ge=1, identity=False, more=True
+    env_threads: int | None = setting(
+        None,
+        "threads that step envs; by default torch's where the environment allows it, else 1",
+        ge=1,
+        identity=False,
+        more=True,
     )
 
     steps: int = setting(100, "training steps; one is a rollout and its update", ge=0, identity=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pixelis.agents.models import named_models, smollm2
+from pixelis.agents.models import named_models
 from pixelis.agents.models.loading import find_folder, load_model
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.publish.model_card import licence_of
@@ -19,6 +19,7 @@ from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.run import SftRun
 from pixelis.errors import MissingDependencyError, ModelLoadError
+from pixelis.rewards.text import smollm2
 
 ABSENT = "a_package_that_nobody_wrote"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 
@@ -250,6 +251,31 @@ def test_envs_are_made_once_and_threads_change_nothing(
     assert all(same(one, other) for one, other in zip(first, second, strict=True))
     with pytest.raises(ConfigError, match="env_threads"):
         Collector(counting_env, env_threads=0)
+
+
+@pytest.mark.parametrize(("says", "expected"), [(True, 2), (False, 1)])
+def test_without_a_number_as_many_threads_step_as_the_envs_allow(text_policy, counting_env, says, expected):
+    stepped = set()
+
+    class Safe(counting_env):
+        plays_in_threads = says
+
+        def step(self, action):
+            stepped.add(threading.get_ident())
+            time.sleep(0.001)
+            return super().step(action)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with Collector(Safe) as collector:
+            episodes = collector.collect(text_policy, REQUESTS, SETTINGS, 0)
+    finally:
+        torch.set_num_threads(before)
+    assert len(stepped) == expected
+    with Collector(counting_env, env_threads=1) as collector:
+        alone = collector.collect(text_policy, REQUESTS, SETTINGS, 0)
+    assert [len(one) for one in episodes] == [len(one) for one in alone]
 
 
 def test_a_full_context_truncates_the_episode(make_text_policy, counting_env: Callable[..., gym.Env]):

@@ -86,6 +86,7 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 2}  # noqa: RUF012
     vocabulary = QUESTION_WORDS
+    plays_in_threads = True
     tools: ClassVar[tuple[Tool[PixelWorkspace], ...]] = PIXEL_TOOLS
     turns: ClassVar[int] = 8
     box_decimals: ClassVar[int] = 2  # of the boxes that an agent is told; more where a pixel counts

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pixelis.envs.tweet.reward.gates import GateLimits as GateLimits
     from pixelis.envs.tweet.reward.learned_rewards import EvaluationReward as EvaluationReward
     from pixelis.envs.tweet.reward.learned_rewards import LearnedReward as LearnedReward
+    from pixelis.envs.tweet.reward.learned_rewards import fluent_reward as fluent_reward
     from pixelis.envs.tweet.reward.learned_rewards import hybrid_reward as hybrid_reward
     from pixelis.envs.tweet.reward.presets import PARTS as PARTS
     from pixelis.envs.tweet.reward.presets import WEIGHTS as WEIGHTS

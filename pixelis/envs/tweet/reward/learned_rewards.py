@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pixelis.envs.tweet.learned.features import PairFeatures, SentenceFeatures, SurfaceFeatures, TextPair
+from pixelis.envs.tweet.learned.fluency import Fluency
 from pixelis.envs.tweet.learned.model import PreferenceModel, load_model
 from pixelis.envs.tweet.reward.reward import TweetReward
 from pixelis.envs.tweet.reward.settings import TweetRewardSettings
@@ -99,3 +100,13 @@ def hybrid_reward(
     encoder = CachedEncoder(settings.encoder, settings.cache_size, settings.threads)
     # Both look up the same vectors, so no text goes through the encoder twice.
     return TweetReward(replace(settings, encoder=encoder), LearnedReward(folder, encoder))
+
+
+def fluent_reward(settings: TweetRewardSettings | None = None) -> TweetReward:
+    """Return the heuristic with its gates, and its points times `Fluency`: never more than without it.
+
+    Args:
+        settings: of the heuristic; by default ``robust``, and all of the points times it.
+    """
+    settings = settings or TweetRewardSettings(judge_weight=1.0, judge_mean="product")
+    return TweetReward(settings, Fluency())

@@ -71,9 +71,15 @@ def harmonic(points: float, judged: float, weight: float) -> float:
     return points / ((1 - weight) + weight * (points / judged)) if judged else 0.0
 
 
+def product(points: float, judged: float, weight: float) -> float:
+    """Return points · (1 − w + w · judged): never more than points, for a judge who knows faults alone."""
+    return points * (1 - weight + weight * judged)
+
+
 MEANS: Mapping[str, Callable[[float, float, float], float]] = {
     "arithmetic": arithmetic,
     "harmonic": harmonic,
+    "product": product,
 }
 """Ways of joining the points of a preset, the number of a judge and the judge's weight: in [0, 1]."""
 

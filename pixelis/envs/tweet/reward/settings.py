@@ -30,7 +30,8 @@ class TweetRewardSettings:
         faults: whether the fitted fault heads have a say in ``robust``; they know the vectors of ``minilm``
             only, so with another encoder they never have.
         judge_weight: share in [0, 1] that a judge has in the points of a reply that no gate stops.
-        judge_mean: ``arithmetic``, or ``harmonic``, which asks for the favour of both.
+        judge_mean: ``arithmetic``; ``harmonic``, which asks for the favour of both; ``product``, by which a
+            judge can only take away.
     """
 
     preset: str = "robust"

