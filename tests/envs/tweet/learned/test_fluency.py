@@ -47,7 +47,13 @@ def test_the_likelihood_is_that_of_the_tokens_one_by_one(small):
 
 
 def test_a_number_does_not_depend_on_what_else_is_judged(small):
-    pairs = [(TWEET, REPLY), (TWEET, "x" * 4000), (TWEET, " \n"), ("y " * 3000, REPLY), ("\ud800", "\udc00 a")]
+    pairs = [
+        (TWEET, REPLY),
+        (TWEET, "x" * 4000),
+        (TWEET, " \n"),
+        ("y " * 3000, REPLY),
+        ("\ud800", "\udc00 a"),
+    ]
     assert small(pairs) == [small([pair])[0] for pair in pairs]
     assert small.log_likelihoods(pairs)[2] == -np.inf and small(pairs)[2] == 0
     assert small([]) == []
