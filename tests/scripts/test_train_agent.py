@@ -86,6 +86,21 @@ def test_a_run_killed_at_random_moments_equals_one_that_was_not(
     assert comparable_metrics(metrics) == comparable_metrics(tmp_path / "whole" / "metrics.jsonl")
 
 
+def test_who_goes_on_with_a_run_that_still_trains_is_told_and_the_run_loses_nothing(
+    warm_run, start, wait_for_step, letter_model, tmp_path
+):
+    words = (*TOY, "--model", letter_model, "--steps", 12, "--eval-episodes", 0, "--checkpoint-every", 2)
+    process = start("train_agent", *words, "--output", "run")
+    wait_for_step(process, tmp_path / "run" / "metrics.jsonl", 3)
+    code, _, err = warm_run("train_agent", "--resume", "run")
+    assert code != 0 and f"being trained in by another process ({process.pid})" in err
+    _, told = process.communicate()
+    assert process.returncode == 0, told
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == list(range(1, 13))
+    assert warm_run("train_agent", "--resume", "run")[0] == 0
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """Mount a disk of 700 kB, where that is allowed."""
