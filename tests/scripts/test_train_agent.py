@@ -89,16 +89,18 @@ def test_a_run_killed_at_random_moments_equals_one_that_was_not(
 def test_who_goes_on_with_a_run_that_still_trains_is_told_and_the_run_loses_nothing(
     warm_run, start, wait_for_step, letter_model, tmp_path
 ):
-    words = (*TOY, "--model", letter_model, "--steps", 12, "--eval-episodes", 0, "--checkpoint-every", 2)
+    words = (*TOY, "--model", letter_model, "--steps", 100_000, "--eval-episodes", 0)
+    metrics = tmp_path / "run" / "metrics.jsonl"
     process = start("train_agent", *words, "--output", "run")
-    wait_for_step(process, tmp_path / "run" / "metrics.jsonl", 3)
+    wait_for_step(process, metrics, 3)
     code, _, err = warm_run("train_agent", "--resume", "run")
     assert code != 0 and f"being trained in by another process ({process.pid})" in err
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows] == list(range(1, 13))
-    assert warm_run("train_agent", "--resume", "run")[0] == 0
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    steps = [row["step"] for row in read_metrics(metrics)]
+    assert steps == list(range(1, len(steps) + 1)) and len(steps) > 3
+    code, _, err = warm_run("train_agent", "--resume", "run", "--steps", len(steps))
+    assert code == 0, err
 
 
 @pytest.fixture

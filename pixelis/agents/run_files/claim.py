@@ -26,8 +26,7 @@ def claim(folder: Path) -> Iterator[None]:
         OutputError: the folder cannot be written.
     """
     path = folder / LOCK
-    with writing(folder):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    descriptor = _opened(path)
     try:
         if not _locked(descriptor):
             holder = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
@@ -38,9 +37,18 @@ def claim(folder: Path) -> Iterator[None]:
         with contextlib.suppress(OSError):  # on a full disk the lock holds as well; it only has no name
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        yield
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink()
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    with writing(path.parent):
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
 
 
 def _locked(descriptor: int) -> bool:
@@ -52,4 +60,4 @@ def _locked(descriptor: int) -> bool:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno not in (errno.EACCES, errno.EAGAIN)
-    return True
+    return os.fstat(descriptor).st_nlink > 0  # else its holder has ended just now, and taken it away
