@@ -23,14 +23,14 @@ from pixelis.agents.rl.micro_batch import MicroBatchSize
 from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.replay import ReplayBuffer, Stored, with_replay
-from pixelis.agents.rl.reward_kl import reward_kl
+from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.algorithm import Grpo
-from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.rl import TrainConfig, replay_ratio
 from pixelis.errors import ConfigError
 
 _REPLAY = "replay.pt"
@@ -91,7 +91,7 @@ class GrpoLearner:
         optimiser: of the policy's trainable parameters.
         updater: see `Learner`.
         micro_batch: see `Learner`.
-        replay: episodes of earlier steps; stays empty without ``algorithm.replay``.
+        replay: episodes of earlier steps; None without ``algorithm.replay``.
     """
 
     def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
@@ -101,11 +101,12 @@ class GrpoLearner:
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         stored = self._algorithm.replay
-        self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else ReplayBuffer(0, 0)
+        self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else None
         self.updater = Updater(policy, self.optimiser, update)
         self.micro_batch = self.updater.micro_batch
         self._drawn: list[Stored] = []
-        self._penalty, self._penalty_row = reward_kl(config, policy), Row()
+        self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
+        self._penalty_row = Row()
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return which groups have no differences in their returns, bool [groups]."""
@@ -134,10 +135,10 @@ class GrpoLearner:
                 dropped=fresh.dropped - scored,
                 left_out=fresh.left_out - scored,
             )
-        if self._algorithm.replay is None:
+        if self.replay is None:
             return fresh
         self.replay.forget(step)
-        count = int(self._algorithm.replay.ratio * config.groups * config.group_size)
+        count = int(replay_ratio(config) * config.groups * config.group_size)
         self._drawn = self.replay.draw(count, replay_generator(config.seed, step))
         self.replay.add(fresh, step)
         return with_replay(fresh, self._drawn, self._longest)
@@ -145,7 +146,7 @@ class GrpoLearner:
     def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train on the batch; see `Updater.update`."""
         row = self.updater.update(batch, played.episodes) | self._penalty_row
-        if self._algorithm.replay is not None:
+        if self.replay is not None:
             ages = [step - each.step for each in self._drawn]
             row |= {
                 "replay/size": len(self.replay),
@@ -156,12 +157,12 @@ class GrpoLearner:
 
     def save_files(self, folder: Path) -> None:
         """Write the stored episodes, if episodes are stored."""
-        if self._algorithm.replay is not None:
+        if self.replay is not None:
             write_tensors(folder / _REPLAY, self.replay.state_dict())
 
     def load_files(self, folder: Path) -> None:
         """Read the stored episodes, if episodes are stored."""
-        if self._algorithm.replay is not None:
+        if self.replay is not None:
             self.replay.load_state_dict(read_tensors(folder / _REPLAY))
 
 

@@ -19,7 +19,7 @@ from pixelis.agents.rl.batch import StepBatch, padded, reward_matrix
 from pixelis.agents.rl.grpo import batch_settings, longest_completion, policy_optimiser
 from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.refill import StepRollouts
-from pixelis.agents.rl.reward_kl import reward_kl
+from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import extra_rewards
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.rl.value import ValueHead, clipped_value_loss, token_states
@@ -63,7 +63,8 @@ class PpoLearner:
         self.head = ValueHead(width).to(policy.device)
         self._value_optimiser = Optimiser(list(self.head.parameters()), lr=self._algorithm.value_lr)
         self._targets: tuple[Tensor, Tensor, Tensor] | None = None  # states, values, returns
-        self._penalty, self._penalty_row = reward_kl(config, policy), Row()
+        self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
+        self._penalty_row = Row()
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return that no group is without signal: the baseline is not the group's, bool [groups]."""

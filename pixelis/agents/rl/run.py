@@ -13,7 +13,7 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.grpo import batch_settings
 from pixelis.agents.rl.term_rewards import build_rewards, check_credit
-from pixelis.agents.rl.trainer import Trainer, update_settings, watch_settings
+from pixelis.agents.rl.trainer import Trainer, update_settings
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.run import Run
@@ -64,7 +64,8 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         build_rewards(config.rewards)
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
         check_credit(build_rewards(config.rewards, env.traits), config.algorithm)
-        Watch(watch_settings(config), env.scorers)
+        if config.watch is not None:
+            Watch(config.watch, env.scorers)
         batch_settings(config, env)
         LevelSelection(config, env)
         return env
@@ -81,7 +82,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
 
     def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """Return the mean of each score that nothing is paid by."""
-        return self.trainer.watch.means(episodes)
+        return {} if self.trainer.watch is None else self.trainer.watch.means(episodes)
 
     def tables(self) -> list[Table]:
         """Return what was played, by kind of level."""

@@ -34,11 +34,10 @@ from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
-from pixelis.agents.runs.watch.watch import Watch, WatchSettings
+from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
-from pixelis.agents.settings.rl import Watch as WatchDials
 from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
@@ -74,9 +73,13 @@ class Trainer(LanguageStepper[TrainConfig]):
         self._entropy = EntropyRange()
         self.rewards = TermRewards(config.rewards, env.traits)
         self.rewards.warn_of_length(config.steps)
-        self.watch = Watch(watch_settings(config), env.scorers)
+        watched = config.watch
+        self.watch = Watch(watched, env.scorers) if watched and watched.scores else None
         self.levels = LevelSelection(config, env)
-        self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
+        self.evaluating = None
+        if config.eval_every:
+            self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
+        self._earlier: dict[str, Any] = {}  # of watch and evaluation, where this session has none
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -119,7 +122,9 @@ class Trainer(LanguageStepper[TrainConfig]):
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row["success/slope100"] = self._success.slope(100)
         row["policy/entropy_alarm"] = self._entropy.note(row["policy/entropy"], row["success/ma10"])
-        row |= self.rewards.observe(number, row) | self.watch.note(played.episodes, row)
+        row |= self.rewards.observe(number, row)
+        if self.watch is not None:
+            row |= self.watch.note(played.episodes, row)
         self._last = played.episodes, batch
         return row
 
@@ -136,7 +141,7 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     def measure(self) -> Row:
         """Evaluate where it is time to, see `Evaluating`."""
-        return self.evaluating.after(self.finished_steps)
+        return {} if self.evaluating is None else self.evaluating.after(self.finished_steps)
 
     def _describe_best(self, folder: Path, step: int) -> None:
         self.describe(folder, {"step": step, "elapsed_seconds": self.elapsed_seconds})
@@ -162,10 +167,10 @@ class Trainer(LanguageStepper[TrainConfig]):
             "success": self._success.state_dict(),
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
-            "watch": self.watch.state_dict(),
-            "evaluating": self.evaluating.state_dict(),
             "entropy": self._entropy.state_dict(),
             "update": self._learner.updater.state_dict(),
+            **self._earlier,
+            **{name: part.state_dict() for name, part in self._measuring.items()},
         }
 
     def load_progress(self, progress: Mapping[str, Any]) -> None:
@@ -180,10 +185,10 @@ class Trainer(LanguageStepper[TrainConfig]):
                 "weights differ; put the old one back, or start a new run"
             )
         self._success.load_state_dict(progress["success"])
-        if "watch" in progress:
-            self.watch.load_state_dict(progress["watch"])
-        if "evaluating" in progress:
-            self.evaluating.load_state_dict(progress["evaluating"])
+        self._earlier = {name: progress[name] for name in ("watch", "evaluating") if name in progress}
+        for name, part in self._measuring.items():
+            if name in progress:
+                part.load_state_dict(progress[name])
         if "entropy" in progress:
             self._entropy.load_state_dict(progress["entropy"])
         if "update" in progress:
@@ -204,6 +209,12 @@ class Trainer(LanguageStepper[TrainConfig]):
         self.levels.load_files(folder)
 
     # ------------------------------------------------------------------ phases
+
+    @property
+    def _measuring(self) -> dict[str, Watch | Evaluating]:
+        """What there is of watch and evaluation, by its name in a checkpoint."""
+        parts = {"watch": self.watch, "evaluating": self.evaluating}
+        return {name: part for name, part in parts.items() if part is not None}
 
     def _write_samples(self) -> None:
         self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
@@ -261,12 +272,6 @@ class Trainer(LanguageStepper[TrainConfig]):
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
         }
-
-
-def watch_settings(config: TrainConfig) -> WatchSettings:
-    """Return the part of the settings that says what is watched."""
-    watch = config.watch or WatchDials()
-    return WatchSettings(watch.scores, watch.episodes, watch.window, watch.z)
 
 
 def update_settings(config: TrainConfig) -> UpdateSettings:
