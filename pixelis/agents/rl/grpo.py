@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pixelis.agents.episodes.answers import measure_named
+from pixelis.agents.episodes.answers import DIVERSITIES
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.seeds import replay_generator
 from pixelis.agents.episodes.task_env import TaskEnv
@@ -178,8 +178,30 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         ConfigError: there is no such bonus, measure or comparison, or the overlong buffer is longer than an
             episode.
     """
-    longest = longest_completion(config, env)
-    shaped, overlong, bonus = config.shaping, config.shaping.overlong, config.shaping.bonus
+    if config.diversity != "none":
+        DIVERSITIES.find(config.diversity)
+    shaped = config.shaping
+    adds = shaped.overlong or shaped.bonus or shaped.duplicate_penalty
+    batch = BatchSettings(
+        shaping=_shaping(config, longest_completion(config, env)) if adds else None,
+        mask_truncated=shaped.mask_truncated,
+        advantage_clip=shaped.advantage_clip,
+    )
+    if not isinstance(config.algorithm, Grpo):
+        return batch
+    algorithm = config.algorithm
+    return replace(
+        batch,
+        credit=algorithm.credit.type,
+        gamma=algorithm.gamma,
+        advantage_threshold=algorithm.threshold,
+        comparison=None if algorithm.advantage.type == "sum" else _comparison(algorithm, config.diversity),
+    )
+
+
+def _shaping(config: TrainConfig, longest: int) -> ShapingSettings:
+    """Return what is added to rewards, where ``longest`` tokens are the longest episode."""
+    overlong, bonus = config.shaping.overlong, config.shaping.bonus
     if overlong is not None and overlong.buffer > longest:
         raise ConfigError(
             f"shaping.overlong.buffer must be at most the {longest} tokens that an episode can have "
@@ -192,27 +214,18 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         bonus=bonus.name if bonus else None,
         bonus_weight=bonus.weight if bonus else 0.0,
         diversity=config.diversity,
-        duplicate_penalty=shaped.duplicate_penalty,
+        duplicate_penalty=config.shaping.duplicate_penalty,
     )
     if shaping.bonus is not None:
         bonus_of(shaping)
-    measure_named(config.diversity)
-    batch = BatchSettings(
-        shaping=shaping, mask_truncated=shaped.mask_truncated, advantage_clip=shaped.advantage_clip
-    )
-    if not isinstance(config.algorithm, Grpo):
-        return batch
-    algorithm, compared = config.algorithm, config.algorithm.advantage
-    COMPARISONS.find(compared.type)
-    constants = {"part_weights" if name == "weights" else name: value for name, value in compared}
-    kind = constants.pop("type")
-    return replace(
-        batch,
-        credit=algorithm.credit.type,
-        gamma=algorithm.gamma,
-        advantage_threshold=algorithm.threshold,
-        comparison=GroupComparison(kind, diversity=config.diversity, **constants),
-    )
+    return shaping
+
+
+def _comparison(algorithm: Grpo, diversity: str) -> GroupComparison:
+    """Return what members of a group are compared by instead of their rewards."""
+    COMPARISONS.find(algorithm.advantage.type)
+    constants = {"part_weights" if name == "weights" else name: value for name, value in algorithm.advantage}
+    return GroupComparison(constants.pop("type"), diversity=diversity, **constants)
 
 
 def policy_optimiser(config: TrainConfig, policy: Policy) -> Optimiser:

@@ -73,10 +73,12 @@ class PpoLearner:
     def batch(self, played: StepRollouts, step: int) -> StepBatch:
         """Estimate values and advantages of every valid episode."""
         rewards = reward_matrix(played.episodes, played.groups, self._config.group_size)
-        extra = extra_rewards(played.episodes, self._settings.shaping)
+        extra = np.zeros(len(played.episodes))
+        if self._settings.shaping is not None:
+            extra += extra_rewards(played.episodes, self._settings.shaping)
         if self._penalty is not None:
             penalties, self._penalty_row = self._penalty.penalties(played.episodes)
-            extra = extra - penalties
+            extra -= penalties
         pairs = [
             (episode, float(more))
             for episode, more in zip(played.episodes, extra, strict=True)

@@ -115,7 +115,8 @@ class Trainer(LanguageStepper[TrainConfig]):
         if played.is_training:
             self._no_signal.note(batch, played.episodes)
         row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
-        row |= diversity_metrics(played.episodes, self.config.diversity)
+        if self.config.diversity != "none":
+            row |= diversity_metrics(played.episodes, self.config.diversity)
         row |= self.levels.note(number, played.episodes)
         row |= self._learner.update(batch, played, number)
         self._success.add(row["success/rate"])

@@ -337,7 +337,8 @@ def build_stack(
         settings = with_raw(config.orchestrator, terms)
         orchestrator = Orchestrator({TASK: config.task_weight, **weights}, settings, by_step(terms))
         known = {*available_metrics, *orchestrator.metric_names}
-        stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(config.curriculum, known))
+        curriculum = None if config.curriculum is None else read_curriculum(config.curriculum, known)
+        stack = RewardStack(terms, orchestrator, curriculum=curriculum)
     if traits is not None:
         stack.adapt(traits)
     return stack
