@@ -16,15 +16,14 @@ from pixelis.agents.episodes.seeds import sampling_seed
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.advantages import ADVANTAGES
 from pixelis.agents.losses.loss import LossSettings
-from pixelis.agents.models.fingerprint import frozen_fingerprint
+from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.publish.language_stepper import LanguageStepper
+from pixelis.agents.rl.alarms import EntropyRange, NoSignal
 from pixelis.agents.rl.batch import StepBatch, batch_metrics
-from pixelis.agents.rl.entropy_range import EntropyRange
 from pixelis.agents.rl.evaluating import Evaluating
 from pixelis.agents.rl.grpo import GrpoLearner, Learner
 from pixelis.agents.rl.micro_batch import explain_out_of_memory
-from pixelis.agents.rl.no_signal import NoSignal
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows

@@ -17,8 +17,8 @@ from pixelis.agents.settings.levels import RandomLevels
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued import (
     accel,  # noqa: F401 (they register samplers)
+    baselines,  # noqa: F401 (they register samplers)
     cells,  # noqa: F401 (they register samplers)
-    fixed,  # noqa: F401 (they register samplers)
     plr,  # noqa: F401 (they register samplers)
     sfl,  # noqa: F401 (they register samplers)
 )
