@@ -86,6 +86,7 @@ class GrpoLearner:
         policy: what is trained.
         env: what was played.
         update: how batches become optimiser steps.
+        batch: how episodes are compared.
 
     Attributes:
         optimiser: of the policy's trainable parameters.
@@ -94,10 +95,17 @@ class GrpoLearner:
         replay: episodes of earlier steps; None without ``algorithm.replay``.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        policy: Policy,
+        env: TaskEnv,
+        update: UpdateSettings,
+        batch: BatchSettings,
+    ) -> None:
         assert isinstance(config.algorithm, Grpo)
         self._config, self._algorithm = config, config.algorithm
-        self._settings = batch_settings(config, env)
+        self._settings = batch
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         stored = self._algorithm.replay

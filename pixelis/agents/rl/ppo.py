@@ -15,8 +15,8 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.gae import gae, token_rewards
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.batch import StepBatch, padded, reward_matrix
-from pixelis.agents.rl.grpo import batch_settings, longest_completion, policy_optimiser
+from pixelis.agents.rl.batch import BatchSettings, StepBatch, padded, reward_matrix
+from pixelis.agents.rl.grpo import longest_completion, policy_optimiser
 from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.reward_kl import RewardKL
@@ -43,6 +43,7 @@ class PpoLearner:
         policy: what is trained.
         env: what was played.
         update: how batches become optimiser steps.
+        batch: how episodes are compared.
 
     Attributes:
         optimiser: of the policy's trainable parameters.
@@ -51,10 +52,17 @@ class PpoLearner:
         head: estimates returns.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        policy: Policy,
+        env: TaskEnv,
+        update: UpdateSettings,
+        batch: BatchSettings,
+    ) -> None:
         assert isinstance(config.algorithm, Ppo)
         self._config, self._algorithm, self._policy = config, config.algorithm, policy
-        self._settings = batch_settings(config, env)
+        self._settings = batch
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         self.updater = Updater(policy, self.optimiser, update)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,14 @@ from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.rl.alarms import EntropyRange, NoSignal
-from pixelis.agents.rl.batch import StepBatch, batch_metrics
+from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
-from pixelis.agents.rl.grpo import GrpoLearner, Learner
+from pixelis.agents.rl.grpo import GrpoLearner, Learner, batch_settings
 from pixelis.agents.rl.micro_batch import explain_out_of_memory
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
-from pixelis.agents.rl.term_rewards import TermRewards
+from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rl.update import UpdateSettings
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
@@ -42,10 +42,48 @@ from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
 
-LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
+LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings, BatchSettings], Learner]] = {
     "grpo": GrpoLearner,
     "ppo": PpoLearner,
 }
+
+
+@dataclass(frozen=True)
+class TrainingParts:
+    """What a run is made of besides its model; made before that is loaded, so that mistakes are told at once.
+
+    Attributes:
+        update: how batches become optimiser steps.
+        batch: how episodes are compared.
+        rewards: the reward terms.
+        watch: scores that nothing is paid by; None without any.
+        levels: what is played.
+    """
+
+    update: UpdateSettings
+    batch: BatchSettings
+    rewards: TermRewards
+    watch: Watch | None
+    levels: LevelSelection
+
+    @classmethod
+    def of(cls, config: TrainConfig, env: TaskEnv) -> TrainingParts:
+        """Make the parts of a run.
+
+        Raises:
+            ConfigError: a name in the settings is wrong, or something does not go with the environment.
+            UserCodeError: a reward term's or a scorer's own code raised.
+        """
+        rewards = TermRewards(config.rewards, env.traits)
+        check_credit(rewards.stack, config.algorithm)
+        watched = config.watch
+        return cls(
+            update_settings(config),
+            batch_settings(config, env),
+            rewards,
+            Watch(watched, env.scorers) if watched and watched.scores else None,
+            LevelSelection(config, env),
+        )
 
 
 class Trainer(LanguageStepper[TrainConfig]):
@@ -61,20 +99,21 @@ class Trainer(LanguageStepper[TrainConfig]):
     Args:
         config: see `TrainConfig`.
         policy: with a LoRA adapter; before `load_checkpoint` it must have been loaded from the same
-        checkpoint. env: what is played.
+            checkpoint.
+        env: what is played.
         run: where files go.
+        parts: of the same settings and environment.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
+    def __init__(
+        self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder, parts: TrainingParts
+    ) -> None:
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self._entropy = EntropyRange()
-        self.rewards = TermRewards(config.rewards, env.traits)
+        self.rewards, self.watch, self.levels = parts.rewards, parts.watch, parts.levels
         self.rewards.warn_of_length(config.steps)
-        watched = config.watch
-        self.watch = Watch(watched, env.scorers) if watched and watched.scores else None
-        self.levels = LevelSelection(config, env)
         self.evaluating = None
         if config.eval_every:
             self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
@@ -87,7 +126,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             record_kept=chosen_correction(config) != "none",
         )
         self._stats = RolloutStats()
-        self._learner = LEARNERS[config.algorithm.type](config, policy, env, update_settings(config))
+        self._learner = LEARNERS[config.algorithm.type](config, policy, env, parts.update, parts.batch)
         self._base = frozen_fingerprint(policy.model)
         self._last: tuple[list[Episode], StepBatch]
 
