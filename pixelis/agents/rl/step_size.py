@@ -37,7 +37,7 @@ from pixelis.agents.rl.micro_batch import MicroBatchSize
 from pixelis.agents.rl.optimiser import Before, Optimiser
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.scoring.distributions import distributions, divergence, entropy
-from pixelis.agents.scoring.head import CHUNK_ELEMENTS
+from pixelis.agents.scoring.logprobs import CHUNK_ELEMENTS
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.errors import TrainingError
 
