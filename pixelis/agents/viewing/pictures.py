@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -20,8 +21,10 @@ from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import PixelisError, RecordingError
 from pixelis.files import one_line
+from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.user_code import RAISED, described
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
+from pixelis.wrappers.scoring.traits import traits_of
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,14 @@ class Stage:
         except PixelisError as error:
             return Pictures(problem=f"no pictures: {one_line(error)}")
         return _played(env, episode, self._options(episode))
+
+    def traits(self) -> RewardTraits:
+        """Return what the environment says of its tools.
+
+        Raises:
+            PixelisError: it cannot be made.
+        """
+        return traits_of(self._open(StoredEpisode(Path(), 0)))
 
     def close(self) -> None:
         """Close the env."""
