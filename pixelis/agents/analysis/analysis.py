@@ -118,21 +118,29 @@ def _missing(
     if outcomes["success"] is None:
         found.append("success, its kinds and calibration: the environment does not say who succeeded")
     elif outcomes["calibration"] is None:
-        found.append("calibration: the probabilities of the turns were not kept (a player that is no model, or "
-                     "a file of an older version)")
+        found.append(
+            "calibration: the probabilities of the turns were not kept (a player that is no model, or "
+            "a file of an older version)"
+        )
     if not behaviour["tools"]:
         found.append("tools, bigrams, coherence, exploration, RaPR: there was no tool call")
     else:
         if behaviour["coherence"] is None:
             found.append("coherence: no episode has two calls, or the tools of the environment are not known")
         if behaviour["rapr"] is None:
-            found.append("RaPR: which tools look at pixels was not kept (a file of an older version), or the "
-                         "environment declares no tools")
+            found.append(
+                "RaPR: which tools look at pixels was not kept (a file of an older version), or the "
+                "environment declares no tools"
+            )
     if behaviour["tokens"] is None:
         found.append("tokens: not kept (a player that is no model, or a file of an older version)")
     if mistakes.unknown:
-        found.append(f"first mistakes of {mistakes.unknown} failures: their turns were not kept (older version)")
+        found.append(
+            f"first mistakes of {mistakes.unknown} failures: their turns were not kept (older version)"
+        )
     if mistakes.alone:
-        found.append(f"first mistakes of {mistakes.alone} failures: nobody succeeded at their tasks; larger groups, "
-                     "--trajectories-every 1 or more evaluation episodes give something to hold them against")
+        found.append(
+            f"first mistakes of {mistakes.alone} failures: nobody succeeded at their tasks; larger groups, "
+            "--trajectories-every 1 or more evaluation episodes give something to hold them against"
+        )
     return found

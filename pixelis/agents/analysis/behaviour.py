@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,9 @@ def behaviour_of(episodes: Sequence[StoredEpisode], traits: RewardTraits | None)
     """
     calls = [episode.calls for episode in episodes]
     tools = Counter(_tool(call) for each in calls for call in each)
-    pairs = Counter((_tool(a), _tool(b)) for each in calls for a, b in zip(each, each[1:], strict=False))
+    pairs = Counter((_tool(a), _tool(b)) for each in calls for a, b in pairwise(each))
     failed = Counter(_tool(call) for each in calls for call in each if call.get("ok") is False)
-    codes = Counter(
-        str(call.get("error_code")) for each in calls for call in each if call.get("error_code")
-    )
+    codes = Counter(str(call.get("error_code")) for each in calls for call in each if call.get("error_code"))
     loops = [loop_of(actions_of(episode)) for episode in episodes]
     return {
         "turns": spread([episode.turn_count for episode in episodes]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,19 +42,19 @@ class Difference:
     Attributes:
         measure: which of `MEASURES`.
         pairs: tasks; of several episodes on a task the mean counts.
-        a: mean of A on these.
-        b: mean of B on these.
-        difference: b - a.
+        mean_a: mean of A on these.
+        mean_b: mean of B on these.
+        difference: ``mean_b - mean_a``.
         low: lower end of its 95 % interval, by the percentiles of a bootstrap over tasks.
         high: upper end.
-        p_value: of a permutation test of the signs of the differences, two-sided.
-        adjusted: the same with the false discoveries among all comparisons controlled (Benjamini, Hochberg).
+        p_value: of a permutation test of the signs of the differences, two-sided; 1 where nothing differs.
+        adjusted: the same with the false discoveries controlled (Benjamini, Hochberg) among all that differs.
     """
 
     measure: str
     pairs: int
-    a: float
-    b: float
+    mean_a: float
+    mean_b: float
     difference: float
     low: float
     high: float
@@ -84,12 +84,17 @@ class Comparison:
 
 
 def pairs_of(subjects: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
-    """Return who is compared: a run before and after training, and the same player of two runs."""
+    """Return who is compared: a run before and after training, and the same player of two runs.
+
+    What two runs did before they trained is no question, unless nothing else is there.
+    """
+    only_before = {subject.phase for subject in subjects} == {"before"}
     found = []
     for number, a in enumerate(subjects):
         for b in subjects[number + 1 :]:
             trained = a.run == b.run and (a.phase, b.phase) == ("before", "after")
-            if a.player == b.player and (trained or (a.run != b.run and a.phase == b.phase)):
+            others = a.run != b.run and a.phase == b.phase and (a.phase != "before" or only_before)
+            if a.player == b.player and (trained or others):
                 found.append((a, b))
     return found
 
@@ -122,13 +127,15 @@ def compare(pairs: Sequence[tuple[Subject, Subject]], seed: int = 0) -> list[Com
             else:
                 differences.append(_difference(stats, name, values, seed))
         found.append((a, b, differences, missing))
-    flat = [each.p_value for *_, differences, _ in found for each in differences]
+    flat = [each.p_value for *_, differences, _ in found for each in differences if each.difference]
     adjusted = iter(stats.false_discovery_control(flat).tolist() if flat else [])
     return [
         Comparison(
             a.name,
             b.name,
-            tuple(Difference(**{**asdict(each), "adjusted": next(adjusted)}) for each in differences),
+            tuple(
+                replace(each, adjusted=next(adjusted)) if each.difference else each for each in differences
+            ),
             tuple(missing),
         )
         for a, b, differences, missing in found

@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn
 from pixelis.agents.episodes.behaviour import BAD_CALL
@@ -77,7 +77,7 @@ class Mistakes:
 
 
 def kind_of(turn: StoredTurn) -> str:
-    """Return what kind of turn it is: its calls, those that failed with their code, and whether it answers."""
+    """Return what kind of turn it is: its calls, failed ones with their code, and whether it answers."""
     kinds = [_kind_of_call(call) for call in turn.calls]
     if parse_action(turn.action).answer is not None:
         kinds.append("answer")
@@ -137,41 +137,50 @@ def tree_of(lost: Sequence[Lost]) -> dict[str, Any]:
 # ---------------------------------------------------------------------- private
 
 
+class _Mistake(NamedTuple):
+    """The kinds of turn shared with a success, what was done then, what successes did, and one of them."""
+
+    path: tuple[str, ...]
+    did: str
+    of_kind: bool
+    instead: list[str]
+    peer: StoredEpisode
+
+
 def _count(
     found: dict[tuple[tuple[str, ...], str, bool], Lost], episode: StoredEpisode, peers: list[StoredEpisode]
 ) -> None:
-    path, did, of_kind, instead, peer = _first_mistake(episode, peers)
-    lost = found.setdefault((path, did, of_kind), Lost(path, did, of_kind))
+    mistake = _first_mistake(episode, peers)
+    key = mistake.path, mistake.did, mistake.of_kind
+    lost = found.setdefault(key, Lost(*key))
     lost.episodes += 1
-    lost.instead.update(instead)
+    lost.instead.update(mistake.instead)
     if len(lost.examples) < _EXAMPLES:
-        lost.examples.append((episode, peer))
+        lost.examples.append((episode, mistake.peer))
 
 
-def _first_mistake(
-    episode: StoredEpisode, peers: list[StoredEpisode]
-) -> tuple[tuple[str, ...], str, bool, list[str], StoredEpisode]:
-    """Return the shared path, what was done then, whether its kind was the mistake, what peers did, and one."""
+def _first_mistake(episode: StoredEpisode, peers: list[StoredEpisode]) -> _Mistake:
     kinds = [kind_of(turn) for turn in episode.turns or ()]
     theirs = [(peer, [kind_of(turn) for turn in peer.turns or ()]) for peer in peers]
-    for place in range(len(kinds) + 1):
-        going = [(peer, path) for peer, path in theirs if path[: place + 1] == kinds[: place + 1]]
-        if place == len(kinds) or not going:
-            break
-        theirs = going
-    if place < len(kinds):
-        instead = [path[place] if place < len(path) else "had ended" for _, path in theirs]
-        return tuple(kinds[:place]), kinds[place], True, instead, theirs[0][0]
-    longer = [(peer, path) for peer, path in theirs if len(path) > len(kinds)]
-    if len(longer) == len(theirs):  # it ended where every success went on
-        return tuple(kinds), "the end", True, [path[len(kinds)] for _, path in longer], longer[0][0]
-    left = [peer for peer, path in theirs if len(path) == len(kinds)]
+    shared = max(_common(kinds, path) for _, path in theirs)
+    theirs = [(peer, path) for peer, path in theirs if _common(kinds, path) == shared]
+    if shared < len(kinds) or all(len(path) > shared for _, path in theirs):
+        did = kinds[shared] if shared < len(kinds) else "the end"
+        instead = [path[shared] if shared < len(path) else "the end" for _, path in theirs]
+        return _Mistake(tuple(kinds[:shared]), did, True, instead, theirs[0][0])
+    left = [peer for peer, path in theirs if len(path) == shared]
     for place, turn in enumerate(episode.turns or ()):
-        same = [peer for peer in left if _content(peer.turns[place]) == _content(turn)]  # type: ignore[index]
+        same = [peer for peer in left if _content((peer.turns or ())[place]) == _content(turn)]
         if not same:
-            return tuple(kinds[:place]), kinds[place], False, [kinds[place]] * len(left), left[0]
+            return _Mistake(tuple(kinds[:place]), kinds[place], False, [kinds[place]] * len(left), left[0])
         left = same
-    return tuple(kinds), CHANCE, False, [], left[0]
+    return _Mistake(tuple(kinds), CHANCE, False, [], left[0])
+
+
+def _common(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many first entries two sequences share."""
+    differs = (place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
+    return next(differs, min(len(a), len(b)))
 
 
 def _content(turn: StoredTurn) -> str:

@@ -79,7 +79,8 @@ def calibration_of(episodes: Sequence[StoredEpisode]) -> dict[str, Any] | None:
         "confidence": float(sure.mean()),
         "confidence_right": float(sure[right == 1].mean()) if right.any() else None,
         "confidence_wrong": float(sure[right == 0].mean()) if not right.all() else None,
-        "ece": sum(abs(each["confidence"] - each["success"]) * each["episodes"] for each in bins) / len(pairs),
+        "ece": sum(abs(each["confidence"] - each["success"]) * each["episodes"] for each in bins)
+        / len(pairs),
         "brier": float(np.mean((sure - right) ** 2)),
         "bins": bins,
     }
@@ -96,7 +97,8 @@ def _by(
         if isinstance(value := kind(episode), str | int | float):
             groups[value].append(episode)
     rows = [
-        {"value": value, "episodes": len(group), "success": success_of(group)} for value, group in groups.items()
+        {"value": value, "episodes": len(group), "success": success_of(group)}
+        for value, group in groups.items()
     ]
     return sorted(rows, key=lambda row: (str(type(row["value"])), row["value"])) or None
 

@@ -28,6 +28,7 @@ class Subject:
         run: the run as it was named.
         phase: one of `PHASES`.
         player: agent and mode, such as ``greedy`` or ``oracle scripted``.
+        label: the run's short name: that of its folder where no other run has the same.
         episodes: those that count.
         failed: episodes in which the infrastructure failed, which do not.
     """
@@ -35,13 +36,14 @@ class Subject:
     run: str
     phase: str
     player: str
+    label: str
     episodes: list[StoredEpisode] = field(default_factory=list)
     failed: int = 0
 
     @property
     def name(self) -> str:
-        """What the subject is called in tables: ``runs/zoom after greedy``."""
-        return " ".join(part for part in (self.run, self.phase, self.player) if part)
+        """What the subject is called in tables: ``zoom after greedy``."""
+        return " ".join(part for part in (self.label, self.phase, self.player) if part)
 
 
 @dataclass
@@ -74,8 +76,8 @@ def read_subjects(places: Sequence[str], phases: Collection[str], most: int) -> 
         RecordingError: there is nothing at one of the places.
     """
     material = Material()
-    for place in dict.fromkeys(places):
-        _read_run(place, phases, material)
+    for place, label in _labels(places).items():
+        _read_run(place, label, phases, material)
     for subject in material.subjects:
         if most and len(subject.episodes) > most:
             subject.episodes = _drawn(subject.episodes, most)
@@ -86,7 +88,13 @@ def read_subjects(places: Sequence[str], phases: Collection[str], most: int) -> 
 # ---------------------------------------------------------------------- private
 
 
-def _read_run(place: str, phases: Collection[str], material: Material) -> None:
+def _labels(places: Sequence[str]) -> dict[str, str]:
+    """Return place → the name of its folder or file, or the place itself where two have the same name."""
+    names = {place: Path(place).resolve().name for place in places}
+    return {place: name if list(names.values()).count(name) == 1 else place for place, name in names.items()}
+
+
+def _read_run(place: str, label: str, phases: Collection[str], material: Material) -> None:
     found: dict[tuple[str, str], Subject] = {}
     stage = _stage_of(place)
     for file in find_files(place):
@@ -97,7 +105,7 @@ def _read_run(place: str, phases: Collection[str], material: Material) -> None:
         material.problems += read.problems
         for episode in read.episodes:
             player = _player(episode, phase)
-            subject = found.setdefault((phase, player), Subject(place, phase, player))
+            subject = found.setdefault((phase, player), Subject(place, phase, player, label))
             if episode.failure is None:
                 subject.episodes.append(episode)
             else:
@@ -113,7 +121,13 @@ def _phase(file: EpisodeFile) -> str:
     if not file.evaluation:
         return TRAINING if file.step is not None else RECORDING
     named = file.name.removeprefix("evaluation-")
-    return named if named in ("before", "after", "baselines") else "during" if file.step is not None else RECORDING
+    return (
+        named
+        if named in ("before", "after", "baselines")
+        else "during"
+        if file.step is not None
+        else RECORDING
+    )
 
 
 def _player(episode: StoredEpisode, phase: str) -> str:

@@ -186,8 +186,9 @@ def _picture(env: gym.Env[Any, Any], observation: Mapping[str, Any]) -> np.ndarr
     """Return what the env draws, else what it shows the agent."""
     drawn: Any = env.render() if env.render_mode == "rgb_array" else None
     found = observation.get("image") if drawn is None else drawn
-    ok = isinstance(found, np.ndarray) and found.dtype == np.uint8 and found.ndim == 3 and found.shape[2] == 3
-    return found.copy() if ok else None
+    if not isinstance(found, np.ndarray) or found.dtype != np.uint8 or found.shape[2:] != (3,):
+        return None
+    return found.copy()
 
 
 def _recorded(episode: StoredEpisode) -> Pictures:

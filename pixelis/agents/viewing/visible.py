@@ -32,7 +32,7 @@ def in_html(text: str) -> Markup:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most about ``limit`` characters; in the place of its middle stands how much it was."""
+    """Return a text of at most about ``limit`` characters; its middle gives way to a count."""
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
@@ -41,8 +41,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 def fitted(texts: Sequence[str], budget: int) -> list[str]:
-    """Return texts whose `in_html` take at most ``budget`` bytes together: the longest are shortened first."""
-    sizes = [_size(text) for text in texts]
+    """Return texts whose `in_html` take at most ``budget`` bytes together; the longest are shortened."""
+    sizes = [html_bytes(text) for text in texts]
     cap, left = budget, budget
     for place, size in enumerate(sorted(sizes)):  # the level to which water would fill
         cap = left // (len(sizes) - place)
@@ -52,6 +52,11 @@ def fitted(texts: Sequence[str], budget: int) -> list[str]:
     else:
         return list(texts)
     return [_cut(text, cap) if size > cap else text for text, size in zip(texts, sizes, strict=True)]
+
+
+def html_bytes(text: str) -> int:
+    """Return how many bytes `in_html` makes of a text."""
+    return len(in_html(text).encode())
 
 
 # ---------------------------------------------------------------------- private
@@ -65,15 +70,11 @@ def _name_of(run: re.Match[str]) -> str | None:
     return f"U+{ord(sign):04X}" + (f" ×{count:,}" if count > 1 else "")
 
 
-def _size(text: str) -> int:
-    return len(in_html(text).encode())
-
-
 def _cut(text: str, cap: int) -> str:
     """Return the text shortened to ``cap`` bytes: by what it takes as a whole, then in steps."""
-    length = int(len(text) * 0.95 * cap / _size(text))
+    length = int(len(text) * 0.95 * cap / html_bytes(text))
     cut = shortened(text, length)
-    while _size(cut) > cap and length > 64:
+    while html_bytes(cut) > cap and length > 64:
         length = length * 3 // 4
         cut = shortened(text, length)
     return cut
