@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 PROGRAM = "analyze_trajectories.py"
 DESCRIPTION = """\
-Analyse the episodes that runs have kept: analyze_trajectories.py RUN [RUN ...] (folders of runs, their
-files of episodes, or recordings of RecordTrajectory). Lengths, tools, coherence, loops, exploration,
-success by kind of task, where episodes are lost, what is paid for failures, calibration, and the
-differences between runs, paired by task. No model is needed. What a run did not keep is named as missing."""
+Analyse the episodes that runs have kept: analyze_trajectories.py RUN [RUN ...] (folders of runs,
+their files of episodes, or recordings of RecordTrajectory). Lengths, tools, coherence, loops,
+exploration, success by kind of task, where episodes are lost, what is paid for failures,
+calibration, and the differences between runs, paired by task. No model is needed. What a run did
+not keep is named as missing."""
 EXAMPLES = """\
 examples:
   analyze_trajectories.py runs/zoom

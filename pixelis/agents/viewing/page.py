@@ -69,7 +69,8 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         auto_reload=False,
     )
-    environment.filters.update(visible=lambda text: in_html(str(text)), number=number, facts=facts)
+    safe = environment.filters["safe"]
+    environment.filters.update(visible=lambda text: safe(in_html(str(text))), number=number, facts=facts)
     return environment
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-
-from markupsafe import Markup, escape
+from html import escape
 
 _KEPT = "\u200d\ufe0f"  # what joins an emoji's parts
 _MAYBE = re.compile("([^\n\t -~\u00a1-\u00ac\u00ae-\u02ff])\\1*")  # all that can be invisible, and more
@@ -18,7 +17,7 @@ def in_plain(text: str) -> str:
     return _MAYBE.sub(lambda found: f"⟨{name}⟩" if (name := _name_of(found)) else found[0], text)
 
 
-def in_html(text: str) -> Markup:
+def in_html(text: str) -> str:
     """Return a text for a page: escaped, and with a mark for each sign that acts or that nobody sees."""
 
     def shown(found: re.Match[str]) -> str:
@@ -28,7 +27,7 @@ def in_html(text: str) -> Markup:
         told = unicodedata.name(found[1], "control or unassigned")
         return f'<i class="sign" title="{told}">{name}</i>'
 
-    return Markup(_MAYBE.sub(shown, str(escape(text))))
+    return _MAYBE.sub(shown, escape(text))
 
 
 def shortened(text: str, limit: int) -> str:
