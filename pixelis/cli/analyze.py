@@ -100,12 +100,15 @@ def table_of(analysis: Analysis) -> Table:
     for name in shown:
         table.add_column(name, justify="right")
     for row in subject_rows(analysis):
-        cells = ["–" if row[name] is None else f"{row[name]:.3g}" for name in shown]
-        table.add_row(Text(in_plain(row["subject"])), *cells)
+        table.add_row(Text(in_plain(row["subject"])), *(_cell(row[name]) for name in shown))
     return table
 
 
 # ---------------------------------------------------------------------- private
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else str(value) if isinstance(value, int) else f"{value:.3g}"
 
 
 def _leading(words: Sequence[str]) -> list[str]:

@@ -136,7 +136,8 @@ def _missing(
         found.append("tokens: not kept (a player that is no model, or a file of an older version)")
     if mistakes.unknown:
         found.append(
-            f"first mistakes of {mistakes.unknown} failures: their turns were not kept (older version)"
+            f"first mistakes of {mistakes.unknown} failures: their turns were not kept (a file of an older "
+            "version, or an agent without language)"
         )
     if mistakes.alone:
         found.append(

@@ -118,6 +118,9 @@ def _differences(axes: Any, analysis: Analysis) -> None:
                 spread = [[max(each.difference - each.low, 0)], [max(each.high - each.difference, 0)]]
                 axes.errorbar(each.difference, len(names), xerr=spread, fmt="o", color="C0", capsize=3)
                 names.append(f"{_short(comparison.b)}\n− {_short(comparison.a)}")
+    if not names:
+        axes.set_visible(False)
+        return
     axes.axvline(0, color="grey", lw=1, ls=":")
     _name_rows(axes, names)
 

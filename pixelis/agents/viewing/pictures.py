@@ -26,6 +26,8 @@ from pixelis.user_code import RAISED, described
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
 from pixelis.wrappers.scoring.traits import traits_of
 
+NOT_KEPT = "the turns were not kept (a file of an older version, or an agent without language)"
+
 
 @dataclass(frozen=True)
 class Pictures:
@@ -77,7 +79,7 @@ class Stage:
         if any(episode.pictures):
             return _recorded(episode)
         if episode.turns is None:
-            return Pictures(problem="no pictures: the file is of a version that did not keep the turns")
+            return Pictures(problem=f"no pictures: {NOT_KEPT}")
         if episode.seed is None:
             return Pictures(problem="no pictures: the episode had no seed, so it cannot be played again")
         try:

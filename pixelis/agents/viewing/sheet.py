@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pixelis.agents.episode_files.stored import Call, StoredEpisode, StoredTurn
-from pixelis.agents.viewing.pictures import Pictures
+from pixelis.agents.viewing.pictures import NOT_KEPT, Pictures
 from pixelis.agents.viewing.visible import fitted, html_bytes
 
 EPISODE_BYTES = 4_800_000
@@ -74,7 +74,7 @@ class Sheet:
 
 def sheet_of(episode: StoredEpisode, pictures: Pictures, title: str) -> Sheet:
     """Return the layout of an episode."""
-    notes = [pictures.problem] if pictures.problem else []
+    notes = [pictures.problem] if pictures.problem and episode.turns is not None else []
     if episode.failure is not None:
         notes.append(f"not counted, the infrastructure failed: {episode.failure[:2_000]}")
     kept = episode.turns or ()
@@ -82,7 +82,7 @@ def sheet_of(episode: StoredEpisode, pictures: Pictures, title: str) -> Sheet:
         notes.append(f"{len(kept) - _MOST_TURNS} turns more are in {episode.where}")
     turns = [_turn(number, turn) for number, turn in enumerate(kept[:_MOST_TURNS], start=1)]
     if episode.turns is None:
-        notes.append("the file is of a version that did not keep the turns: the episode is shown as one text")
+        notes.append(f"{NOT_KEPT}: the episode is shown as one text, without pictures")
         turns = [_turn(0, StoredTurn("", None, episode.calls))] if episode.calls else []
     text = episode.text if episode.turns is None else ""
     flat = [episode.asked or "", text]

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pixelis.agents.episode_files.reading import EpisodeFile, Read
 from pixelis.agents.episode_files.stored import StoredEpisode
+from pixelis.agents.viewing.pictures import NOT_KEPT
 from pixelis.agents.viewing.sheet import call_line
 from pixelis.agents.viewing.visible import in_plain, shortened
 
@@ -59,7 +60,7 @@ def _lines(episode: StoredEpisode) -> Iterator[RenderableType]:
     if episode.asked:
         yield _text(episode.asked)
     if episode.turns is None:
-        yield _text("the file is of a version that did not keep the turns", "dim")
+        yield _text(NOT_KEPT, "dim")
         yield _text(episode.text)
     for number, turn in enumerate(episode.turns or (), start=1):
         paid = "" if turn.reward is None else f"  reward {turn.reward:.4g}"

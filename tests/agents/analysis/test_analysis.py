@@ -206,3 +206,17 @@ def test_a_real_run_and_what_is_missing_of_an_old_one(toy_config, tmp_path):
 
 def test_cells_that_a_spreadsheet_would_run():
     assert csv_of([{"a": "=1+1", "b": None}, {"a": "x,\ud800", "b": 2}]) == 'a,b\n\'=1+1,\n"x,?",2\n'
+
+
+def test_the_picture_of_one_subject_and_of_two_with_odd_names():
+    pytest.importorskip("matplotlib")
+    from pixelis.agents.analysis.analysis import Analysis
+    from pixelis.agents.analysis.plot import draw
+    from pixelis.agents.analysis.subjects import Material
+
+    one, other = played("a", [0.5] * 4), played("$x_{\u202e} [b]", [0.5] * 4, seed=2)
+    silent = Subject("c", "training", "", "c", [episode(answered("a", None))])
+    for subjects in ([one], [one, other, silent]):
+        found = analyse(Material(subjects=subjects))
+        assert isinstance(found, Analysis) and draw(found).startswith(b"\x89PNG")
+    assert "does not say who succeeded" in found.reports[2].missing[0]

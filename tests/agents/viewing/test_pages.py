@@ -75,7 +75,7 @@ def test_missing_pictures_are_told(episode):
         assert "another than was stored" in stage.pictures(replace(episode, asked="?")).problem
         assert "another task" in stage.pictures(replace(episode, task={"hash": "?"})).problem
         assert "no seed" in stage.pictures(replace(episode, seed=None)).problem
-        assert "did not keep the turns" in stage.pictures(replace(episode, turns=None)).problem
+        assert "the turns were not kept" in stage.pictures(replace(episode, turns=None)).problem
     assert "cannot be made here" in Stage("Toy/Gone-v0").pictures(episode).problem
     assert "cannot be made here" in Stage("Toy/Album-v0", {"size": 3}).pictures(episode).problem
     assert "cannot be made here" in Stage("no_such_module:Toy/Album-v0").pictures(episode).problem
