@@ -152,12 +152,11 @@ def _paired(a: Sequence[StoredEpisode], b: Sequence[StoredEpisode], measure: Mea
     return np.array([[np.mean(side[task]) for side in sides] for task in tasks]).reshape(-1, 2)
 
 
-def _by_task(episodes: Sequence[StoredEpisode], measure: Measure) -> dict[Any, list[float]]:
-    values: defaultdict[Any, list[float]] = defaultdict(list)
+def _by_task(episodes: Sequence[StoredEpisode], measure: Measure) -> dict[str, list[float]]:
+    values: defaultdict[str, list[float]] = defaultdict(list)
     for episode in episodes:
-        task = episode.task.get("hash") or episode.seed
-        if task is not None and (value := measure(episode)) is not None:
-            values[task].append(value)
+        if (value := measure(episode)) is not None:
+            values[episode.same_task].append(value)
     return dict(values)
 
 

@@ -96,7 +96,7 @@ def find_mistakes(episodes: Sequence[StoredEpisode], others: Sequence[StoredEpis
         episodes: of the subject.
         others: further episodes whose successes count, such as those of the other phases of the run.
     """
-    successes: defaultdict[tuple[Any, ...], list[StoredEpisode]] = defaultdict(list)
+    successes: defaultdict[str, list[StoredEpisode]] = defaultdict(list)
     for episode in (*episodes, *others):
         if episode.success and episode.turns:
             successes[episode.same_task].append(episode)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pixelis.agents.episode_files.stored import StoredEpisode
+from pixelis.agents.episode_files.stored import StoredEpisode, finite
 from pixelis.agents.runs.evaluate import wilson_interval
 
 _BINS = 10
 _KINDS = ("difficulty", "family", "split")
 _WORST_LEVELS = 10
+_MOST_VALUES = 30  # of a kind: one with more is no kind but a name
 
 
 def outcomes_of(episodes: Sequence[StoredEpisode]) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def outcomes_of(episodes: Sequence[StoredEpisode]) -> dict[str, Any]:
         "tasks": len({episode.same_task for episode in episodes}),
         "success": success_of(episodes),
         "reward": float(np.mean(paid)) if paid else None,
-        "by": {kind: _by(episodes, lambda episode, kind=kind: episode.task.get(kind)) for kind in _KINDS},
+        "by": {kind: _by(episodes, kind) for kind in _kinds(episodes)},
         "levels": _levels(episodes),
         "paid": _paid(episodes),
         "calibration": calibration_of(episodes),
@@ -89,23 +90,36 @@ def calibration_of(episodes: Sequence[StoredEpisode]) -> dict[str, Any] | None:
 # ---------------------------------------------------------------------- private
 
 
-def _by(
-    episodes: Sequence[StoredEpisode], kind: Callable[[StoredEpisode], Any]
-) -> list[dict[str, Any]] | None:
+def _kinds(episodes: Sequence[StoredEpisode]) -> list[str]:
+    """Return by what success is told apart: what tasks say of themselves, and dials given to ``reset``."""
+    dials = {name for episode in episodes for name in episode.options or {}}
+    found = [*_KINDS, *sorted(dials.difference(_KINDS))]
+    return [
+        kind for kind in found if 0 < len({_kind(each, kind) for each in episodes} - {None}) <= _MOST_VALUES
+    ]
+
+
+def _kind(episode: StoredEpisode, kind: str) -> str | int | float | None:
+    """Return a text or a finite number, None for whatever else may stand there."""
+    value = episode.task.get(kind, (episode.options or {}).get(kind))
+    return value if isinstance(value, str) or finite(value) is not None else None
+
+
+def _by(episodes: Sequence[StoredEpisode], kind: str) -> list[dict[str, Any]]:
     groups: defaultdict[Any, list[StoredEpisode]] = defaultdict(list)
     for episode in episodes:
-        if isinstance(value := kind(episode), str | int | float):
+        if (value := _kind(episode, kind)) is not None:
             groups[value].append(episode)
     rows = [
         {"value": value, "episodes": len(group), "success": success_of(group)}
         for value, group in groups.items()
     ]
-    return sorted(rows, key=lambda row: (str(type(row["value"])), row["value"])) or None
+    return sorted(rows, key=lambda row: (isinstance(row["value"], str), row["value"]))
 
 
 def _levels(episodes: Sequence[StoredEpisode]) -> dict[str, Any] | None:
     """Return how many tasks are always, sometimes and never solved, and those that are solved least."""
-    groups: defaultdict[tuple[Any, ...], list[StoredEpisode]] = defaultdict(list)
+    groups: defaultdict[str, list[StoredEpisode]] = defaultdict(list)
     for episode in episodes:
         if episode.success is not None:
             groups[episode.same_task].append(episode)

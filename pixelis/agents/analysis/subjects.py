@@ -156,11 +156,11 @@ def _traits(stage: Stage, place: str, problems: list[str]) -> RewardTraits | Non
 
 
 def _drawn(episodes: Sequence[StoredEpisode], most: int) -> list[StoredEpisode]:
-    by_task: dict[tuple[object, ...], list[StoredEpisode]] = {}
+    by_task: dict[str, list[StoredEpisode]] = {}
     for episode in episodes:
         by_task.setdefault(episode.same_task, []).append(episode)
     drawn: list[StoredEpisode] = []
-    for task in sorted(by_task, key=lambda task: hashlib.sha256(repr(task).encode()).digest()):
+    for task in sorted(by_task, key=lambda task: hashlib.sha256(task.encode("utf-8", "replace")).digest()):
         if drawn and len(drawn) + len(by_task[task]) > most:
             break
         drawn += by_task[task]

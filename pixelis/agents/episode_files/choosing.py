@@ -69,14 +69,14 @@ def pair_of(
     Raises:
         RecordingError: the two have no task in common.
     """
-    by_task: dict[object, list[StoredEpisode]] = {}
+    by_task: dict[str, list[StoredEpisode]] = {}
     for episode in right:
-        by_task.setdefault(_task(episode), []).append(episode)
+        by_task.setdefault(episode.same_task, []).append(episode)
     pairs = [
         (one, other)
         for one in left
         if seed is None or one.seed == seed
-        for other in by_task.get(_task(one), ())
+        for other in by_task.get(one.same_task, ())
         if one.where != other.where
     ]
     if not pairs:
@@ -98,11 +98,6 @@ def _aliases(file: EpisodeFile) -> set[str]:
         head = "evaluation-step" if file.evaluation else "step"
         names = {file.name, f"{head}-{file.step}"}
     return names
-
-
-def _task(episode: StoredEpisode) -> object:
-    """Return what the task is called; the env's name is left out, runs of older versions have none."""
-    return episode.task.get("hash") or episode.seed
 
 
 def _unlikeness(pair: tuple[StoredEpisode, StoredEpisode]) -> tuple[bool, bool, bool]:

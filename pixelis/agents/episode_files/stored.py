@@ -94,16 +94,15 @@ class StoredEpisode:
     pictures: tuple[Mapping[str, Any] | None, ...] = ()
 
     @property
-    def same_task(self) -> tuple[Any, ...]:
+    def same_task(self) -> str:
         """What episodes of one task have in common: the task's digest, or the seed where there is none.
 
-        A task that several envs might share is named with its env; without seed and digest every episode is
-        a task of its own.
+        Without either every episode is a task of its own.
         """
         known = self.task.get("hash") or self.task.get("id")
         if known is not None:
-            return self.env_id, str(known)
-        return self.env_id, self.seed if self.seed is not None else (str(self.path), self.line)
+            return str(known)
+        return self.where if self.seed is None else f"seed {self.seed}"
 
     @property
     def where(self) -> str:

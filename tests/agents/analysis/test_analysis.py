@@ -87,7 +87,7 @@ def test_outcomes_by_hand():
         (1, 0.5),
         (2, 0.0),
     ]
-    assert found["by"]["family"] is None
+    assert list(found["by"]) == ["difficulty"]
     assert {name: found["levels"][name] for name in ("always", "sometimes", "never")} == {
         "always": 0,
         "sometimes": 1,

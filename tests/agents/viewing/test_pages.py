@@ -22,6 +22,7 @@ from pixelis.agents.viewing.page import diff_page, episodes_page
 from pixelis.agents.viewing.pictures import Pictures, Stage
 from pixelis.agents.viewing.sheet import EPISODE_BYTES, sheet_of
 from pixelis.errors import ConfigError, RecordingError
+from pixelis.wrappers import RecordTrajectory
 
 NASTY = (
     "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'mine'\">\x1b[2J\u202ecba"
@@ -79,6 +80,19 @@ def test_missing_pictures_are_told(episode):
     assert "cannot be made here" in Stage("Toy/Gone-v0").pictures(episode).problem
     assert "cannot be made here" in Stage("Toy/Album-v0", {"size": 3}).pictures(episode).problem
     assert "cannot be made here" in Stage("no_such_module:Toy/Album-v0").pictures(episode).problem
+
+
+def test_recorded_pictures_are_shown_and_missed(tmp_path):
+    env = RecordTrajectory(gym.make("Toy/Picture-v0"), tmp_path, images=True)
+    seen = [env.reset(seed=3)[0]["image"], *(env.step("ab")[0]["image"] for _ in range(2))]
+    env.close()
+    (episode,) = read_file(find_files(tmp_path)[0]).episodes
+    pictures = Stage().pictures(episode)
+    assert pictures.problem is None
+    assert all(np.array_equal(*pair) for pair in zip(pictures.frames, seen, strict=True))
+    next((tmp_path / "images").iterdir()).unlink()
+    pictures = Stage().pictures(episode)
+    assert "there is no picture" in pictures.problem and sum(each is None for each in pictures.frames) == 1
 
 
 def test_a_page_loads_nothing_and_runs_nothing(episode):
