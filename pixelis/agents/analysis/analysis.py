@@ -119,7 +119,7 @@ def _missing(
         found.append("success, its kinds and calibration: the environment does not say who succeeded")
     elif outcomes["calibration"] is None:
         found.append(
-            "calibration: the probabilities of the turns were not kept (a player that is no model, or "
+            "calibration: the probabilities of the turns were not kept (a player that is no language model, or "
             "a file of an older version)"
         )
     if not behaviour["tools"]:
@@ -133,7 +133,7 @@ def _missing(
                 "environment declares no tools"
             )
     if behaviour["tokens"] is None:
-        found.append("tokens: not kept (a player that is no model, or a file of an older version)")
+        found.append("tokens: not kept (a player that is no language model, or a file of an older version)")
     if mistakes.unknown:
         found.append(
             f"first mistakes of {mistakes.unknown} failures: their turns were not kept (a file of an older "

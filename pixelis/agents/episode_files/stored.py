@@ -111,7 +111,7 @@ class StoredEpisode:
 
 
 def episode_of_row(row: Mapping[str, Any], path: Path, line: int) -> StoredEpisode:
-    """Return the episode that a row describes (`pixelis.agents.runs.transcripts`, or an SB3 run's sample).
+    """Return the episode that a row describes (`pixelis.agents.runs.transcripts`; older ones too).
 
     What has another type than it should is taken as not kept.
     """

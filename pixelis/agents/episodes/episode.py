@@ -99,7 +99,8 @@ class Exchange:
     """One env step in words: what was said to the env, and what it answered.
 
     Attributes:
-        action: what ``step`` was given, a turn of the agent's.
+        action: what ``step`` was given, a turn of the agent's; where a wrapper made one of it, that one
+            (``info["turn"]``).
         heard: the text of the observation that followed; None where the env failed, or observes no text.
         calls: how many of the episode's ``tool_calls`` this step added.
     """

@@ -111,7 +111,9 @@ class EpisodeRunner:
         self.done = episode.terminated or episode.truncated
         self._note("step")
         calls = len(episode.tool_calls) - known
-        episode.exchanges.append(Exchange(action, _text_of(self.observation), calls))
+        turn = self.info.get("turn")  # what a wrapper with actions of its own has said in the place of one
+        said = turn if isinstance(turn, str) else action
+        episode.exchanges.append(Exchange(said, _text_of(self.observation), calls))
         if reward is None:
             shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
             self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")

@@ -163,10 +163,10 @@ def _played(env: gym.Env[Any, Any], episode: StoredEpisode, options: dict[str, A
         frames.append(_picture(env, observation))
         for number, each in enumerate(episode.turns or (), start=1):
             turn = f"turn {number}"
-            if each.heard is None:
+            if each.heard is None and each.reward is None:
                 break  # the env failed here
             observation, *_ = env.step(each.action)
-            if observation.get("text") != each.heard:
+            if each.heard is not None and observation.get("text") != each.heard:
                 told = f"{turn}: played again, the environment answers something else than was stored"
                 return Pictures(tuple(frames), f"pictures end before {told}")
             frames.append(_picture(env, observation))

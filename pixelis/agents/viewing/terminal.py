@@ -70,7 +70,10 @@ def _lines(episode: StoredEpisode) -> Iterator[RenderableType]:
             failed = call.get("ok") is False
             code = f"{call.get('error_code') or 'refused'} " if failed else ""
             yield _text(f"{code}{call_line(call)}", "bright_red" if failed else "bright_green")
-        yield _text(turn.heard) if turn.heard is not None else Text("no observation", style="dim")
+        if turn.heard:
+            yield _text(turn.heard)
+        elif turn.heard is None and turn.reward is None:
+            yield Text("the environment gave no observation", style="dim")
     for name, value in episode.reward_terms.items():
         yield Text(f"{in_plain(name)}: {value:.4g}", style="dim")
 
