@@ -119,8 +119,8 @@ def _missing(
         found.append("success, its kinds and calibration: the environment does not say who succeeded")
     elif outcomes["calibration"] is None:
         found.append(
-            "calibration: the probabilities of the turns were not kept (a player that is no language model, or "
-            "a file of an older version)"
+            "calibration: the probabilities of the turns were not kept (a player that is no language model, "
+            "or a file of an older version)"
         )
     if not behaviour["tools"]:
         found.append("tools, bigrams, coherence, exploration, RaPR: there was no tool call")
