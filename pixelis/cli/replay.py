@@ -85,7 +85,7 @@ def _replay(words: Sequence[str]) -> int:
 def _is_recording(place: str) -> bool:
     """Whether what is named is to be proved, not listed: no run, none of its files and no transcripts."""
     path = Path(place)
-    if path.name.endswith(".transcripts.jsonl"):
+    if path.name.endswith(".transcripts.jsonl") or not path.exists():
         return False
     return not ((path / "trajectories").is_dir() or path.parent.name == "trajectories" or is_run_folder(path))
 

@@ -120,7 +120,7 @@ def test_mistakes_are_one_line(recording, rewards, capsys, tmp_path):
         (tmp_path / f"{name}.yaml").write_text(text)
     mistakes = {
         (): "give a run or a recording before the flags",
-        ("nowhere.jsonl",): "no file or folder at 'nowhere.jsonl'",
+        ("nowhere.jsonl",): "no run, file or folder at 'nowhere.jsonl'",
         ("empty",): "no .jsonl file in the folder 'empty'",
         ("blank.jsonl",): "holds no episode",
         ("blank.jsonl", "--rescore", rewards): "holds no episode",
