@@ -19,6 +19,7 @@ SCRIPTS = {
     "compare_models.py": "compare",
     "play.py": "play",
     "replay.py": "replay",
+    "launch_monitor.py": "monitor",
     "export_model.py": "export",
     "verify_solutions.py": "verify",
     "split_data.py": "split-data",
