@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode import Episode, Exchange
 from pixelis.agents.episodes.timed_env import EnvTimeoutError
 from pixelis.errors import ConfigError, PixelisError, RewardError, UserCodeError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
@@ -63,6 +63,7 @@ class EpisodeRunner:
         self.episode = Episode(env_id, request.seed, request.group, request.member)
         traits = traits_of(env)
         self.episode.visual_tools = None if traits.tools is None else traits.visual
+        self.episode.options = dict(request.options)
         self.observation: Any = None
         self.before: Any = None
         self.action = ""
@@ -85,6 +86,7 @@ class EpisodeRunner:
         except RAISED as error:
             self._record_failure("reset", error)
         else:
+            self.episode.asked = _text_of(self.observation)
             self._note("reset")
 
     def step(self, action: str) -> None:
@@ -99,13 +101,17 @@ class EpisodeRunner:
             self.observation, given, terminated, truncated, self.info = self.env.step(action)
             episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         except RAISED as error:  # whatever an env does wrong, the other episodes go on
+            episode.exchanges.append(Exchange(action, None, 0))
             self._record_failure("step", error)
             return
+        known = len(episode.tool_calls)
         reward = as_number(given)
         episode.turns += 1
         self._add(0.0 if reward is None else reward)
         self.done = episode.terminated or episode.truncated
         self._note("step")
+        calls = len(episode.tool_calls) - known
+        episode.exchanges.append(Exchange(action, _text_of(self.observation), calls))
         if reward is None:
             shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
             self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")
@@ -213,6 +219,11 @@ class EpisodeRunner:
         episode.info = {key: value for key, value in info.items() if key not in _KEPT_APART}
         if not info.get("valid_for_training", True):
             self.fail(str(info.get("failure_reason", "the environment gave no reason")))
+
+
+def _text_of(observation: Any) -> str | None:
+    text = observation.get("text") if isinstance(observation, Mapping) else None
+    return text if isinstance(text, str) else None
 
 
 def _is_ours(error: BaseException) -> bool:
