@@ -16,6 +16,7 @@ from pixelis.errors import ConfigError, PixelisError, RewardError, UserCodeError
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
 from pixelis.user_code import RAISED, described, place_of, place_of_function, trace_of
+from pixelis.wrappers.recording.values import is_picture
 from pixelis.wrappers.scoring.traits import progress_of, traits_of
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
@@ -30,12 +31,14 @@ class EpisodeRequest:
         group: which group of the batch.
         member: index inside the group.
         options: the env's reset options (``difficulty``, ``split``, ``task``, ...).
+        pictures: whether the episode keeps copies of the pictures it saw, for people to look at.
     """
 
     seed: int
     group: int = 0
     member: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    pictures: bool = False
 
 
 class EpisodeRunner:
@@ -88,6 +91,7 @@ class EpisodeRunner:
         else:
             self.episode.asked = _text_of(self.observation)
             self._note("reset")
+            self._keep_picture()
 
     def step(self, action: str) -> None:
         """Play one turn.
@@ -102,6 +106,7 @@ class EpisodeRunner:
             episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         except RAISED as error:  # whatever an env does wrong, the other episodes go on
             episode.exchanges.append(Exchange(action, None, 0))
+            episode.pictures += [None] * self.request.pictures
             self._record_failure("step", error)
             return
         known = len(episode.tool_calls)
@@ -112,6 +117,7 @@ class EpisodeRunner:
         self._note("step")
         calls = len(episode.tool_calls) - known
         episode.exchanges.append(Exchange(action, _text_of(self.observation), calls))
+        self._keep_picture()
         if reward is None:
             shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
             self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")
@@ -202,6 +208,14 @@ class EpisodeRunner:
             said = str(error) if isinstance(error, RewardError) else described(error)
             self._fail_in(call, f"the info of {call} cannot be read: {said}")
             self.episode.failure_trace = trace_of(error)
+
+    def _keep_picture(self) -> None:
+        if not self.request.pictures:
+            return
+        is_new = isinstance(self.info, Mapping) and self.info.get("view_changed", True)
+        found = self.observation.get("image") if isinstance(self.observation, Mapping) and is_new else None
+        kept = isinstance(found, np.ndarray) and is_picture(found)
+        self.episode.pictures.append(found.copy() if kept else None)
 
     def _read_info(self) -> None:
         info, episode = self.info, self.episode

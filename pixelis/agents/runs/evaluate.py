@@ -105,6 +105,10 @@ class Listener(Protocol):
         ...
 
 
+PICTURED = 16
+"""Episodes of an evaluation in a run whose pictures are kept, the first ones."""
+
+
 @dataclass(frozen=True)
 class AtOnce:
     """What a language policy plays at the same time.
@@ -162,15 +166,19 @@ def play(
     at_once: AtOnce = AtOnce(),
     rng_seed: int = 0,
     listener: Listener | None = None,
+    pictured: int = 0,
 ) -> tuple[list[Episode], str]:
     """Return the episodes, one a seed, and the mode; arguments and errors are those of `evaluate`.
 
-    ``listener`` is given what has been played as it comes, so nothing is lost where the rest fails.
+    ``listener`` is given what has been played as it comes, so nothing is lost where the rest fails. Of the
+    first ``pictured`` episodes the pictures are kept.
     """
     if not seeds:
         raise ConfigError("an evaluation needs at least one seed")
     settings = settings or SamplingSettings(greedy=True)
-    requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
+    requests = [
+        EpisodeRequest(seed, group, 0, options, pictures=group < pictured) for group, seed in enumerate(seeds)
+    ]
     mode = "scripted" if isinstance(agent, str) else "greedy" if settings.greedy else "sampled"
     taken = Taken(f"the evaluation of {agent}" if isinstance(agent, str) else "the evaluation", listener)
     if isinstance(agent, str):

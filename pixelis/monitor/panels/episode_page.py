@@ -51,7 +51,7 @@ def page_of(episode: Episode, address: Address, more: str, colour_by: str = "pro
 
 
 def boxes_of(call: Mapping[str, Any]) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the boxes that a call names in its arguments or its data: x0, y0, x1, y1 in shares of a picture."""
+    """Yield the boxes that a call names: x0, y0, x1, y1 in shares of a picture, each in [0, 1]."""
     for source in (call.get("data"), call.get("arguments")):
         named = [source.get(name) for name in _BOX_NAMES] if isinstance(source, Mapping) else []
         found = [box for each in named if isinstance(each, list) for box in _boxes(each)]

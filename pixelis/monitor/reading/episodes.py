@@ -252,6 +252,7 @@ def _text(value: Any) -> str | None:
 
 def _picture(pictures: Any, place: int) -> str | None:
     about = pictures[place] if place < len(pictures) else None
+    about = about.get("$image") if isinstance(about, Mapping) else None
     digest = about.get("sha256") if isinstance(about, Mapping) else None
     return digest if isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) else None
 
