@@ -86,9 +86,12 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.wrappers": lambda name: _under(name, "pixelis.agents", *TOP) or _concrete_env(name),
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
-    # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment.
+    # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment
+    # (how text of strangers is shown is one module, and needs neither).
     "pixelis.monitor": lambda name: (
-        _under(name, "pixelis") and not _under(name, "pixelis.monitor", "pixelis.errors", "pixelis.files")
+        _under(name, "pixelis.agents", "pixelis.envs", "pixelis.wrappers", "pixelis.rewards", "pixelis.cli")
+        and not _under(name, "pixelis.agents.viewing.visible")
+        and name != "pixelis.agents.viewing"
     ),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
     "pixelis": lambda name: _under(name, "scripts", "recipes", "tests", "benchmarks", "examples"),

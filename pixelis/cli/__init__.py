@@ -20,6 +20,7 @@ SCRIPTS = {
     "play.py": "play",
     "replay.py": "replay",
     "launch_monitor.py": "monitor",
+    "analyze_trajectories.py": "analyze",
     "export_model.py": "export",
     "verify_solutions.py": "verify",
     "split_data.py": "split-data",

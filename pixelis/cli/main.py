@@ -39,7 +39,10 @@ COMMANDS: Mapping[str, Command] = {
     "compare": Command("pixelis.cli.compare", "two models on the same tasks, task by task"),
     "play": Command("pixelis.cli.play", "play an environment by hand"),
     "replay": Command(
-        "pixelis.cli.replay", "play recorded episodes again, or score them under other rewards"
+        "pixelis.cli.replay", "look at a run's episodes; prove recorded ones, or score them again"
+    ),
+    "analyze": Command(
+        "pixelis.cli.analyze", "what the episodes of runs say: where they are lost, what differs"
     ),
     "monitor": Command("pixelis.cli.monitor", "training runs in the browser, also while they go on"),
     "export": Command("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),

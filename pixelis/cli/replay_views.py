@@ -116,7 +116,9 @@ def _chosen(
         known = {each.member: each for each in members}
         missing = [member for member in settings.members if member not in known]
         if missing:
-            raise ConfigError(f"the group of seed {settings.group} has members {sorted(known)}, not {missing}")
+            raise ConfigError(
+                f"the group of seed {settings.group} has members {sorted(known)}, not {missing}"
+            )
         members = [known[member] for member in settings.members]
     return ("diff" if len(settings.members) == 2 else "group"), members[: max(settings.episodes, 2)]
 

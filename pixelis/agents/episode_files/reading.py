@@ -44,7 +44,9 @@ class EpisodeFile:
     @property
     def run(self) -> Path | None:
         """The folder of the run that wrote it, None for a file that is not in a run."""
-        inside = self.path.parent.name == "trajectories" and (self.path.parent.parent / "config.yaml").exists()
+        inside = (
+            self.path.parent.name == "trajectories" and (self.path.parent.parent / "config.yaml").exists()
+        )
         return self.path.parent.parent if inside else None
 
 
@@ -73,7 +75,9 @@ def find_files(place: str | Path) -> list[EpisodeFile]:
     if path.is_file():
         return [_described(path)]
     if not path.exists():
-        raise RecordingError(f"no run, file or folder at {str(place)!r}; give the folder that a training wrote")
+        raise RecordingError(
+            f"no run, file or folder at {str(place)!r}; give the folder that a training wrote"
+        )
     if not path.is_dir():
         raise RecordingError(f"{str(place)!r} is neither a folder nor a file of episodes")
     inside = path / "trajectories"
@@ -92,7 +96,9 @@ def read_file(file: EpisodeFile) -> Read:
     try:
         for number, line in _lines(file.path):
             if line is None:
-                read.problems.append(f"{file.path}, line {number} is longer than {LONGEST_LINE} bytes; left out")
+                read.problems.append(
+                    f"{file.path}, line {number} is longer than {LONGEST_LINE} bytes; left out"
+                )
                 continue
             try:
                 episode = _parsed(line, file.path, number)
@@ -130,7 +136,7 @@ def _why_empty(path: Path) -> str:
     if not (path / "config.yaml").is_file():
         return "is no run (it has neither config.yaml nor trajectories/*.jsonl) and holds no recording"
     return (
-        "is a run without episodes: it has not come so far, or was told to play none; --eval-episodes N plays "
+        "is a run without episodes: it has not come so far or was told to play none; --eval-episodes N plays "
         "before and after training, --trajectories-every N keeps a group of the training every N steps"
     )
 
@@ -162,7 +168,9 @@ def _parsed(line: bytes, path: Path, number: int) -> StoredEpisode:
         half = "" if line.endswith(b"\n") else ", half a line: the writer was stopped, or writes just now"
         raise RecordingError(f"{where} is not JSON ({one_line(error)}){half}; left out") from None
     if not isinstance(row, dict):
-        raise RecordingError(f"{where} is no episode: expected an object, got a {type(row).__name__}; left out")
+        raise RecordingError(
+            f"{where} is no episode: expected an object, got a {type(row).__name__}; left out"
+        )
     if row.get("format") == FORMAT:
         return episode_of_line(line, path, number)
     if not {"seed", "text", "turns", "asked", "reward"} & set(row):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 Call = Mapping[str, Any]
-"""A tool call as `ToolResult.to_json` describes it: ``tool``, ``ok``, ``text``, ``error_code``, ``arguments``."""
+"""A tool call as `ToolResult.to_json` has it: ``tool``, ``ok``, ``text``, ``error_code``, ``arguments``."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class StoredEpisode:
         env_kwargs: its keywords, None where they were not kept beside the episode.
         options: what ``reset`` was given, None where it was not kept.
         advantage: what the trainer made of it: one number, or one a turn; None outside training.
-        pictures: ``sha256`` and ``shape`` of the recorded pictures, one before the first turn and one after each; empty where
-            none were recorded.
+        pictures: ``sha256`` and ``shape`` of the recorded pictures, one before the first turn and one after
+            each; empty where none were recorded.
     """
 
     path: Path

@@ -73,8 +73,6 @@ def _write_mp4(frames: list[np.ndarray], path: Path, frames_per_second: float) -
             "an MP4 needs moviepy: pip install 'pixelis[video]', or name the film .gif"
         ) from error
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".film-") as folder:
-        save_video(
-            frames, folder, episode_trigger=lambda _: True, name_prefix=_NAME, fps=frames_per_second
-        )
+        save_video(frames, folder, episode_trigger=lambda _: True, name_prefix=_NAME, fps=frames_per_second)
         (made,) = Path(folder).glob("*.mp4")
         made.replace(path)

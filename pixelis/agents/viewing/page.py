@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.aligned import align, word_pieces
@@ -33,6 +33,12 @@ def episodes_page(
 
 def diff_page(left: Sheet, right: Sheet, title: str, problems: Sequence[str] = ()) -> str:
     """Return a page of two episodes, aligned by turn; words that one side alone said are marked."""
+    pairs = diff_pairs(left, right)
+    return _render(sheets=(left, right), title=title, problems=problems, side_by_side=True, pairs=pairs)
+
+
+def diff_pairs(left: Sheet, right: Sheet) -> list[dict[str, Any]]:
+    """Return the turns of two episodes in pairs, with what each said in pieces; for the macro ``diff``."""
     pairs = []
     said = [turn.action for turn in left.turns], [turn.action for turn in right.turns]
     for one, other, _ in align(*said):
@@ -45,22 +51,32 @@ def diff_page(left: Sheet, right: Sheet, title: str, problems: Sequence[str] = (
                 "right_said": words[1],
             }
         )
-    return _render(sheets=(left, right), title=title, problems=problems, side_by_side=True, pairs=pairs)
+    return pairs
 
 
 @lru_cache(1)
 def templates() -> Environment:
-    """Return the environment of the templates, escaping everything; ``visible`` marks what nobody sees."""
+    """Return the environment of the templates, escaping everything; ``visible`` marks what nobody sees.
+
+    Other rooms' templates stand beside those of this one and may extend ``frame.html``.
+    """
+    rooms = ("pixelis.agents.viewing", "pixelis.agents.analysis")
     environment = Environment(
-        loader=PackageLoader("pixelis.agents.viewing", "templates"),
+        loader=ChoiceLoader([PackageLoader(room, "templates") for room in rooms]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
         auto_reload=False,
     )
-    environment.filters.update(visible=lambda text: in_html(str(text)), number=number, facts=facts)
+    safe = environment.filters["safe"]
+    environment.filters.update(visible=lambda text: safe(in_html(str(text))), number=number, facts=facts)
     return environment
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page made of a template."""
+    return templates().get_template(template).render(**values).encode("utf-8", "replace").decode()
 
 
 def number(value: Any) -> str:
@@ -80,4 +96,4 @@ def facts(episode: StoredEpisode) -> str:
 
 
 def _render(**values: Any) -> str:
-    return templates().get_template("episodes.html").render(**values).encode("utf-8", "replace").decode()
+    return render("episodes.html", **values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -20,8 +21,10 @@ from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.envs.registration import check_env_id
 from pixelis.errors import PixelisError, RecordingError
 from pixelis.files import one_line
+from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.user_code import RAISED, described
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
+from pixelis.wrappers.scoring.traits import traits_of
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,14 @@ class Stage:
         except PixelisError as error:
             return Pictures(problem=f"no pictures: {one_line(error)}")
         return _played(env, episode, self._options(episode))
+
+    def traits(self) -> RewardTraits:
+        """Return what the environment says of its tools.
+
+        Raises:
+            PixelisError: it cannot be made.
+        """
+        return traits_of(self._open(StoredEpisode(Path(), 0)))
 
     def close(self) -> None:
         """Close the env."""
@@ -175,8 +186,9 @@ def _picture(env: gym.Env[Any, Any], observation: Mapping[str, Any]) -> np.ndarr
     """Return what the env draws, else what it shows the agent."""
     drawn: Any = env.render() if env.render_mode == "rgb_array" else None
     found = observation.get("image") if drawn is None else drawn
-    ok = isinstance(found, np.ndarray) and found.dtype == np.uint8 and found.ndim == 3 and found.shape[2] == 3
-    return found.copy() if ok else None
+    if not isinstance(found, np.ndarray) or found.dtype != np.uint8 or found.shape[2:] != (3,):
+        return None
+    return found.copy()
 
 
 def _recorded(episode: StoredEpisode) -> Pictures:

@@ -15,7 +15,7 @@ import numpy as np
 
 from pixelis.agents.episode_files.stored import Call, StoredEpisode, StoredTurn
 from pixelis.agents.viewing.pictures import Pictures
-from pixelis.agents.viewing.visible import fitted
+from pixelis.agents.viewing.visible import fitted, html_bytes
 
 EPISODE_BYTES = 4_800_000
 """Bytes of a page that an episode may take; what surrounds it is far below the rest of 5 MB."""
@@ -23,6 +23,7 @@ _TEXT_BYTES = 4_300_000
 _AROUND = 1_500  # bytes of markup around a turn
 _MOST_TURNS = 1_000
 _QUALITIES = (85, 70, 50)
+_SMALLEST = 64  # pixels of a side, below which a picture that does not fit is left out
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,15 @@ def sheet_of(episode: StoredEpisode, pictures: Pictures, title: str) -> Sheet:
     text = episode.text if episode.turns is None else ""
     flat = [episode.asked or "", text]
     for turn in turns:
-        flat += [turn.action, turn.heard or "", *(part for call in turn.calls for part in (call.line, call.text))]
+        flat += [
+            turn.action,
+            turn.heard or "",
+            *(part for call in turn.calls for part in (call.line, call.text)),
+        ]
     short = fitted(flat, _TEXT_BYTES - _AROUND * len(turns))
     if short != flat:
         notes.append(f"texts are shortened to fit a page; they are whole in {episode.where}")
-    spent = sum(len(each.encode("utf-8", "replace")) for each in short) + _AROUND * len(turns)
+    spent = sum(map(html_bytes, short)) + _AROUND * len(turns)
     images = _addresses(pictures.frames, max(EPISODE_BYTES - spent, EPISODE_BYTES - _TEXT_BYTES))
     if any(image is None and frame is not None for image, frame in zip(images, pictures.frames, strict=True)):
         notes.append("some pictures are left out: they do not fit on a page")
@@ -138,7 +143,10 @@ def _call(call: Call, heard: str) -> SheetCall:
     text, ok = str(call.get("text") or ""), call.get("ok")
     known = text.strip() in heard
     return SheetCall(
-        call_line(call), ok if isinstance(ok, bool) else None, str(call.get("error_code") or ""), "" if known else text
+        call_line(call),
+        ok if isinstance(ok, bool) else None,
+        str(call.get("error_code") or ""),
+        "" if known else text,
     )
 
 
@@ -162,15 +170,16 @@ def _address(frame: np.ndarray, limit: int) -> str | None:
     from PIL import Image
 
     image = Image.fromarray(frame)
-    formats: list[tuple[str, dict[str, Any]]] = [("png", {"optimize": True})]
+    formats: list[tuple[str, dict[str, Any]]] = [("png", {})]
     formats += [("jpeg", {"quality": quality}) for quality in _QUALITIES]
-    while min(image.size) >= 64:
+    while True:
         for kind, options in formats:
             data = io.BytesIO()
             image.save(data, kind.upper(), **options)
             address = f"data:image/{kind};base64,{base64.b64encode(data.getvalue()).decode()}"
             if len(address) <= limit:
                 return address
+        if min(image.size) < 2 * _SMALLEST:
+            return None
         image = image.resize((image.width // 2, image.height // 2))
         formats = formats[-len(_QUALITIES) :]
-    return None

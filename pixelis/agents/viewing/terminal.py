@@ -16,7 +16,11 @@ from pixelis.agents.viewing.visible import in_plain, shortened
 
 LONGEST = 4_000
 """Characters of a text that a terminal shows."""
-_ENDS = {True: ("success", "green"), False: ("failed", "red"), None: ("success not told", "dim")}
+_ENDS = {
+    True: ("success", "bright_green"),
+    False: ("failed", "bright_red"),
+    None: ("success not told", "dim"),
+}
 
 
 def shown_episode(episode: StoredEpisode, title: str) -> Panel:
@@ -51,7 +55,7 @@ def _lines(episode: StoredEpisode) -> Iterator[RenderableType]:
     yield Text.assemble((word, f"bold {colour}"), f"  reward {reward}  turns {episode.turn_count}")
     yield Text(in_plain(episode.where), style="dim")
     if episode.failure is not None:
-        yield _text(f"not counted, the infrastructure failed: {episode.failure}", "red")
+        yield _text(f"not counted, the infrastructure failed: {episode.failure}", "bright_red")
     if episode.asked:
         yield _text(episode.asked)
     if episode.turns is None:
@@ -64,7 +68,7 @@ def _lines(episode: StoredEpisode) -> Iterator[RenderableType]:
         for call in turn.calls:
             failed = call.get("ok") is False
             code = f"{call.get('error_code') or 'refused'} " if failed else ""
-            yield _text(f"{code}{call_line(call)}", "red" if failed else "green")
+            yield _text(f"{code}{call_line(call)}", "bright_red" if failed else "bright_green")
         yield _text(turn.heard) if turn.heard is not None else Text("no observation", style="dim")
     for name, value in episode.reward_terms.items():
         yield Text(f"{in_plain(name)}: {value:.4g}", style="dim")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-
-from markupsafe import Markup, escape
+from html import escape
 
 _KEPT = "\u200d\ufe0f"  # what joins an emoji's parts
 _MAYBE = re.compile("([^\n\t -~\u00a1-\u00ac\u00ae-\u02ff])\\1*")  # all that can be invisible, and more
@@ -18,7 +17,7 @@ def in_plain(text: str) -> str:
     return _MAYBE.sub(lambda found: f"⟨{name}⟩" if (name := _name_of(found)) else found[0], text)
 
 
-def in_html(text: str) -> Markup:
+def in_html(text: str) -> str:
     """Return a text for a page: escaped, and with a mark for each sign that acts or that nobody sees."""
 
     def shown(found: re.Match[str]) -> str:
@@ -28,11 +27,11 @@ def in_html(text: str) -> Markup:
         told = unicodedata.name(found[1], "control or unassigned")
         return f'<i class="sign" title="{told}">{name}</i>'
 
-    return Markup(_MAYBE.sub(shown, str(escape(text))))
+    return _MAYBE.sub(shown, escape(text))
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return a text of at most about ``limit`` characters; in the place of its middle stands how much it was."""
+    """Return a text of at most about ``limit`` characters; its middle gives way to a count."""
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
@@ -41,8 +40,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 def fitted(texts: Sequence[str], budget: int) -> list[str]:
-    """Return texts whose `in_html` take at most ``budget`` bytes together: the longest are shortened first."""
-    sizes = [_size(text) for text in texts]
+    """Return texts whose `in_html` take at most ``budget`` bytes together; the longest are shortened."""
+    sizes = [html_bytes(text) for text in texts]
     cap, left = budget, budget
     for place, size in enumerate(sorted(sizes)):  # the level to which water would fill
         cap = left // (len(sizes) - place)
@@ -52,6 +51,11 @@ def fitted(texts: Sequence[str], budget: int) -> list[str]:
     else:
         return list(texts)
     return [_cut(text, cap) if size > cap else text for text, size in zip(texts, sizes, strict=True)]
+
+
+def html_bytes(text: str) -> int:
+    """Return how many bytes `in_html` makes of a text."""
+    return len(in_html(text).encode())
 
 
 # ---------------------------------------------------------------------- private
@@ -65,15 +69,11 @@ def _name_of(run: re.Match[str]) -> str | None:
     return f"U+{ord(sign):04X}" + (f" ×{count:,}" if count > 1 else "")
 
 
-def _size(text: str) -> int:
-    return len(in_html(text).encode())
-
-
 def _cut(text: str, cap: int) -> str:
     """Return the text shortened to ``cap`` bytes: by what it takes as a whole, then in steps."""
-    length = int(len(text) * 0.95 * cap / _size(text))
+    length = int(len(text) * 0.95 * cap / html_bytes(text))
     cut = shortened(text, length)
-    while _size(cut) > cap and length > 64:
+    while html_bytes(cut) > cap and length > 64:
         length = length * 3 // 4
         cut = shortened(text, length)
     return cut

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
 from pixelis.monitor.panels.episode_page import page_of
-from pixelis.monitor.panels.visible import visible
 from pixelis.monitor.reading.episodes import (
     Episode,
     EpisodeFile,
@@ -58,7 +58,7 @@ class EpisodesTab:
 
     def build(self) -> None:
         """Make the tab's elements."""
-        runs = {run.key: visible(run.key)[:120] for run, _ in self._page.chosen_runs()}
+        runs = {run.key: in_plain(run.key)[:120] for run, _ in self._page.chosen_runs()}
         if not runs:
             ui.label("No run is chosen: choose one above, or on the tab Runs.")
             return
@@ -71,7 +71,7 @@ class EpisodesTab:
             self._select("success", list(_SUCCESS), self._filter["success"], self._filtering("success"))
             found = choices(self._episodes)
             for name in ("tool", "error_code", "level"):
-                options = {"": "any", **{value: visible(value)[:80] for value in found[name]}}
+                options = {"": "any", **{value: in_plain(value)[:80] for value in found[name]}}
                 if self._filter[name] not in options:
                     self._filter[name] = ""
                 self._select(name.replace("_", " "), options, self._filter[name], self._filtering(name))
@@ -229,7 +229,7 @@ class EpisodesTab:
         kept = self._kept()
         self._table.rows = [_listed(each) for each in kept[:MOST_LISTED]]
         self._table.update()
-        told = [f"{len(kept)} of {len(self._episodes)} episodes", *map(visible, self._problems)]
+        told = [f"{len(kept)} of {len(self._episodes)} episodes", *map(in_plain, self._problems)]
         if not self._files:
             told = ["this run has no sample episodes: there is nothing in its trajectories/"]
         self._told.text = "; ".join(told)
@@ -249,7 +249,7 @@ class EpisodesTab:
     def _show_one(self, run: FollowedRun, episode: Episode) -> None:
         number = list(self._page.runs.runs).index(run.key)
         with ui.element("div"):
-            ui.label(f"{visible(run.key)} · {episode.file.name} · line {episode.line}").classes("quiet")
+            ui.label(f"{in_plain(run.key)} · {episode.file.name} · line {episode.line}").classes("quiet")
             line = f"/line/{number}/{quote(episode.file.name)}/{episode.line}"
             markup = page_of(episode, lambda digest: f"/picture/{number}/{digest}.png", line, self._colouring)
             ui.html(markup, sanitize=False)  # every text in it is escaped, see episode_page
@@ -291,12 +291,12 @@ def _listed(episode: Episode) -> dict[str, Any]:
         "reward": _short(episode.reward),
         "advantage": _short(episode.advantage),
         "turns": str(row.get("turns", "")),
-        "tools": visible(", ".join(sorted(episode.tools)))[:120],
-        "errors": visible(", ".join(sorted(episode.error_codes)))[:120],
-        "level": visible(episode.level)[:80],
+        "tools": in_plain(", ".join(sorted(episode.tools)))[:120],
+        "errors": in_plain(", ".join(sorted(episode.error_codes)))[:120],
+        "level": in_plain(episode.level)[:80],
         "seed": str(row.get("seed", "")),
         "member": str(row.get("member", "")),
-        "agent": visible(" ".join(str(row[name]) for name in ("agent", "mode") if row.get(name)))[:60],
+        "agent": in_plain(" ".join(str(row[name]) for name in ("agent", "mode") if row.get(name)))[:60],
     }
 
 

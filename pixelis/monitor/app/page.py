@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.app.episodes_tab import EpisodesTab
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
 from pixelis.monitor.panels.catalogue import FIRST_CURVES, TABS, Chart, alarms, chosen
 from pixelis.monitor.panels.overview import COLUMNS, overview_row
-from pixelis.monitor.panels.visible import visible
 from pixelis.monitor.reading.runs import FollowedRun, Runs
 from pixelis.monitor.reading.series import AXES, Axis, Line
 
@@ -228,7 +228,7 @@ class Page:
         if options is None:
             return
         with ui.element("section").classes("card wide" if wide else "card"):
-            ui.label(visible(title)[:200]).props('role="heading" aria-level="3"').classes("text-bold")
+            ui.label(in_plain(title)[:200]).props('role="heading" aria-level="3"').classes("text-bold")
             chart = ui.echart(options)
         self._charts.append((chart, make))
 
@@ -237,7 +237,7 @@ class Page:
             told = [name for name in alarms(run.series.names) if run.series.last.get(name)]
             if told and self.tab != "Runs":
                 ui.label(
-                    f"⚠ {visible(run.key)}: {', '.join(map(visible, told))} is on in the last step"
+                    f"⚠ {in_plain(run.key)}: {', '.join(map(in_plain, told))} is on in the last step"
                 ).classes("alarm")
 
     # ------------------------------------------------------------------ charts
@@ -307,7 +307,7 @@ class Page:
         return [known[-1].key] if known else []
 
     def _labels(self) -> dict[str, str]:
-        return {key: visible(key)[:120] for key in self.runs.runs}
+        return {key: in_plain(key)[:120] for key in self.runs.runs}
 
     def _rows(self) -> list[dict[str, Any]]:
         return [overview_row(run) for run in list(self.runs.runs.values())]
@@ -330,7 +330,7 @@ class Page:
 
     def _tell(self) -> None:
         runs = [run for run, _ in self.chosen_runs()]
-        reading = [f"{run.share_read:.0%} of {visible(run.key)[:40]} read" for run in runs if run.is_preview]
+        reading = [f"{run.share_read:.0%} of {in_plain(run.key)[:40]} read" for run in runs if run.is_preview]
         self._told.text = " · ".join([f"{len(self.runs.runs)} runs", time.strftime("%H:%M:%S"), *reading])
 
     def _note_address(self) -> None:

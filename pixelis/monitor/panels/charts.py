@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms, level_kinds
-from pixelis.monitor.panels.visible import visible
 from pixelis.monitor.reading.series import Axis, Line, Series
 
 Options = dict[str, Any]
@@ -62,14 +62,14 @@ def curves(
         series += _series(drawn, bands)
     if series and marks:
         series[-1]["markLine"] = _marks(marks)
-    return _around(axis, [visible(drawn.label) for drawn in lines], series)
+    return _around(axis, [in_plain(drawn.label) for drawn in lines], series)
 
 
 def stack(parts: Sequence[Drawn], axis: Axis) -> Options:
     """Return a chart of parts that lie on one another; those below 0 hang from it."""
     series = [
         {
-            "name": visible(drawn.label),
+            "name": in_plain(drawn.label),
             "type": "line",
             "stack": "sum",
             "stackStrategy": "samesign",
@@ -82,7 +82,7 @@ def stack(parts: Sequence[Drawn], axis: Axis) -> Options:
         }
         for drawn in parts
     ]
-    options = _around(axis, [visible(drawn.label) for drawn in parts], series)
+    options = _around(axis, [in_plain(drawn.label) for drawn in parts], series)
     options["yAxis"]["scale"] = False
     return options
 
@@ -121,7 +121,7 @@ def level_map(series: Series, what: str = "success") -> Options | None:
         "tooltip": {"renderMode": "richText", "confine": True},
         "xAxis": {"type": "category", "data": labels, "name": "step", "nameLocation": "middle", "nameGap": 26}
         | _axis_look(numbers=False),
-        "yAxis": {"type": "category", "data": [visible(kind)[:60] for kind in kinds]}
+        "yAxis": {"type": "category", "data": [in_plain(kind)[:60] for kind in kinds]}
         | _axis_look(numbers=False),
         "visualMap": {
             "min": 0,
@@ -167,11 +167,11 @@ def histogram(values: Sequence[float], bins: int = 21) -> Options:
 def scatter(groups: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], axis_name: str) -> Options:
     """Return points: of each group its label, colour and (x, y)."""
     series = [
-        {"type": "scatter", "name": visible(label), "data": [list(each) for each in pairs], "symbolSize": 7}
+        {"type": "scatter", "name": in_plain(label), "data": [list(each) for each in pairs], "symbolSize": 7}
         | {"color": colour, "itemStyle": {"opacity": 0.6}}
         for label, colour, pairs in groups
     ]
-    options = _around("step", [visible(label) for label, _, _ in groups], series)
+    options = _around("step", [in_plain(label) for label, _, _ in groups], series)
     options["xAxis"]["name"] = axis_name
     return options
 
@@ -228,7 +228,7 @@ def table(lines: Sequence[tuple[str, str, Line]]) -> list[Mapping[str, Any]]:
 
 
 def _series(drawn: Drawn, bands: bool) -> list[Options]:
-    line, name = drawn.line, visible(drawn.label)
+    line, name = drawn.line, in_plain(drawn.label)
     hidden = f"{name}\u200b"  # not in the tooltip
     base = {"type": "line", "showSymbol": False, "silent": True, "color": drawn.colour, "z": 1}
     few = len(line.x) < 2
@@ -255,7 +255,7 @@ def _marks(marks: Sequence[tuple[float, str]]) -> Options:
         "lineStyle": {"color": ALARM, "type": "dashed", "width": 1},
         "label": {"color": ALARM, "fontSize": 10, "rotate": 90, "position": "insideEndTop"},
         "data": [
-            {"xAxis": x, "label": {"formatter": f"⚠ {visible(name)[:40]}".replace("{", "(")}}
+            {"xAxis": x, "label": {"formatter": f"⚠ {in_plain(name)[:40]}".replace("{", "(")}}
             for x, name in marks
         ],
     }

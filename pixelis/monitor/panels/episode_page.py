@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from pixelis.monitor.panels.visible import visible
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.reading.episodes import Episode, Turn, number
 
 SHOWN = 20_000
@@ -23,7 +23,7 @@ Address = Callable[[str], str]
 
 def text_of(text: str) -> str:
     """Return markup that shows a text as it was written."""
-    return escape(visible(text))
+    return escape(in_plain(text))
 
 
 def page_of(episode: Episode, address: Address, more: str, colour_by: str = "probability") -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pixelis.monitor.panels.visible import visible
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.reading.episodes import number
 from pixelis.monitor.reading.runs import FollowedRun
 
@@ -39,17 +39,17 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
     step = last.get("step")
     return {
         "key": run.key,
-        "run": visible(run.key)[:200],
+        "run": in_plain(run.key)[:200],
         "state": f"{SIGNS.get(state, '?')} {state}",
         "step": f"{'–' if step is None else step}{f' / {steps}' if isinstance(steps, int) else ''}",
         "success": _share(_first(last, "success/ma10", "evaluation/success", "held_out/accuracy")),
         "best": _share(best_success(run)),
         "evaluated": evaluated(run.evaluations),
-        "env": visible(str(settings.get("env") or settings.get("env_id") or ""))[:80],
-        "model": visible(str(agent))[:80],
+        "env": in_plain(str(settings.get("env") or settings.get("env_id") or ""))[:80],
+        "model": in_plain(str(agent))[:80],
         "minutes": _minutes(number(last.get("time/elapsed"))),
         "changed": _ago(run.changed),
-        "detail": visible("; ".join(text for text in details if text))[:600],
+        "detail": in_plain("; ".join(text for text in details if text))[:600],
     }
 
 
@@ -69,7 +69,7 @@ def evaluated(evaluations: Mapping[str, Any]) -> str:
         for row in rows if isinstance(rows, list) else ():
             if isinstance(row, Mapping) and number(row.get("success_rate")) is not None:
                 found.setdefault(str(row.get("mode"))[:20], []).append(f"{row['success_rate']:.3f}")
-    return ", ".join(f"{visible(mode)} {' → '.join(values)}" for mode, values in found.items())
+    return ", ".join(f"{in_plain(mode)} {' → '.join(values)}" for mode, values in found.items())
 
 
 def _first(row: Mapping[str, Any], *names: str) -> float | None:
