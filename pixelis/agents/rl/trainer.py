@@ -45,7 +45,7 @@ from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
 
 PICTURED = 32
-"""Episodes of a step whose pictures are kept until the next, the first ones; of these the samples are written."""
+"""Episodes of a step whose pictures are kept until the next step, the first ones."""
 
 LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
     "grpo": GrpoLearner,

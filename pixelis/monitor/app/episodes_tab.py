@@ -65,7 +65,7 @@ class EpisodesTab:
         if self._run not in runs:
             self._run, self._file, self._columns = next(iter(runs)), None, []
         self._read()
-        with ui.row().classes("w-full items-end"):
+        with ui.row().classes("whole filters"):
             self._select("run", runs, self._run, self._choose_run)
             self._file_choice = self._select("played", self._names(), self._file, self._choose_file)
             self._select("success", list(_SUCCESS), self._filter["success"], self._filtering("success"))

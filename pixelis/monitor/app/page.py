@@ -79,7 +79,7 @@ class Page:
                 ui.menu_item("what is shown, as CSV", on_click=lambda: self.export("csv"))
                 ui.menu_item("what is shown, as JSON", on_click=lambda: self.export("json"))
                 ui.menu_item("charts, as PNG", on_click=self._pictures)
-        tabs = ui.tabs().classes("w-full").props("dense no-caps align=left mobile-arrows outside-arrows")
+        tabs = ui.tabs().classes("whole").props("dense no-caps align=left mobile-arrows outside-arrows")
         with tabs:
             for name in TAB_NAMES:
                 ui.tab(name)
@@ -113,9 +113,8 @@ class Page:
             self._table.update()
         for chart, make in self._charts:
             if (options := make()) is not None:
-                chart.options.clear()
-                chart.options.update(options)
-                chart.update()
+                # not through the element's properties: the browser would read every point through a proxy
+                chart.run_chart_method("setOption", charts.changes(options), {"replaceMerge": ["series"]})
         if self.tab == "Episodes":
             self.episodes.refresh()
         self._tell()
@@ -221,14 +220,14 @@ class Page:
         self.metrics = kept or [name for name in FIRST_CURVES if name in names] or names[:6]
         choice = ui.select(names, multiple=True, value=self.metrics, label="metrics", with_input=True)
         choice.on_value_change(lambda event: self._set("metrics", list(event.value or [])))
-        choice.props("use-chips dense outlined options-dense").classes("w-full")
+        choice.props("use-chips dense outlined options-dense").classes("whole")
 
     def _card(self, title: str, make: Callable[[], charts.Options | None], wide: bool = False) -> None:
         options = make()
         if options is None:
             return
         with ui.element("section").classes("card wide" if wide else "card"):
-            ui.label(in_plain(title)[:200]).props('role="heading" aria-level="3"').classes("text-bold")
+            ui.label(in_plain(title)[:200]).props('role="heading" aria-level="3"').classes("title")
             chart = ui.echart(options)
         self._charts.append((chart, make))
 
@@ -331,7 +330,10 @@ class Page:
     def _tell(self) -> None:
         runs = [run for run, _ in self.chosen_runs()]
         reading = [f"{run.share_read:.0%} of {in_plain(run.key)[:40]} read" for run in runs if run.is_preview]
-        self._told.text = " · ".join([f"{len(self.runs.runs)} runs", time.strftime("%H:%M:%S"), *reading])
+        steps = [f"{in_plain(run.key)[:40]}: step {run.series.last.get('step', '–')}" for run in runs[:3]]
+        self._told.text = " · ".join(
+            [f"{len(self.runs.runs)} runs", time.strftime("%H:%M:%S"), *steps, *reading]
+        )
 
     def _note_address(self) -> None:
         from urllib.parse import urlencode

@@ -44,6 +44,7 @@ def serve(runs: Runs, host: str, port: int) -> None:
         show=False,
         dark=None,
         show_welcome_message=False,
+        tailwind=False,
         binding_refresh_interval=1.0,
         message_history_length=0,
     )

@@ -196,6 +196,12 @@ def alarm_marks(series: Series, axis: Axis) -> list[tuple[float, str]]:
     return marks
 
 
+def changes(options: Options) -> Options:
+    """Return what of a chart's options depends on the data: what a refresh sends."""
+    axes = {name: {"data": options[name]["data"]} for name in ("xAxis", "yAxis") if "data" in options[name]}
+    return {name: options[name] for name in ("series", "legend", "visualMap") if name in options} | axes
+
+
 def points(x: np.ndarray, y: np.ndarray) -> list[list[float | None]]:
     """Return pairs for a chart, at five significant digits; a gap where y is not known."""
     return [[a, None if b != b else b] for a, b in zip(_short(x), _short(y), strict=True)]

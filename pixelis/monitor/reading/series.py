@@ -17,7 +17,7 @@ AXES: tuple[Axis, ...] = ("step", "episodes", "minutes", "tokens")
 CAPACITY = 4096
 MOST_METRICS = 1_000
 """Names that are kept; a run of ours has about 100, a broken file could have any number."""
-MOST_POINTS = 400
+MOST_POINTS = 300
 """Of a line that is drawn: more than this a screen does not show."""
 _Z95 = 1.959963984540054
 
