@@ -32,9 +32,11 @@ TARGETS = {"open_seconds": 2.0, "refresh_ms": 300.0}
 METRICS = 96
 _DRAWN = "document.querySelectorAll('.card canvas').length >= 3"
 _REFRESH = """async () => {
-  const told = document.querySelector('[role=status]'), before = told.textContent, start = performance.now();
+  const told = document.querySelector("[role=status]"), before = told.textContent;
+  const start = performance.now();
   const changed = new Promise((done) => {
-    const watch = new MutationObserver(() => { if (told.textContent !== before) { watch.disconnect(); done(); } });
+    const seen = () => { if (told.textContent !== before) { watch.disconnect(); done(); } };
+    const watch = new MutationObserver(seen);
     watch.observe(told, {childList: true, characterData: true, subtree: true});
   });
   [...document.querySelectorAll('button')].find((each) => each.textContent.trim() === 'refresh').click();
