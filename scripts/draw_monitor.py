@@ -1,6 +1,6 @@
 """Make the monitor's pictures in the docs from real runs: docs/images/monitor_*.png.
 
-Usage: python scripts/draw_monitor.py RUNS [--run NAME] [--output FOLDER]
+Usage: python scripts/draw_monitor.py RUNS [--run NAME] [--played FILE] [--views NAMES] [--output FOLDER]
 
 RUNS is a folder of runs, NAME the one that is shown (by default the newest); the pictures are taken in a
 headless Chromium, 1280 units wide.
@@ -9,6 +9,7 @@ headless Chromium, 1280 units wide.
 from __future__ import annotations
 
 import argparse
+import io
 import socket
 import subprocess
 import sys
@@ -18,14 +19,16 @@ from typing import Literal
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
+from PIL import Image
+
 from pixelis.envs.web.chromium.browser import Browser
 
 ROOT = Path(__file__).parents[1]
-VIEWS: dict[str, tuple[str, Literal["light", "dark"], str]] = {
-    "curves": ("Curves", "light", ".card canvas"),
-    "episode": ("Episodes", "dark", ".episode"),
+VIEWS: dict[str, tuple[str, Literal["light", "dark"], str, int]] = {
+    "curves": ("Curves", "light", ".card canvas", 900),
+    "episode": ("Episodes", "dark", ".episode", 1240),
 }
-"""Picture → tab, colours, what must be there."""
+"""Picture → tab, colours, what must be there, height."""
 
 
 def main() -> None:
@@ -35,6 +38,8 @@ def main() -> None:
     )
     parser.add_argument("runs")
     parser.add_argument("--run", default="")
+    parser.add_argument("--views", default=",".join(VIEWS), help="which pictures")
+    parser.add_argument("--played", default="", help="file of episodes, such as step-00000010")
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images")
     given = parser.parse_args()
     with socket.socket() as found:
@@ -44,10 +49,12 @@ def main() -> None:
     process, browser = subprocess.Popen(words), Browser()
     try:
         _wait(f"http://127.0.0.1:{port}/")
-        for name, (tab, scheme, there) in VIEWS.items():
-            asked = urlencode({"tab": tab, "runs": given.run})
+        for name in given.views.split(","):
+            tab, scheme, there, height = VIEWS[name]
+            asked = urlencode({"tab": tab, "runs": given.run, "played": given.played})
             path = given.output / f"monitor_{name}.png"
-            browser.run(_take(browser, f"127.0.0.1:{port}", asked, scheme, there, path), 120)
+            work = _take(browser, f"http://127.0.0.1:{port}/?{asked}", scheme, there)
+            path.write_bytes(_cut(browser.run(work, 120), height))
             print(f"{path.name}: written")
     finally:
         browser.close()
@@ -55,17 +62,28 @@ def main() -> None:
         process.wait(30)
 
 
-async def _take(
-    browser: Browser, host: str, asked: str, scheme: Literal["light", "dark"], there: str, path: Path
-) -> None:
-    size = {"width": 1280, "height": 800}
-    context = await browser.new_context((host,), viewport=size, color_scheme=scheme)
+async def _take(browser: Browser, address: str, scheme: Literal["light", "dark"], there: str) -> bytes:
+    host = address.split("/")[2]
+    context = await browser.new_context((host,), viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page = await context.new_page()
-    await page.goto(f"http://{host}/?{asked}")
+    await page.goto(address)
     await page.locator(there).first.wait_for()
-    await page.wait_for_timeout(1_500)
-    await page.screenshot(path=path)
+    side_by_side = page.get_by_role("button", name="its group side by side")
+    if await side_by_side.count():
+        await side_by_side.click()
+    await page.wait_for_timeout(2_000)  # pictures are fetched, charts drawn
+    data = await page.screenshot(full_page=True)
     await context.close()
+    return data
+
+
+def _cut(data: bytes, height: int) -> bytes:
+    """Return the upper part of a picture, in few colours: the docs need no more."""
+    whole = Image.open(io.BytesIO(data)).convert("RGB")
+    small = whole.crop((0, 0, whole.width, min(height, whole.height))).quantize(192)
+    found = io.BytesIO()
+    small.save(found, "PNG", optimize=True)
+    return found.getvalue()
 
 
 def _wait(address: str) -> None:

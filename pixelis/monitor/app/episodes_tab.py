@@ -36,12 +36,13 @@ class EpisodesTab:
 
     Args:
         page: whose tab it is.
+        file: of episodes, which is shown first; the newest where there is none of that name.
     """
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, file: str | None = None) -> None:
         self._page = page
-        self._run: str | None = None
-        self._file: str | None = None
+        self._run: str | None = page.selected[0] if page.selected else None
+        self._file = file
         self._filter: dict[str, Any] = {
             "success": "any",
             "tool": "",

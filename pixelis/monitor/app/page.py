@@ -30,7 +30,8 @@ class Page:
 
     Args:
         runs: what is followed.
-        asked: the words of the address: ``tab``, and ``runs``, keys with a line break between.
+        asked: the words of the address: ``tab``; ``runs``, keys with a line break between; ``played``, a
+            file of episodes of the first of them.
     """
 
     def __init__(self, runs: Runs, asked: Mapping[str, str]) -> None:
@@ -45,7 +46,7 @@ class Page:
         self._seen: Any = None
         self._charts: list[tuple[Any, Callable[[], charts.Options | None]]] = []
         self._shown: Any = None
-        self.episodes = EpisodesTab(self)
+        self.episodes = EpisodesTab(self, asked.get("played"))
 
     # ------------------------------------------------------------------ building
 
