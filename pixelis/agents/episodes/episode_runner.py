@@ -214,8 +214,8 @@ class EpisodeRunner:
             return
         is_new = isinstance(self.info, Mapping) and self.info.get("view_changed", True)
         found = self.observation.get("image") if isinstance(self.observation, Mapping) and is_new else None
-        kept = isinstance(found, np.ndarray) and is_picture(found)
-        self.episode.pictures.append(found.copy() if kept else None)
+        shown = found.copy() if isinstance(found, np.ndarray) and is_picture(found) else None
+        self.episode.pictures.append(shown)
 
     def _read_info(self) -> None:
         info, episode = self.info, self.episode

@@ -116,10 +116,12 @@ class AtOnce:
     Attributes:
         episodes: at most.
         threads: that step their envs; None: see `Collector`.
+        pictured: episodes whose pictures are kept in memory, the first ones of all that are played.
     """
 
     episodes: int = 32
     threads: int | None = None
+    pictured: int = 0
 
 
 def evaluate(
@@ -166,18 +168,17 @@ def play(
     at_once: AtOnce = AtOnce(),
     rng_seed: int = 0,
     listener: Listener | None = None,
-    pictured: int = 0,
 ) -> tuple[list[Episode], str]:
     """Return the episodes, one a seed, and the mode; arguments and errors are those of `evaluate`.
 
-    ``listener`` is given what has been played as it comes, so nothing is lost where the rest fails. Of the
-    first ``pictured`` episodes the pictures are kept.
+    ``listener`` is given what has been played as it comes, so nothing is lost where the rest fails.
     """
     if not seeds:
         raise ConfigError("an evaluation needs at least one seed")
     settings = settings or SamplingSettings(greedy=True)
     requests = [
-        EpisodeRequest(seed, group, 0, options, pictures=group < pictured) for group, seed in enumerate(seeds)
+        EpisodeRequest(seed, group, 0, options, pictures=group < at_once.pictured)
+        for group, seed in enumerate(seeds)
     ]
     mode = "scripted" if isinstance(agent, str) else "greedy" if settings.greedy else "sampled"
     taken = Taken(f"the evaluation of {agent}" if isinstance(agent, str) else "the evaluation", listener)

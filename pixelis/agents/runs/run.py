@@ -308,9 +308,8 @@ class Run(ABC, Generic[C, T]):
             settings=settings,
             options=env.options("test"),
             rng_seed=config.seed,
-            at_once=AtOnce(threads=getattr(config, "env_threads", None)),
+            at_once=AtOnce(threads=getattr(config, "env_threads", None), pictured=PICTURED),
             listener=listener,
-            pictured=PICTURED,
         )
         return episodes
 
