@@ -24,7 +24,7 @@ SHARED_BY_ENVS = {"check", "data"}
 FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")} - SHARED_BY_ENVS
 # The ground floor: it imports no layer.
 GROUND = ("pixelis.errors", "pixelis.files", "pixelis.lazy_exports", "pixelis.registry", "pixelis.user_code")
-TOP = ("pixelis.cli",)  # what only scripts import
+TOP = ("pixelis.cli", "pixelis.monitor")  # what only scripts and commands import
 BARE = {"envs", "agents", "rewards", "wrappers"}
 HEAVY = (
     "torch",
@@ -39,7 +39,7 @@ HEAVY = (
     "PIL",
 )
 OPTIONAL = {"rapidocr", "onnxruntime", "playwright", "selectolax", "sacrebleu", "sentence_transformers"}
-OPTIONAL |= {"vaderSentiment", "matplotlib", "pygame", "stable_baselines3"}
+OPTIONAL |= {"vaderSentiment", "matplotlib", "pygame", "stable_baselines3", "nicegui", "orjson", "starlette"}
 
 
 def _module_name(path: Path) -> str:
@@ -86,6 +86,13 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.wrappers": lambda name: _under(name, "pixelis.agents", *TOP) or _concrete_env(name),
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
+    # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment
+    # (how text of strangers is shown is one module, and needs neither).
+    "pixelis.monitor": lambda name: (
+        _under(name, "pixelis.agents", "pixelis.envs", "pixelis.wrappers", "pixelis.rewards", "pixelis.cli")
+        and not _under(name, "pixelis.agents.viewing.visible")
+        and name != "pixelis.agents.viewing"
+    ),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
     "pixelis": lambda name: _under(name, "scripts", "recipes", "tests", "benchmarks", "examples"),
 }

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, Command] = {
     "analyze": Command(
         "pixelis.cli.analyze", "what the episodes of runs say: where they are lost, what differs"
     ),
+    "monitor": Command("pixelis.cli.monitor", "training runs in the browser, also while they go on"),
     "export": Command("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),
     "check-env": Command("pixelis.envs.check.check", "hold an environment to the contract"),
     "verify": Command("pixelis.cli.verify_solutions", "judge a file of code samples, with Pass@k"),

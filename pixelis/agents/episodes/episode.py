@@ -136,6 +136,8 @@ class Episode:
         options: what ``reset`` was given beside the seed.
         asked: the text of the first observation; None where there is none.
         exchanges: one for each env step, in order, that of a step in which the env failed included.
+        pictures: what the observations showed, uint8 [H, W, 3]: the first one's and that of each exchange,
+            None where there was no new one; empty where nobody asked for them (`EpisodeRequest.pictures`).
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.
         failure_reason: why it is not valid.
@@ -168,6 +170,7 @@ class Episode:
     options: Mapping[str, Any] = field(default_factory=dict)
     asked: str | None = None
     exchanges: list[Exchange] = field(default_factory=list)
+    pictures: list[np.ndarray | None] = field(default_factory=list)
 
     @property
     def tokens(self) -> np.ndarray:

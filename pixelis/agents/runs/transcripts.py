@@ -9,7 +9,10 @@ from pixelis.agents.episodes.episode import Episode
 
 
 def episode_row(episode: Episode) -> dict[str, Any]:
-    """Return what was said and done in an episode, and how it ended; see docs/reference/trajectories.md."""
+    """Return what was said and done in an episode, and how it ended; see docs/reference/trajectories.md.
+
+    ``pictures`` are arrays here; `RunFolder.write_rows` stores each different one once, as a file.
+    """
     return {
         "seed": episode.seed,
         "group": episode.group,
@@ -30,6 +33,7 @@ def episode_row(episode: Episode) -> dict[str, Any]:
         "options": dict(episode.options),
         "asked": episode.asked,
         "exchanges": _exchanges(episode),
+        "pictures": episode.pictures if any(each is not None for each in episode.pictures) else [],
     }
 
 
