@@ -17,10 +17,10 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.seeds import replay_generator
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
 from pixelis.agents.rl.comparison import COMPARISONS, GroupComparison
-from pixelis.agents.rl.micro_batch import MicroBatchSize
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.replay import ReplayBuffer, Stored, with_replay
 from pixelis.agents.rl.reward_kl import RewardKL

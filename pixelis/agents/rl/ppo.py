@@ -15,9 +15,9 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.gae import gae, token_rewards
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, padded, reward_matrix
 from pixelis.agents.rl.grpo import longest_completion, policy_optimiser
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import extra_rewards

@@ -18,12 +18,12 @@ from pixelis.agents.losses.advantages import ADVANTAGES
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.micro_batch import explain_out_of_memory
 from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.rl.alarms import EntropyRange, NoSignal
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
 from pixelis.agents.rl.grpo import GrpoLearner, Learner, batch_settings
-from pixelis.agents.rl.micro_batch import explain_out_of_memory
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
