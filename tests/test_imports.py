@@ -87,10 +87,10 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
     # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment
-    # (how text of strangers is shown is one module, and needs neither).
+    # (the reader of episodes, and how text of strangers is shown, need neither).
     "pixelis.monitor": lambda name: (
         _under(name, "pixelis.agents", "pixelis.envs", "pixelis.wrappers", "pixelis.rewards", "pixelis.cli")
-        and not _under(name, "pixelis.agents.viewing.visible")
+        and not _under(name, "pixelis.agents.viewing.visible", "pixelis.agents.episode_files")
         and name != "pixelis.agents.viewing"
     ),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},

@@ -124,12 +124,10 @@ def _chosen(
 
 
 def _filtered(settings: ChoiceSettings, episodes: Sequence[StoredEpisode]) -> list[StoredEpisode]:
-    wanted = {"succeeded": True, "failed": False}.get(settings.only)
-    return [
-        episode
-        for episode in episodes
-        if (wanted is None or episode.success is wanted) and settings.seed in (None, episode.seed)
-    ]
+    from pixelis.agents.episode_files.choosing import Filter
+
+    wanted = Filter({"succeeded": True, "failed": False}.get(settings.only), settings.seed)
+    return [episode for episode in episodes if wanted.keeps(episode)]
 
 
 def _print(episodes: Sequence[StoredEpisode]) -> None:

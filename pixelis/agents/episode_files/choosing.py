@@ -3,12 +3,53 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pixelis.agents.episode_files.reading import EpisodeFile, Read, find_files, read_file
 from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.errors import RecordingError, suggest
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which episodes are wanted; what is None or empty does not matter.
+
+    Attributes:
+        success: True, False, or ``"unknown"`` where the environment did not say.
+        seed: of the task.
+        tool: one that was called.
+        error_code: one that a call ended with.
+        level: as `StoredEpisode.level` tells it.
+    """
+
+    success: bool | Literal["unknown"] | None = None
+    seed: int | None = None
+    tool: str = ""
+    error_code: str = ""
+    level: str = ""
+
+    def keeps(self, episode: StoredEpisode) -> bool:
+        """Return whether an episode is wanted."""
+        return (
+            (self.success is None or episode.success is (None if self.success == "unknown" else self.success))
+            and self.seed in (None, episode.seed)
+            and (not self.tool or self.tool in episode.tools)
+            and (not self.error_code or self.error_code in episode.error_codes)
+            and (not self.level or self.level == episode.level)
+        )
+
+
+def choices(episodes: Iterable[StoredEpisode]) -> dict[str, list[str]]:
+    """Return what there is to filter episodes by: ``tool``, ``error_code`` and ``level`` → values."""
+    found: dict[str, set[str]] = {"tool": set(), "error_code": set(), "level": set()}
+    for episode in episodes:
+        found["tool"] |= episode.tools
+        found["error_code"] |= episode.error_codes
+        found["level"] |= {episode.level} - {""}
+    return {name: sorted(values) for name, values in found.items()}
 
 
 def read_named(place: str | Path, name: str | None = None) -> tuple[EpisodeFile, Read]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pixelis.agents.episode_files.recorded import episode_of_line
 from pixelis.agents.episode_files.stored import StoredEpisode, episode_of_row
@@ -49,6 +49,14 @@ class EpisodeFile:
         )
         return self.path.parent.parent if inside else None
 
+    @property
+    def order(self) -> tuple[int, int, bool, str]:
+        """When it was played: before the training, its steps, after it."""
+        phase = self.name.removeprefix("evaluation-")
+        if phase in _PHASES:
+            return (2 if phase == "after" else 0), _PHASES.index(phase), True, self.name
+        return 1, self.step or 0, self.evaluation, self.name
+
 
 @dataclass
 class Read:
@@ -73,7 +81,7 @@ def find_files(place: str | Path) -> list[EpisodeFile]:
     """
     path = Path(place)
     if path.is_file():
-        return [_described(path)]
+        return [described(path)]
     if not path.exists():
         raise RecordingError(
             f"no run, file or folder at {str(place)!r}; give the folder that a training wrote"
@@ -82,42 +90,15 @@ def find_files(place: str | Path) -> list[EpisodeFile]:
         raise RecordingError(f"{str(place)!r} is neither a folder nor a file of episodes")
     inside = path / "trajectories"
     folder = inside if inside.is_dir() else path
-    found = [_described(each) for each in folder.glob("*.jsonl") if each.is_file()]
+    found = [described(each) for each in folder.glob("*.jsonl") if each.is_file()]
     found = [each for each in found if each.path.name != "metrics.jsonl"]
     if not found:
         raise RecordingError(f"{str(place)!r} {_why_empty(path)}")
-    return sorted(found, key=_played)
+    return sorted(found, key=lambda file: file.order)
 
 
-def read_file(file: EpisodeFile) -> Read:
-    """Return the episodes of a file, and what of it could not be read."""
-    read = Read()
-    not_numbers = 0
-    try:
-        for number, line in _lines(file.path):
-            if line is None:
-                read.problems.append(
-                    f"{file.path}, line {number} is longer than {LONGEST_LINE} bytes; left out"
-                )
-                continue
-            try:
-                episode = _parsed(line, file.path, number)
-            except RecordingError as error:
-                read.problems.append(str(error))
-                continue
-            not_numbers += episode.reward is None
-            read.episodes.append(episode)
-    except OSError as error:
-        read.problems.append(f"{file.path} could not be read to its end: {error.strerror or one_line(error)}")
-    if not_numbers:
-        read.problems.append(f"{file.path}: the reward of {not_numbers} episodes is no finite number")
-    return read
-
-
-# ---------------------------------------------------------------------- private
-
-
-def _described(path: Path) -> EpisodeFile:
+def described(path: Path) -> EpisodeFile:
+    """Return what the name of a file of episodes says of it."""
     name = path.name.removesuffix(".jsonl")
     match = _STEP.fullmatch(name)
     step = int(match[2]) if match else None
@@ -125,11 +106,54 @@ def _described(path: Path) -> EpisodeFile:
     return EpisodeFile(path, name, step, evaluation)
 
 
-def _played(file: EpisodeFile) -> tuple[int, int, bool, str]:
-    phase = file.name.removeprefix("evaluation-")
-    if phase in _PHASES:
-        return (2 if phase == "after" else 0), _PHASES.index(phase), True, file.name
-    return 1, file.step or 0, file.evaluation, file.name
+def read_file(
+    file: EpisodeFile, opened: Callable[[], BinaryIO] | None = None, most: int | None = None
+) -> Read:
+    """Return the episodes of a file, and what of it could not be read.
+
+    Args:
+        file: what is read.
+        opened: opens it; by its path if not given.
+        most: bytes of it that are read, what is beyond is told; None for all.
+    """
+    read = Read()
+    not_numbers = 0
+    try:
+        with opened() if opened is not None else file.path.open("rb") as lines:
+            for number, line in _lines(lines):
+                if most is not None and lines.tell() > most:
+                    read.problems.append(f"{file.path}: what is beyond {most:,} bytes is left out")
+                    break
+                if line is None:
+                    read.problems.append(
+                        f"{file.path}, line {number} is longer than {LONGEST_LINE} bytes; left out"
+                    )
+                    continue
+                try:
+                    episode = _parsed(line, file.path, number)
+                except RecordingError as error:
+                    read.problems.append(str(error))
+                    continue
+                not_numbers += episode.reward is None
+                read.episodes.append(episode)
+    except OSError as error:
+        read.problems.append(f"{file.path} could not be read to its end: {error.strerror or one_line(error)}")
+    if not_numbers:
+        read.problems.append(f"{file.path}: the reward of {not_numbers} episodes is no finite number")
+    return read
+
+
+def row_at(lines: BinaryIO, number: int) -> Mapping[str, Any] | None:
+    """Return the object that a line of a file holds, from 1; None where there is none."""
+    line = next((line for place, line in _lines(lines) if place == number), None)
+    try:
+        row = None if line is None else json.loads(line.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+# ---------------------------------------------------------------------- private
 
 
 def _why_empty(path: Path) -> str:
@@ -141,18 +165,17 @@ def _why_empty(path: Path) -> str:
     )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
     """Yield number and content of each line that is not blank; None for one that is too long."""
-    with path.open("rb") as file:
-        number = 0
-        while line := file.readline(LONGEST_LINE):
-            number += 1
-            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-                    pass
-                yield number, None
-            elif line.strip():
-                yield number, line
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                pass
+            yield number, None
+        elif line.strip():
+            yield number, line
 
 
 def _parsed(line: bytes, path: Path, number: int) -> StoredEpisode:

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn, episode_of_row, finite
+from pixelis.agents.episode_files.stored import (
+    StoredEpisode,
+    StoredTurn,
+    episode_of_row,
+    finite,
+    picture_of,
+)
 from pixelis.errors import RecordingError
 from pixelis.wrappers.recording.trajectory import Trajectory, parse_line
 from pixelis.wrappers.recording.values import decode
@@ -72,9 +78,7 @@ def _heard(row: Mapping[str, Any]) -> str | None:
 
 def _picture(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     seen = row.get("observation")
-    picture = seen.get("image") if isinstance(seen, dict) else None
-    about = picture.get("$image") if isinstance(picture, dict) else None
-    return about if isinstance(about, dict) else None
+    return picture_of(seen.get("image")) if isinstance(seen, dict) else None
 
 
 def _calls(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:

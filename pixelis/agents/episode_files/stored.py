@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 Call = Mapping[str, Any]
 """A tool call as `ToolResult.to_json` has it: ``tool``, ``ok``, ``text``, ``error_code``, ``arguments``."""
+NO_TOOL = "bad_call"
+"""The name under which calls to no known tool are counted, as in the metrics."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,7 @@ class StoredTurn:
         logprob: natural log of the probability with which the model wrote the turn, at its temperature; None
             where no model did, or it was not kept.
         tokens: how many tokens the model wrote, None likewise.
+        sampled: text and log-probability of each of them; empty where it was not kept.
     """
 
     action: str
@@ -32,6 +36,7 @@ class StoredTurn:
     reward: float | None = None
     logprob: float | None = None
     tokens: int | None = None
+    sampled: tuple[tuple[str, float | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ class StoredEpisode:
         env_kwargs: its keywords, None where they were not kept beside the episode.
         options: what ``reset`` was given, None where it was not kept.
         advantage: what the trainer made of it: one number, or one a turn; None outside training.
-        pictures: ``sha256`` and ``shape`` of the recorded pictures, one before the first turn and one after
-            each; empty where none were recorded.
+        pictures: ``sha256`` and ``shape`` of the pictures that were kept, one before the first turn and one
+            after each, None where nothing new was shown; empty where none were kept.
     """
 
     path: Path
@@ -90,7 +95,7 @@ class StoredEpisode:
     env_id: str | None = None
     env_kwargs: Mapping[str, Any] | None = None
     options: Mapping[str, Any] | None = None
-    advantage: float | tuple[float, ...] | None = None
+    advantage: float | tuple[float | None, ...] | None = None
     pictures: tuple[Mapping[str, Any] | None, ...] = ()
 
     @property
@@ -108,6 +113,36 @@ class StoredEpisode:
     def where(self) -> str:
         """Say where the episode stands, for messages."""
         return f"{self.path}, line {self.line}"
+
+    @property
+    def tools(self) -> set[str]:
+        """Names of the tools that were called."""
+        return {str(call.get("tool") or NO_TOOL) for call in self.calls}
+
+    @property
+    def error_codes(self) -> set[str]:
+        """Those that its calls ended with."""
+        return {str(call["error_code"]) for call in self.calls if call.get("error_code")}
+
+    @property
+    def level(self) -> str:
+        """The task's family and difficulty, as far as they are known."""
+        found = (self.task.get(key) for key in ("family", "difficulty"))
+        return " ".join(str(each) for each in found if each is not None)
+
+    @property
+    def mean_advantage(self) -> float | None:
+        """Its advantage; with credit by turn, their mean."""
+        if not isinstance(self.advantage, tuple):
+            return self.advantage
+        known = [each for each in self.advantage if each is not None]
+        return sum(known) / len(known) if known else None
+
+    def advantage_of(self, turn: int) -> float | None:
+        """Return the advantage of a turn, from 1."""
+        if not isinstance(self.advantage, tuple):
+            return self.advantage
+        return self.advantage[turn - 1] if 0 < turn <= len(self.advantage) else None
 
 
 def episode_of_row(row: Mapping[str, Any], path: Path, line: int) -> StoredEpisode:
@@ -144,7 +179,15 @@ def episode_of_row(row: Mapping[str, Any], path: Path, line: int) -> StoredEpiso
         env_id=_text(row.get("env_id")),
         options=row["options"] if isinstance(row.get("options"), dict) else None,
         advantage=_advantage(row.get("advantage")),
+        pictures=tuple(map(picture_of, row["pictures"])) if isinstance(row.get("pictures"), list) else (),
     )
+
+
+def picture_of(value: Any) -> Mapping[str, Any] | None:
+    """Return what a row says of a picture, None where it names no file."""
+    about = value.get("$image") if isinstance(value, dict) else None
+    digest = about.get("sha256") if isinstance(about, dict) else None
+    return about if isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) else None
 
 
 def finite(value: Any) -> float | None:
@@ -175,6 +218,7 @@ def _turns(rows: Any, calls: Sequence[Call]) -> tuple[StoredTurn, ...] | None:
                 reward=finite(row.get("reward")),
                 logprob=finite(row.get("logprob")),
                 tokens=_whole(row.get("tokens")),
+                sampled=_sampled(row.get("sampled")),
             )
         )
         taken += count
@@ -214,7 +258,11 @@ def _count(turns: Any) -> int:
     return len(turns) if isinstance(turns, list) else max(_whole(turns) or 0, 0)
 
 
-def _advantage(value: Any) -> float | tuple[float, ...] | None:
-    if isinstance(value, list):
-        return tuple(number for each in value if (number := finite(each)) is not None)
-    return finite(value)
+def _advantage(value: Any) -> float | tuple[float | None, ...] | None:
+    return tuple(map(finite, value)) if isinstance(value, list) else finite(value)
+
+
+def _sampled(value: Any) -> tuple[tuple[str, float | None], ...]:
+    pairs = value if isinstance(value, list) else []
+    kept = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+    return tuple((str(text), finite(logprob)) for text, logprob in kept)

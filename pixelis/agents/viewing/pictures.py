@@ -1,8 +1,8 @@
-"""The pictures of a stored episode: recorded ones, or those of the episode played again.
+"""The pictures of a stored episode: those that were kept with it, or of the episode played again.
 
-A run keeps no pictures. Environments are deterministic: the same seed, options and actions give the same
-episode, so its pictures are made anew, and held to what was stored: where a task or a text differs, the
-environment has changed since, and the pictures after that are left out.
+A run keeps the pictures of some episodes only. Environments are deterministic: the same seed, options and
+actions give the same episode, so the others' are made anew, and held to what was stored: where a task or a
+text differs, the environment has changed since, and the pictures after that are left out.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class Stage:
         )
 
     def pictures(self, episode: StoredEpisode) -> Pictures:
-        """Return an episode's pictures: recorded ones if there are any, else those of playing it again."""
+        """Return an episode's pictures: those that were kept if there are any, else of playing it again."""
         if any(episode.pictures):
-            return _recorded(episode)
+            return _kept(episode)
         if episode.turns is None:
             return Pictures(problem=f"no pictures: {NOT_KEPT}")
         if episode.seed is None:
@@ -193,7 +193,7 @@ def _picture(env: gym.Env[Any, Any], observation: Mapping[str, Any]) -> np.ndarr
     return found.copy()
 
 
-def _recorded(episode: StoredEpisode) -> Pictures:
+def _kept(episode: StoredEpisode) -> Pictures:
     folder = ImageFolder(episode.path.parent / FOLDER)
     frames: list[np.ndarray | None] = []
     problem = None
@@ -203,7 +203,7 @@ def _recorded(episode: StoredEpisode) -> Pictures:
             try:
                 found = folder.load(about)
                 frame = np.repeat(found, 3, axis=2) if found.shape[2] == 1 else found[:, :, :3]
-            except (RecordingError, KeyError, TypeError) as error:
+            except (RecordingError, LookupError, TypeError) as error:
                 problem = problem or f"pictures are missing: {one_line(error)}"
         frames.append(frame)
     return Pictures(tuple(frames), problem)

@@ -6,18 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from pixelis.agents.episode_files.choosing import Filter, choices
+from pixelis.agents.episode_files.reading import EpisodeFile, Read
+from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
 from pixelis.monitor.panels.episode_page import page_of
-from pixelis.monitor.reading.episodes import (
-    Episode,
-    EpisodeFile,
-    Filter,
-    choices,
-    episode_files,
-    read_episodes,
-)
 from pixelis.monitor.reading.runs import FollowedRun
 
 if TYPE_CHECKING:
@@ -26,9 +21,10 @@ if TYPE_CHECKING:
 MOST_LISTED = 500
 MOST_COLUMNS = 8
 _GROUP_FILES = 40
+_MOST_PROBLEMS = 20
 _SUCCESS = {"any": None, "succeeded": True, "failed": False, "not said": "unknown"}
 _COLOURINGS = ("probability", "advantage", "nothing")
-Where = tuple[FollowedRun, Episode]
+Where = tuple[FollowedRun, EpisodeFile, StoredEpisode]
 
 
 class EpisodesTab:
@@ -52,7 +48,7 @@ class EpisodesTab:
         }
         self._colouring = "probability"
         self._columns: list[Where] = []
-        self._episodes: list[Episode] = []
+        self._episodes: list[StoredEpisode] = []
         self._files: list[EpisodeFile] = []
 
     # ------------------------------------------------------------------ building
@@ -97,46 +93,32 @@ class EpisodesTab:
     def refresh(self) -> None:
         """Offer what has been written meanwhile; what is read stays."""
         run = self._followed()
-        if run is not None and episode_files(run.root, run.parts) != self._files:
-            self._files = episode_files(run.root, run.parts)
+        if run is not None and (files := run.episode_files()) != self._files:
+            self._files = files
             self._file_choice.set_options(self._names())
 
     def rows_shown(self) -> list[dict[str, Any]]:
         """Return the listed episodes as rows, with their texts."""
-        names = ("seed", "group", "member", "success", "reward", "turns", "truncated", "text")
+        names = ("seed", "group", "member", "success", "reward", "truncated", "text")
         return [
             {"run": self._run, "played": self._file, "line": each.line, "level": each.level}
-            | {name: each.row.get(name) for name in names}
-            | {"advantage": each.advantage}
+            | {name: getattr(each, name) for name in names}
+            | {"turns": each.turn_count, "advantage": each.mean_advantage}
             for each in self._kept()
         ]
 
     def build_group_charts(self, card: Callable[[str, Callable[[], charts.Options | None]], None]) -> None:
         """Make the charts of what sample episodes say of their groups: spread of rewards, advantages."""
         read = [
-            (
-                run,
-                colour,
-                [each for file in _latest(run) for each in read_episodes(run.root, run.parts, file).episodes],
-            )
+            (run, colour, [(file, run.read_episodes(file).episodes) for file in _latest(run)])
             for run, colour in self._page.chosen_runs()
         ]
-        pairs = [
-            (
-                run.key,
-                colour,
-                [
-                    (float(e.file.step), e.reward)
-                    for e in found
-                    if e.file.step is not None and e.reward is not None
-                ],
-            )
-            for run, colour, found in read
-        ]
+        pairs = [(run.key, colour, _rewards(found)) for run, colour, found in read]
         if any(points for _, _, points in pairs):
             card("Rewards of the members of the sample groups", lambda: charts.scatter(pairs, "step"))
         for run, _, found in read:
-            values = [each.advantage for each in found if each.advantage is not None]
+            advantages = [each.mean_advantage for _, episodes in found for each in episodes]
+            values = [each for each in advantages if each is not None]
             if values:
                 made = charts.histogram(values)
                 card(f"Advantages of {len(values)} sample episodes: {run.key}", lambda made=made: made)
@@ -163,38 +145,36 @@ class EpisodesTab:
         return take
 
     def _open_row(self, rows: list[dict[str, Any]]) -> None:
-        run = self._followed()
-        if rows and run is not None:
-            self._columns = [(run, each) for each in self._episodes if each.line == rows[0]["key"]]
+        chosen = [each for each in self._episodes if rows and each.line == rows[0]["key"]]
+        if chosen:
+            self._columns = self._here(chosen)
             self._show()
 
     def _open_group(self) -> None:
         if not self._columns:
             ui.notify("choose an episode first")
             return
-        run, first = self._columns[0]
-        seed, group = first.row.get("seed"), first.row.get("group")
-        same = [e for e in self._episodes if e.row.get("seed") == seed and e.row.get("group") == group]
-        self._columns = [(run, first), *((run, each) for each in same if each is not first)][:MOST_COLUMNS]
+        *_, first = self._columns[0]
+        same = [each for each in self._episodes if (each.seed, each.group) == (first.seed, first.group)]
+        self._columns = self._here([first, *(each for each in same if each.line != first.line)])
         self._show()
 
     def _open_same(self) -> None:
         if not self._columns:
             ui.notify("choose an episode first")
             return
-        first = self._columns[0]
-        found: list[Where] = [first]
+        own, played, first = self._columns[0]
+        found: list[Where] = self._columns[:1]
         for run, _ in self._page.chosen_runs():
-            for file in episode_files(run.root, run.parts):
-                if not _may_hold(file, first[1]):
-                    continue
-                for each in read_episodes(run.root, run.parts, file).episodes:
-                    if _same_task(each, first[1]) and (run, each.file, each.line) != (
-                        first[0],
-                        first[1].file,
-                        first[1].line,
-                    ):
-                        found.append((run, each))
+            for file in run.episode_files():
+                if not (file.evaluation or file.step == played.step):
+                    continue  # evaluations repeat their tasks, trainings those of equal steps
+                is_own = run is own and file == played
+                found += [
+                    (run, file, each)
+                    for each in run.read_episodes(file).episodes
+                    if each.same_task == first.same_task and not (is_own and each.line == first.line)
+                ]
         if len(found) == 1:
             ui.notify("the chosen runs have no other episode of this task")
         self._columns = found[:MOST_COLUMNS]
@@ -204,25 +184,28 @@ class EpisodesTab:
 
     def _read(self) -> None:
         run = self._followed()
-        self._files = episode_files(run.root, run.parts) if run is not None else []
+        self._files = run.episode_files() if run is not None else []
         names = [file.name for file in self._files]
         if self._file not in names:
             self._file = names[-1] if names else None
-        file = next((each for each in self._files if each.name == self._file), None)
-        if run is None or file is None:
-            self._episodes, self._problems = [], []
-            return
-        read = read_episodes(run.root, run.parts, file)
-        self._episodes, self._problems = list(read.episodes), list(read.problems)
+        file = self._played()
+        read = Read() if run is None or file is None else run.read_episodes(file)
+        self._episodes, self._problems = read.episodes, read.problems[:_MOST_PROBLEMS]
 
-    def _kept(self) -> list[Episode]:
+    def _played(self) -> EpisodeFile | None:
+        return next((each for each in self._files if each.name == self._file), None)
+
+    def _here(self, episodes: list[StoredEpisode]) -> list[Where]:
+        """Return episodes of the file that is shown as what stands side by side."""
+        run, file = self._followed(), self._played()
+        return [] if run is None or file is None else [(run, file, each) for each in episodes[:MOST_COLUMNS]]
+
+    def _kept(self) -> list[StoredEpisode]:
         seed = self._filter["seed"]
         wanted = Filter(
             _SUCCESS[self._filter["success"]],
-            self._filter["tool"],
-            self._filter["error_code"],
-            self._filter["level"],
             None if seed is None else int(seed),
+            **{name: self._filter[name] for name in ("tool", "error_code", "level")},
         )
         return [each for each in self._episodes if wanted.keeps(each)]
 
@@ -234,24 +217,22 @@ class EpisodesTab:
         if not self._files:
             told = ["this run has no sample episodes: there is nothing in its trajectories/"]
         self._told.text = "; ".join(told)
-        shown = {each.line for _, each in self._columns}
-        run = self._followed()
-        if kept and run is not None and not shown:
-            self._columns = [(run, kept[0])]
+        if kept and not self._columns:
+            self._columns = self._here(kept[:1])
             self._table.selected = self._table.rows[:1]
             self._show()
 
     def _show(self) -> None:
         self._place.clear()
         with self._place:
-            for run, episode in self._columns:
-                self._show_one(run, episode)
+            for run, file, episode in self._columns:
+                self._show_one(run, file, episode)
 
-    def _show_one(self, run: FollowedRun, episode: Episode) -> None:
+    def _show_one(self, run: FollowedRun, file: EpisodeFile, episode: StoredEpisode) -> None:
         number = list(self._page.runs.runs).index(run.key)
         with ui.element("div"):
-            ui.label(f"{in_plain(run.key)} · {episode.file.name} · line {episode.line}").classes("quiet")
-            line = f"/line/{number}/{quote(episode.file.name)}/{episode.line}"
+            ui.label(f"{in_plain(run.key)} · {file.name} · line {episode.line}").classes("quiet")
+            line = f"/line/{number}/{quote(file.name)}/{episode.line}"
             markup = page_of(episode, lambda digest: f"/picture/{number}/{digest}.png", line, self._colouring)
             ui.html(markup, sanitize=False)  # every text in it is escaped, see episode_page
 
@@ -283,21 +264,20 @@ def _columns() -> list[dict[str, Any]]:
     return [{"name": name, "label": name, "field": name, "align": "left", "sortable": True} for name in names]
 
 
-def _listed(episode: Episode) -> dict[str, Any]:
-    row = episode.row
+def _listed(episode: StoredEpisode) -> dict[str, Any]:
     return {
         "key": episode.line,
         "line": episode.line,
         "success": {True: "✓", False: "✗", None: "?"}[episode.success],
         "reward": _short(episode.reward),
-        "advantage": _short(episode.advantage),
-        "turns": str(row.get("turns", "")),
+        "advantage": _short(episode.mean_advantage),
+        "turns": episode.turn_count,
         "tools": in_plain(", ".join(sorted(episode.tools)))[:120],
         "errors": in_plain(", ".join(sorted(episode.error_codes)))[:120],
         "level": in_plain(episode.level)[:80],
-        "seed": str(row.get("seed", "")),
-        "member": str(row.get("member", "")),
-        "agent": in_plain(" ".join(str(row[name]) for name in ("agent", "mode") if row.get(name)))[:60],
+        "seed": "" if episode.seed is None else str(episode.seed),
+        "member": episode.member,
+        "agent": in_plain(" ".join(part for part in (episode.agent, episode.mode) if part))[:60],
     }
 
 
@@ -307,19 +287,14 @@ def _short(value: float | None) -> str:
 
 def _latest(run: FollowedRun) -> list[EpisodeFile]:
     """Return the newest files of training episodes."""
-    return [file for file in episode_files(run.root, run.parts) if not file.evaluation][-_GROUP_FILES:]
+    return [file for file in run.episode_files() if not file.evaluation][-_GROUP_FILES:]
 
 
-def _may_hold(file: EpisodeFile, episode: Episode) -> bool:
-    """Whether a file may hold the task: those of evaluation repeat, those of training do in equal steps."""
-    return file.evaluation or file.step == episode.file.step
-
-
-def _same_task(one: Episode, other: Episode) -> bool:
-    hashes = [
-        each.row["task"].get("hash") if isinstance(each.row.get("task"), dict) else None
-        for each in (one, other)
+def _rewards(read: list[tuple[EpisodeFile, list[StoredEpisode]]]) -> list[tuple[float, float]]:
+    """Return step and reward of each episode that has both."""
+    return [
+        (float(file.step), each.reward)
+        for file, episodes in read
+        for each in episodes
+        if file.step is not None and each.reward is not None
     ]
-    if None not in hashes:
-        return hashes[0] == hashes[1]
-    return one.row.get("seed") is not None and one.row.get("seed") == other.row.get("seed")

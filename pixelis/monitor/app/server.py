@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pixelis.monitor.app.page import Page
 from pixelis.monitor.app.parts import Request, Response, TrustedHostMiddleware, app, ui
-from pixelis.monitor.reading.episodes import episode_files, read_episodes
-from pixelis.monitor.reading.folders import Root
 from pixelis.monitor.reading.runs import FollowedRun, Runs
 
 LARGEST_PICTURE = 1 << 26
@@ -62,11 +58,7 @@ def add_routes(runs: Runs) -> None:
     @app.get("/picture/{number}/{name}")
     def picture(number: int, name: str) -> Response:
         match, run = re.fullmatch(r"([0-9a-f]{64})\.png", name), _run(runs, number)
-        data = (
-            None
-            if match is None or run is None
-            else _bytes(run.root, *run.parts, "trajectories", "images", name)
-        )
+        data = None if match is None or run is None else run.picture(match[1], LARGEST_PICTURE)
         if data is None or not data.startswith(b"\x89PNG\r\n"):
             return Response("there is no such picture", 404, dict(_SAFE), "text/plain")
         return Response(data, 200, {**_SAFE, "Cache-Control": "private, max-age=3600"}, "image/png")
@@ -87,24 +79,12 @@ def _run(runs: Runs, number: int) -> FollowedRun | None:
 
 def _line(run: FollowedRun, name: str, line: int) -> str | None:
     """Return an episode's text, as it was written, and then the rest of its line."""
-    file = next((each for each in episode_files(run.root, run.parts) if each.name == name), None)
-    if file is None:
+    file = next((each for each in run.episode_files() if each.name == name), None)
+    row = None if file is None else run.episode_row(file, line)
+    if row is None:
         return None
-    found = [each for each in read_episodes(run.root, run.parts, file).episodes if each.line == line]
-    return _told(found[0].row) if found else None
-
-
-def _told(row: Mapping[str, Any]) -> str:
     text = row.get("text") if isinstance(row.get("text"), str) else ""
     whole = json.dumps(
         {key: value for key, value in row.items() if key != "text"}, indent=1, ensure_ascii=False
     )
     return f"{text}\n\n{whole}\n".encode("utf-8", "replace").decode()
-
-
-def _bytes(root: Root, *parts: str) -> bytes | None:
-    try:
-        with root.open(*parts) as file:
-            return file.read(LARGEST_PICTURE)
-    except OSError:
-        return None

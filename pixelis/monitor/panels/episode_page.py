@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn, finite
 from pixelis.agents.viewing.visible import in_plain
-from pixelis.monitor.reading.episodes import Episode, Turn, number
 
 SHOWN = 20_000
 """Characters of a text that are shown at first; the rest is one click away."""
 MOST_TURNS = 200
 MOST_TOKENS = 4_000
-_MOST_BOXES = 40
+_MOST_BOXES = _MOST_TERMS = 40
 _BOX_NAMES = ("view", "box", "boxes", "bbox")
 Address = Callable[[str], str]
 """From a picture's SHA-256 to where the browser gets it."""
@@ -26,7 +26,7 @@ def text_of(text: str) -> str:
     return escape(in_plain(text))
 
 
-def page_of(episode: Episode, address: Address, more: str, colour_by: str = "probability") -> str:
+def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str = "probability") -> str:
     """Return an episode as markup.
 
     Args:
@@ -36,13 +36,17 @@ def page_of(episode: Episode, address: Address, more: str, colour_by: str = "pro
         colour_by: what colours the tokens: ``probability``, ``advantage``, or ``nothing``.
     """
     parts = [_head(episode)]
-    if episode.turns:
+    if episode.turns is not None:
         boxes = [box for turn in episode.turns for call in turn.calls for box in boxes_of(call)]
-        for place, turn in enumerate(episode.turns[: MOST_TURNS + 1]):
-            over = boxes if place == 0 else []
-            parts.append(_turn(place, turn, over, address, more, colour_by, episode))
-        if len(episode.turns) > MOST_TURNS + 1:
-            parts.append(_note(f"{len(episode.turns) - MOST_TURNS - 1} more turns", more))
+        asked = _block("heard", _cut(episode.asked, more)) if episode.asked else ""
+        parts.append(_section("first look", None, asked + _picture(episode, 0, boxes, address)))
+        for place, turn in enumerate(episode.turns[:MOST_TURNS], start=1):
+            inside = _turn(turn, more, colour_by, episode.advantage_of(place))
+            parts.append(
+                _section(f"turn {place}", turn.reward, inside + _picture(episode, place, [], address))
+            )
+        if len(episode.turns) > MOST_TURNS:
+            parts.append(_note(f"{len(episode.turns) - MOST_TURNS} more turns", more))
     else:
         parts.append(_note("the file holds this episode as one text: it is of an older version"))
         parts.append(_block("said", _cut(episode.text, more)))
@@ -81,7 +85,7 @@ def advantage_colour(advantage: float | None) -> str:
 
 def _boxes(value: list[Any]) -> list[tuple[float, float, float, float]]:
     each = value[:_MOST_BOXES] if value and isinstance(value[0], list) else [value]
-    found = [[number(side) for side in box] for box in each if isinstance(box, list) and len(box) == 4]
+    found = [[finite(side) for side in box] for box in each if isinstance(box, list) and len(box) == 4]
     return [
         (box[0], box[1], box[2], box[3])
         for sides in found
@@ -89,33 +93,29 @@ def _boxes(value: list[Any]) -> list[tuple[float, float, float, float]]:
     ]
 
 
-def _head(episode: Episode) -> str:
-    row = episode.row
+def _head(episode: StoredEpisode) -> str:
     badge = {True: ("good", "✓ success"), False: ("bad", "✗ failed"), None: ("unclear", "? not said")}
     kind, word = badge[episode.success]
     facts: list[tuple[str, Any]] = [
         ("reward", episode.reward),
-        ("advantage", episode.advantage),
-        ("seed", row.get("seed")),
-        ("member", row.get("member")),
-        ("turns", row.get("turns")),
+        ("advantage", episode.mean_advantage),
+        ("seed", episode.seed),
+        ("member", episode.member),
+        ("turns", episode.turn_count),
         ("level", episode.level or None),
-        ("agent", row.get("agent")),
-        ("mode", row.get("mode")),
+        ("agent", episode.agent or None),
+        ("mode", episode.mode or None),
     ]
     told = "".join(
         f"<span>{name} <b>{text_of(_short(value))}</b></span>" for name, value in facts if value is not None
     )
-    cut = '<span class="badge unclear">ran out of turns</span>' if row.get("truncated") is True else ""
-    failure = row.get("failure_reason")
-    why = f'<p class="failure">{text_of(str(failure)[:2000])}</p>' if failure else ""
-    terms = _terms(row)
-    return f'<header><span class="badge {kind}">{word}</span>{cut}{told}</header>{why}{terms}'
+    cut = '<span class="badge unclear">ran out of turns</span>' if episode.truncated else ""
+    why = f'<p class="failure">{text_of(episode.failure[:2000])}</p>' if episode.failure else ""
+    return f'<header><span class="badge {kind}">{word}</span>{cut}{told}</header>{why}{_terms(episode)}'
 
 
-def _terms(row: Mapping[str, Any]) -> str:
-    parts = row.get("reward_parts")
-    if isinstance(parts, Mapping) and parts:
+def _terms(episode: StoredEpisode) -> str:
+    if episode.reward_parts:
         columns = ("raw", "normalised", "weighted")
         head = "".join(f"<th>{name}</th>" for name in columns)
         rows = [
@@ -124,59 +124,46 @@ def _terms(row: Mapping[str, Any]) -> str:
             + "</th>"
             + "".join(f"<td>{text_of(_short(value.get(column)))}</td>" for column in columns)
             + "</tr>"
-            for name, value in list(parts.items())[:40]
-            if isinstance(value, Mapping)
+            for name, value in list(episode.reward_parts.items())[:_MOST_TERMS]
         ]
         return f'<table class="terms"><tr><th></th>{head}</tr>{"".join(rows)}</table>'
-    terms = row.get("reward_terms")
-    if not isinstance(terms, Mapping) or not terms:
-        return ""
     told = "".join(
         f"<span>{text_of(str(name))} <b>{text_of(_short(value))}</b></span>"
-        for name, value in list(terms.items())[:40]
+        for name, value in list(episode.reward_terms.items())[:_MOST_TERMS]
     )
-    return f'<p class="facts">{told}</p>'
+    return f'<p class="facts">{told}</p>' if told else ""
 
 
-def _turn(
-    place: int,
-    turn: Turn,
-    boxes: Sequence[tuple[float, float, float, float]],
-    address: Address,
-    more: str,
-    colour_by: str,
-    episode: Episode,
-) -> str:
-    reward = "" if turn.reward is None else f"<span>reward <b>{_short(turn.reward)}</b></span>"
-    title = "first look" if place == 0 else f"turn {place}"
-    inside = []
-    if turn.action is not None:
-        said = _tokens(turn, colour_by, _advantage(episode, place)) or _cut(turn.action, more)
-        inside.append(_block("said", said))
+def _section(title: str, reward: float | None, inside: str) -> str:
+    paid = "" if reward is None else f"<span>reward <b>{_short(reward)}</b></span>"
+    return f"<section><h4>{title}{paid}</h4>{inside}</section>"
+
+
+def _turn(turn: StoredTurn, more: str, colour_by: str, advantage: float | None) -> str:
+    inside = [_block("said", _tokens(turn, colour_by, advantage) or _cut(turn.action, more))]
     inside += [_call(call) for call in turn.calls]
-    if turn.heard:
-        inside.append(_block("heard", _cut(turn.heard, more)))
-    if turn.picture is not None:
-        inside.append(_figure(address(turn.picture), boxes, title))
-    return f"<section><h4>{title}{reward}</h4>{''.join(inside)}</section>"
+    inside += [_block("heard", _cut(turn.heard, more))] if turn.heard else []
+    return "".join(inside)
 
 
-def _advantage(episode: Episode, place: int) -> float | None:
-    found = episode.row.get("advantage")
-    if isinstance(found, list):
-        return number(found[place - 1]) if 0 < place <= len(found) else None
-    return number(found)
+def _picture(
+    episode: StoredEpisode, place: int, boxes: Sequence[tuple[float, float, float, float]], address: Address
+) -> str:
+    """Return the picture before the first turn (0) or after the n-th, nothing where none was kept."""
+    about = episode.pictures[place] if place < len(episode.pictures) else None
+    what = f"turn {place}" if place else "first look"
+    return "" if about is None else _figure(address(about["sha256"]), boxes, what)
 
 
-def _tokens(turn: Turn, colour_by: str, advantage: float | None) -> str:
-    if not turn.tokens or colour_by == "nothing":
+def _tokens(turn: StoredTurn, colour_by: str, advantage: float | None) -> str:
+    if not turn.sampled or colour_by == "nothing":
         return ""
     told = []
-    for text, logprob in turn.tokens[:MOST_TOKENS]:
+    for text, logprob in turn.sampled[:MOST_TOKENS]:
         colour = probability_colour(logprob) if colour_by == "probability" else advantage_colour(advantage)
         tip = "" if logprob is None else f"probability {math.exp(min(logprob, 0.0)):.3g}"
         told.append(f'<span class="token" style="background:{colour}" title="{tip}">{text_of(text)}</span>')
-    rest = len(turn.tokens) - MOST_TOKENS
+    rest = len(turn.sampled) - MOST_TOKENS
     return "".join(told) + (f" … {rest} more tokens" if rest > 0 else "")
 
 

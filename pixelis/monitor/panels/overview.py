@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from pixelis.agents.episode_files.stored import finite
 from pixelis.agents.viewing.visible import in_plain
-from pixelis.monitor.reading.episodes import number
 from pixelis.monitor.reading.runs import FollowedRun
 
 COLUMNS = {
@@ -47,7 +47,7 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
         "evaluated": evaluated(run.evaluations),
         "env": in_plain(str(settings.get("env") or settings.get("env_id") or ""))[:80],
         "model": in_plain(str(agent))[:80],
-        "minutes": _minutes(number(last.get("time/elapsed"))),
+        "minutes": _minutes(finite(last.get("time/elapsed"))),
         "changed": _ago(run.changed),
         "detail": in_plain("; ".join(text for text in details if text))[:600],
     }
@@ -67,13 +67,13 @@ def evaluated(evaluations: Mapping[str, Any]) -> str:
     for phase in ("before", "after"):
         rows = evaluations.get(phase)
         for row in rows if isinstance(rows, list) else ():
-            if isinstance(row, Mapping) and number(row.get("success_rate")) is not None:
+            if isinstance(row, Mapping) and finite(row.get("success_rate")) is not None:
                 found.setdefault(str(row.get("mode"))[:20], []).append(f"{row['success_rate']:.3f}")
     return ", ".join(f"{in_plain(mode)} {' → '.join(values)}" for mode, values in found.items())
 
 
 def _first(row: Mapping[str, Any], *names: str) -> float | None:
-    return next((found for name in names if (found := number(row.get(name))) is not None), None)
+    return next((found for name in names if (found := finite(row.get(name))) is not None), None)
 
 
 def _share(value: float | None) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
 
+from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
 from pixelis.monitor.reading.folders import MOST_RUNS, Root
 from pixelis.monitor.reading.series import Series
 from pixelis.monitor.reading.state import State, read_json, read_settings, state_of
@@ -18,6 +22,10 @@ PREVIEW_BYTES = 8 * CHUNK
 PREVIEW_ROWS = 1_000
 MOST_FOLLOWED = 100
 """Runs whose metrics are kept at once, 12 MB each at the most of ours; the others are listed."""
+MOST_EPISODE_BYTES = 64 << 20
+"""Of a file of episodes that are read; what is beyond is told."""
+_EPISODES = "trajectories"
+_EPISODE_FILE = re.compile(r"\w[\w.-]{0,80}\.jsonl", re.ASCII)
 
 
 @dataclass
@@ -89,12 +97,41 @@ class FollowedRun:
             self.revision += 1
         return tail.is_behind
 
+    def episode_files(self) -> list[EpisodeFile]:
+        """Return the files of its sample episodes, in the order in which they were played."""
+        folder = (*self.parts, _EPISODES)
+        names = [name for name in self.root.names(*folder) if _EPISODE_FILE.fullmatch(name)]
+        return sorted((described(Path(*folder, name)) for name in names), key=lambda file: file.order)
+
+    def read_episodes(self, file: EpisodeFile) -> Read:
+        """Return the episodes of one of its files; they are read when somebody looks."""
+        return read_file(file, partial(self._open_episodes, file), MOST_EPISODE_BYTES)
+
+    def episode_row(self, file: EpisodeFile, line: int) -> Mapping[str, Any] | None:
+        """Return a line of one of its files of episodes as it was written, None where there is none."""
+        try:
+            with self._open_episodes(file) as lines:
+                return row_at(lines, line)
+        except OSError:
+            return None
+
+    def picture(self, digest: str, most: int) -> bytes | None:
+        """Return the first bytes of the picture of that SHA-256, None where it was not kept."""
+        try:
+            with self.root.open(*self.parts, _EPISODES, "images", f"{digest}.png") as file:
+                return file.read(most)
+        except OSError:
+            return None
+
     @property
     def share_read(self) -> float:
         """How much of the metrics has been read, 0 to 1."""
         return min(self._tail.offset / self._tail.size, 1.0) if self._tail and self._tail.size else 0.0
 
     # ------------------------------------------------------------------ private
+
+    def _open_episodes(self, file: EpisodeFile) -> BinaryIO:
+        return self.root.open(*self.parts, _EPISODES, file.path.name)
 
     def _preview(self, tail: Tail) -> None:
         found = self.root.stat(*tail.parts)

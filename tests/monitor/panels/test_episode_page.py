@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
+from pixelis.agents.episode_files.stored import episode_of_row
 from pixelis.monitor.panels.episode_page import SHOWN, boxes_of, page_of
-from pixelis.monitor.reading.episodes import Episode, EpisodeFile, turns_of
 
 HOSTILE = [
     "<script>window.hurt = 1</script>",
@@ -40,7 +41,7 @@ class Tags(HTMLParser):
 
 
 def page(row: dict, colour_by: str = "probability") -> str:
-    episode = Episode(EpisodeFile("step-00000001", 1, False), 1, row, turns_of(row))
+    episode = episode_of_row(row, Path("step-00000001.jsonl"), 1)
     return page_of(episode, lambda digest: f"/picture/0/{digest}.png", "/line/0/step-00000001/1", colour_by)
 
 
