@@ -139,7 +139,8 @@ def _write(analysis: Analysis, stages: dict, settings: AnalyzeSettings, places: 
 
     from pixelis.agents.analysis.plot import draw
     from pixelis.agents.analysis.report import report_page
-    from pixelis.agents.analysis.tables import comparison_rows, csv_of, episode_rows, subject_rows
+    from pixelis.agents.analysis.tables import comparison_rows, episode_rows, subject_rows
+    from pixelis.agents.viewing.visible import csv_of
     from pixelis.files import write_atomically, writing
 
     picture = None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -48,19 +46,6 @@ def comparison_rows(analysis: Analysis) -> list[Row]:
     ]
 
 
-def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return rows as CSV with a head line; what is not known is empty.
-
-    Text that a spreadsheet would take for a formula is put behind an apostrophe.
-    """
-    text = io.StringIO()
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
-    return text.getvalue()
-
-
 # ---------------------------------------------------------------------- private
 
 
@@ -94,14 +79,6 @@ def _subject_row(report: SubjectReport) -> Row:
 
 def _named(row: Mapping[str, Any]) -> Row:
     return {name.replace("_", " "): value for name, value in row.items()}
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return f"'{value}"
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    return value
 
 
 def joined(counts: Mapping[str, Any] | Iterable[tuple[str, Any]], most: int = 8) -> str:

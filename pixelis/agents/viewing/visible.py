@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 _KEPT = "\u200d\ufe0f"  # what joins an emoji's parts
 _MAYBE = re.compile("([^\n\t -~\u00a1-\u00ac\u00ae-\u02ff])\\1*")  # all that can be invisible, and more
@@ -39,6 +42,19 @@ def shortened(text: str, limit: int) -> str:
     return f"{text[:head]}\n… [{left_out:,} characters are left out here] …\n{text[len(text) - tail :]}"
 
 
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV with a head line; what is not known is empty.
+
+    Text that a spreadsheet would take for a formula is put behind an apostrophe.
+    """
+    text = io.StringIO()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    return text.getvalue()
+
+
 def fitted(texts: Sequence[str], budget: int) -> list[str]:
     """Return texts whose `in_html` take at most ``budget`` bytes together; the longest are shortened."""
     sizes = [html_bytes(text) for text in texts]
@@ -67,6 +83,14 @@ def _name_of(run: re.Match[str]) -> str | None:
     if sign in _KEPT or unicodedata.category(sign) not in _INVISIBLE:
         return None
     return f"U+{ord(sign):04X}" + (f" ×{count:,}" if count > 1 else "")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return f"'{value}"
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return value
 
 
 def _cut(text: str, cap: int) -> str:

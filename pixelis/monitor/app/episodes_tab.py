@@ -25,6 +25,8 @@ _MOST_PROBLEMS = 20
 _SUCCESS = {"any": None, "succeeded": True, "failed": False, "not said": "unknown"}
 _COLOURINGS = ("probability", "advantage", "nothing")
 Where = tuple[FollowedRun, EpisodeFile, StoredEpisode]
+Sample = tuple[float, float, float | None]
+"""Step, reward and advantage of an episode."""
 
 
 class EpisodesTab:
@@ -50,6 +52,7 @@ class EpisodesTab:
         self._columns: list[Where] = []
         self._episodes: list[StoredEpisode] = []
         self._files: list[EpisodeFile] = []
+        self._samples: dict[str, dict[str, list[Sample]]] = {}
 
     # ------------------------------------------------------------------ building
 
@@ -109,19 +112,29 @@ class EpisodesTab:
 
     def build_group_charts(self, card: Callable[[str, Callable[[], charts.Options | None]], None]) -> None:
         """Make the charts of what sample episodes say of their groups: spread of rewards, advantages."""
-        read = [
-            (run, colour, [(file, run.read_episodes(file).episodes) for file in _latest(run)])
-            for run, colour in self._page.chosen_runs()
-        ]
-        pairs = [(run.key, colour, _rewards(found)) for run, colour, found in read]
-        if any(points for _, _, points in pairs):
-            card("Rewards of the members of the sample groups", lambda: charts.scatter(pairs, "step"))
-        for run, _, found in read:
-            advantages = [each.mean_advantage for _, episodes in found for each in episodes]
-            values = [each for each in advantages if each is not None]
-            if values:
-                made = charts.histogram(values)
-                card(f"Advantages of {len(values)} sample episodes: {run.key}", lambda made=made: made)
+        runs = self._page.chosen_runs()
+        card("Rewards of the members of the sample groups", lambda: self._rewards(runs))
+        for run, _ in runs:
+            card(f"Advantages of the sample episodes: {run.key}", lambda run=run: self._advantages(run))
+
+    # ------------------------------------------------------------------ groups
+
+    def _rewards(self, runs: list[tuple[FollowedRun, str]]) -> charts.Options | None:
+        each = [(run.key, colour, [pair[:2] for pair in self._sampled(run)]) for run, colour in runs]
+        return charts.scatter(each, "step") if any(points for *_, points in each) else None
+
+    def _advantages(self, run: FollowedRun) -> charts.Options | None:
+        values = [advantage for *_, advantage in self._sampled(run) if advantage is not None]
+        return charts.histogram(values) if values else None
+
+    def _sampled(self, run: FollowedRun) -> list[Sample]:
+        """Return step, reward and advantage of a run's newest training episodes; a file is read once."""
+        files = [file for file in run.episode_files() if file.step is not None and not file.evaluation]
+        known, now = self._samples.get(run.key, {}), {}
+        for file in files[-_GROUP_FILES:]:
+            now[file.name] = known[file.name] if file.name in known else _sample_of(run, file)
+        self._samples[run.key] = now
+        return [each for sample in now.values() for each in sample]
 
     # ------------------------------------------------------------------ what is chosen
 
@@ -285,16 +298,6 @@ def _short(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def _latest(run: FollowedRun) -> list[EpisodeFile]:
-    """Return the newest files of training episodes."""
-    return [file for file in run.episode_files() if not file.evaluation][-_GROUP_FILES:]
-
-
-def _rewards(read: list[tuple[EpisodeFile, list[StoredEpisode]]]) -> list[tuple[float, float]]:
-    """Return step and reward of each episode that has both."""
-    return [
-        (float(file.step), each.reward)
-        for file, episodes in read
-        for each in episodes
-        if file.step is not None and each.reward is not None
-    ]
+def _sample_of(run: FollowedRun, file: EpisodeFile) -> list[Sample]:
+    found = [(each.reward, each.mean_advantage) for each in run.read_episodes(file).episodes]
+    return [(float(file.step or 0), reward, advantage) for reward, advantage in found if reward is not None]

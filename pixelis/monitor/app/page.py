@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pixelis.agents.viewing.visible import in_plain
+from pixelis.agents.viewing.visible import csv_of, in_plain
 from pixelis.monitor.app.episodes_tab import EpisodesTab
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
@@ -128,15 +126,8 @@ class Page:
     def export(self, kind: str) -> None:
         """Give the browser what is shown as a file."""
         rows = self.rows_shown()
-        if kind == "json":
-            ui.download.content(json.dumps(rows, indent=1, default=str), f"pixelis-{self.tab.lower()}.json")
-            return
-        text = io.StringIO()
-        names = list(dict.fromkeys(name for row in rows for name in row))
-        writer = csv.DictWriter(text, names)
-        writer.writeheader()
-        writer.writerows(rows)
-        ui.download.content(text.getvalue(), f"pixelis-{self.tab.lower()}.csv")
+        text = csv_of(rows) if kind == "csv" else json.dumps(rows, indent=1, default=str)
+        ui.download.content(text, f"pixelis-{self.tab.lower()}.{kind}")
 
     def rows_shown(self) -> list[dict[str, Any]]:
         """Return what the open tab shows, as rows."""

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
 from pixelis.monitor.reading.folders import MOST_RUNS, Root
 from pixelis.monitor.reading.series import Series
-from pixelis.monitor.reading.state import State, read_json, read_settings, state_of
+from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, read_settings, state_of
 from pixelis.monitor.reading.tail import CHUNK, Tail, sampled
 
 PREVIEW_BYTES = 8 * CHUNK
@@ -59,6 +59,7 @@ class FollowedRun:
     is_gone: bool = False
     _tail: Tail | None = None
     _filling: Series | None = None
+    _log: str = ""
     _stamps: dict[str, Any] = field(default_factory=dict)
 
     def look(self) -> None:
@@ -71,7 +72,10 @@ class FollowedRun:
             if self._is_new("evaluation.json"):
                 self.evaluations = read_json(self.root, *self.parts, "evaluation.json")
                 self.revision += 1
-            self.state = state_of(self.root, self.parts)
+            if self._is_new("log.txt"):
+                self._log = read_end(self.root, *self.parts, "log.txt")
+            holder = holder_of(self.root, self.parts)
+            self.state = state_of(holder, self._log, "after" in self.evaluations)
         self.problems = tuple(self._troubles())
         self.revision += before != (self.state, self.problems, self.is_gone)
 

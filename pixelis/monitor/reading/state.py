@@ -37,23 +37,45 @@ class State:
     detail: str
 
 
-def state_of(root: Root, parts: tuple[str, ...]) -> State:
-    """Return how a run stands, from its lock, its log and its evaluations."""
-    holder = _holder(root, parts)
+def state_of(holder: int | None, log: str, evaluated: bool) -> State:
+    """Return how a run stands.
+
+    Args:
+        holder: see `holder_of`.
+        log: the end of its log.
+        evaluated: whether it was evaluated after training.
+    """
     if holder:
         return State("training", f"process {holder}")
-    log = read_end(root, *parts, "log.txt")
     started = max((found.start() for found in _STARTED.finditer(log)), default=-1)
     failed = [found for found in _FAILED.finditer(log) if found.start() > started]
     if failed:
         return State("failed", failed[-1][1][:500])
     stopped = [found for found in _STOPPED.finditer(log) if found.start() > started]
     if stopped:
-        evaluated = "after" in read_json(root, *parts, "evaluation.json")
         return State("done" if evaluated else "stopped", f"after step {stopped[-1][1]}")
     if holder is not None:
         return State("killed", "its process is gone, and it did not say that it stopped")
     return State("unknown", "its files do not say whether it goes on")
+
+
+def holder_of(root: Root, parts: tuple[str, ...]) -> int | None:
+    """Return the process that trains in a run folder, 0 where a lock is left that nobody holds, else None.
+
+    The lock is asked for and not taken: a training that starts just then is not disturbed.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    import fcntl
+
+    try:
+        with root.open(*parts, _LOCK) as file:
+            asked = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            told = fcntl.fcntl(file.fileno(), fcntl.F_GETLK, asked)
+    except OSError:
+        return None
+    kind, _, _, _, process = struct.unpack("hhqqi", told)
+    return 0 if kind == fcntl.F_UNLCK else process
 
 
 def read_end(root: Root, *parts: str, most: int = _END) -> str:
@@ -86,22 +108,3 @@ def read_settings(root: Root, *parts: str) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError, yaml.YAMLError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _holder(root: Root, parts: tuple[str, ...]) -> int | None:
-    """Return the process that trains in a run folder, 0 where a lock is left that nobody holds, else None.
-
-    The lock is asked for and not taken: a training that starts just then is not disturbed.
-    """
-    if not sys.platform.startswith("linux"):
-        return None
-    import fcntl
-
-    try:
-        with root.open(*parts, _LOCK) as file:
-            asked = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
-            told = fcntl.fcntl(file.fileno(), fcntl.F_GETLK, asked)
-    except OSError:
-        return None
-    kind, _, _, _, process = struct.unpack("hhqqi", told)
-    return 0 if kind == fcntl.F_UNLCK else process

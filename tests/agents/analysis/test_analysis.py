@@ -16,9 +16,10 @@ from pixelis.agents.analysis.comparing import compare, pairs_of
 from pixelis.agents.analysis.mistakes import CHANCE, find_mistakes, kind_of, tree_of
 from pixelis.agents.analysis.outcomes import calibration_of, outcomes_of
 from pixelis.agents.analysis.subjects import Subject, read_subjects
-from pixelis.agents.analysis.tables import csv_of, episode_rows, subject_rows
+from pixelis.agents.analysis.tables import episode_rows, subject_rows
 from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn
 from pixelis.agents.rl.run import train
+from pixelis.agents.viewing.visible import csv_of
 from pixelis.rewards.terms.traits import RewardTraits, ToolTraits
 
 
@@ -147,7 +148,6 @@ def played(name, rates, seed=0):
 
 
 def test_comparisons_are_paired_and_held_to_scipy():
-    pytest.importorskip("scipy")
     a, same, better = played("a", [0.2] * 40), played("same", [0.2] * 40), played("b", [0.9] * 40, seed=1)
     better.episodes.reverse()  # pairs are found by task, not by place
     (no_change, change) = compare([(a, same), (a, better)])
@@ -204,12 +204,7 @@ def test_a_real_run_and_what_is_missing_of_an_old_one(toy_config, tmp_path):
     assert old.reports[0].behaviour["tools"]["SAY"]["calls"] == 16
 
 
-def test_cells_that_a_spreadsheet_would_run():
-    assert csv_of([{"a": "=1+1", "b": None}, {"a": "x,\ud800", "b": 2}]) == 'a,b\n\'=1+1,\n"x,?",2\n'
-
-
 def test_the_picture_of_one_subject_and_of_two_with_odd_names():
-    pytest.importorskip("matplotlib")
     from pixelis.agents.analysis.analysis import Analysis
     from pixelis.agents.analysis.plot import draw
     from pixelis.agents.analysis.subjects import Material

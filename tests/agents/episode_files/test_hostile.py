@@ -11,12 +11,13 @@ from rich.console import Console
 from pixelis.agents.analysis.analysis import analyse
 from pixelis.agents.analysis.report import report_page
 from pixelis.agents.analysis.subjects import PHASES, read_subjects
-from pixelis.agents.analysis.tables import comparison_rows, csv_of, episode_rows, subject_rows
+from pixelis.agents.analysis.tables import comparison_rows, episode_rows, subject_rows
 from pixelis.agents.episode_files.reading import find_files, read_file
 from pixelis.agents.viewing.page import diff_page, episodes_page
 from pixelis.agents.viewing.pictures import Stage
 from pixelis.agents.viewing.sheet import sheet_of
 from pixelis.agents.viewing.terminal import shown_episode
+from pixelis.agents.viewing.visible import csv_of
 
 ODD = [
     None,

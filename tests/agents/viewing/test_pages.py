@@ -126,14 +126,11 @@ def test_an_episode_stays_below_5_megabytes():
 
 
 def test_in_a_real_browser(episode, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api")
-    from pixelis.envs.web.chromium.browser_files import find_chromium
-    from pixelis.errors import BrowserUnavailableError
+    from playwright import sync_api
 
-    try:
-        chromium = find_chromium()
-    except BrowserUnavailableError as error:
-        pytest.skip(str(error))
+    from pixelis.envs.web.chromium.browser_files import find_chromium
+
+    chromium = find_chromium()
     nasty = replace(episode, turns=(replace(episode.turns[0], action=NASTY), *episode.turns[1:]))
     with Stage("toy_env:Toy/Album-v0") as stage:
         sheets = [
@@ -171,7 +168,6 @@ def test_films(episode, tmp_path):
 
 
 def test_a_film_of_gymnasium(episode, tmp_path):
-    pytest.importorskip("moviepy")
     with Stage("toy_env:Toy/Album-v0") as stage:
         write_film(stage.pictures(episode).frames, tmp_path / "a.mp4", 2.0)
     assert (tmp_path / "a.mp4").stat().st_size > 500

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pixelis.agents.viewing.aligned import align, word_pieces
-from pixelis.agents.viewing.visible import fitted, in_html, in_plain, shortened
+from pixelis.agents.viewing.visible import csv_of, fitted, in_html, in_plain, shortened
 
 NASTY = "<script>alert(1)</script>\x1b[31mred\x1b[0m \u202egnirts\u202c \u200b\ud800\x00\u2028 & \"'"
 
@@ -54,3 +54,7 @@ def test_turns_are_aligned_and_words_marked():
     assert right == [("the code is ", False), ("Q2!", True)]
     long = "x " * 3_000
     assert word_pieces(long, f"{long}y") == ([(long, True)], [(f"{long}y", True)])
+
+
+def test_cells_that_a_spreadsheet_would_run():
+    assert csv_of([{"a": "=1+1", "b": None}, {"a": "x,\ud800", "b": 2}]) == 'a,b\n\'=1+1,\n"x,?",2\n'

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pixelis.monitor.reading.folders import Root
-from pixelis.monitor.reading.state import State, read_json, read_settings, state_of
+from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, read_settings, state_of
 
 STARTED = "2026-01-01 10:00:00,000 INFO training from step 0, settings abc\n"
 STOPPED = "2026-01-01 10:05:00,000 INFO stopped after step 12\n"
@@ -26,7 +26,9 @@ with claim(Path(sys.argv[1])):
 
 
 def standing(folder: Path) -> State:
-    return state_of(Root(folder), ())
+    root = Root(folder)
+    evaluated = "after" in read_json(root, "evaluation.json")
+    return state_of(holder_of(root, ()), read_end(root, "log.txt"), evaluated)
 
 
 @pytest.mark.parametrize(
