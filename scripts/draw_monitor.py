@@ -3,7 +3,7 @@
 Usage: python scripts/draw_monitor.py RUNS [--run NAME] [--played FILE] [--views NAMES] [--output FOLDER]
 
 RUNS is a folder of runs, NAME the one that is shown (by default the newest); the pictures are taken in a
-headless Chromium, 1280 units wide.
+headless Chromium. ``--views every`` takes each tab wide and narrow, light and dark, for the eyes alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlencode
@@ -24,11 +25,34 @@ from PIL import Image
 from pixelis.envs.web.chromium.browser import Browser
 
 ROOT = Path(__file__).parents[1]
-VIEWS: dict[str, tuple[str, Literal["light", "dark"], str, int]] = {
-    "curves": ("Curves", "light", ".card canvas", 900),
-    "episode": ("Episodes", "dark", ".episode", 1240),
+
+
+@dataclass(frozen=True)
+class View:
+    """A picture: a tab, its colours, the browser's width and how much of the height is kept."""
+
+    tab: str
+    scheme: Literal["light", "dark"]
+    width: int
+    height: int
+
+
+VIEWS = {
+    "curves": View("Curves", "light", 1280, 900),
+    "groups": View("Groups", "dark", 1280, 900),
+    "episode": View("Episodes", "light", 1280, 1240),
+    "curves_narrow": View("Curves", "dark", 390, 1000),
+    "episode_narrow": View("Episodes", "light", 390, 1000),
 }
-"""Picture → tab, colours, what must be there, height."""
+TABS = ("Runs", "Curves", "Reward", "Tools", "Groups", "Health", "Levels", "Episodes")
+EVERY = {
+    f"{tab.lower()}_{width}_{scheme}": View(tab, scheme, width, 2_000)
+    for tab in TABS
+    for width in (1280, 390)
+    for scheme in ("light", "dark")
+}
+THERE = {"Runs": ".run-table", "Episodes": ".episode"}
+"""Tab → what must be there; a chart for the others."""
 
 
 def main() -> None:
@@ -49,12 +73,12 @@ def main() -> None:
     process, browser = subprocess.Popen(words), Browser()
     try:
         _wait(f"http://127.0.0.1:{port}/")
-        for name in given.views.split(","):
-            tab, scheme, there, height = VIEWS[name]
-            asked = urlencode({"tab": tab, "runs": given.run, "played": given.played})
+        views = EVERY if given.views == "every" else {name: VIEWS[name] for name in given.views.split(",")}
+        for name, view in views.items():
+            asked = urlencode({"tab": view.tab, "runs": given.run, "played": given.played})
             path = given.output / f"monitor_{name}.png"
-            work = _take(browser, f"http://127.0.0.1:{port}/?{asked}", scheme, there)
-            path.write_bytes(_cut(browser.run(work, 120), height))
+            work = _take(browser, f"http://127.0.0.1:{port}/?{asked}", view)
+            path.write_bytes(_cut(browser.run(work, 120), view.height))
             print(f"{path.name}: written")
     finally:
         browser.close()
@@ -62,12 +86,12 @@ def main() -> None:
         process.wait(30)
 
 
-async def _take(browser: Browser, address: str, scheme: Literal["light", "dark"], there: str) -> bytes:
-    host = address.split("/")[2]
-    context = await browser.new_context((host,), viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+async def _take(browser: Browser, address: str, view: View) -> bytes:
+    window = {"width": view.width, "height": 900}
+    context = await browser.new_context((address.split("/")[2],), viewport=window, color_scheme=view.scheme)
     page = await context.new_page()
     await page.goto(address)
-    await page.locator(there).first.wait_for()
+    await page.locator(THERE.get(view.tab, ".card canvas")).first.wait_for()
     side_by_side = page.get_by_role("button", name="its group side by side")
     if await side_by_side.count():
         await side_by_side.click()

@@ -157,6 +157,17 @@ class EpisodesTab:
 
         return take
 
+    def move(self, by: int) -> None:
+        """Show the episode that is ``by`` further down in the list; at its ends the one that is shown."""
+        kept = self._kept()[:MOST_LISTED]
+        shown = next((each.line for *_, each in self._columns[:1]), None)
+        place = next((place for place, each in enumerate(kept) if each.line == shown), -by)
+        if kept:
+            place = min(max(place + by, 0), len(kept) - 1)
+            self._columns = self._here(kept[place : place + 1])
+            self._table.selected = self._table.rows[place : place + 1]
+            self._show()
+
     def _open_row(self, rows: list[dict[str, Any]]) -> None:
         chosen = [each for each in self._episodes if rows and each.line == rows[0]["key"]]
         if chosen:

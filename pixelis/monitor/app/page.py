@@ -78,12 +78,17 @@ class Page:
                 ui.menu_item("what is shown, as CSV", on_click=lambda: self.export("csv"))
                 ui.menu_item("what is shown, as JSON", on_click=lambda: self.export("json"))
                 ui.menu_item("charts, as PNG", on_click=self._pictures)
-        tabs = ui.tabs().classes("whole").props("dense no-caps align=left mobile-arrows outside-arrows")
-        with tabs:
+        self._tabs = ui.tabs().classes("whole").props(
+            "dense no-caps align=left mobile-arrows outside-arrows"
+        )
+        with self._tabs:
             for name in TAB_NAMES:
                 ui.tab(name)
-        tabs.set_value(self.tab)
-        tabs.on_value_change(lambda event: self.open(str(event.value)))
+        self._tabs.set_value(self.tab)
+        self._tabs.on_value_change(lambda event: self.open(str(event.value)))
+        ui.keyboard(on_key=self._press, repeating=False)
+        self._alarms = ui.element("div").classes("whole")
+        self._alarms_told: list[str] = []
         self._body = ui.column().classes("panel")
         self._build_tab()
         ui.timer(1.0, self.tick)
@@ -93,6 +98,16 @@ class Page:
         self.tab = tab
         self._build_tab()
         self._note_address()
+
+    def _press(self, event: Any) -> None:
+        """Do what a key asks for: a digit opens a tab, ``j`` and ``k`` the next and the last episode."""
+        key, held = str(event.key.name), event.modifiers
+        if not event.action.keydown or held.ctrl or held.alt or held.meta:
+            return
+        if key in "12345678" and len(key) == 1:
+            self._tabs.set_value(TAB_NAMES[int(key) - 1])
+        elif key in ("j", "k") and self.tab == "Episodes":
+            self.episodes.move(1 if key == "j" else -1)
 
     def tick(self) -> None:
         """Show what is new, where the page is live."""
@@ -150,7 +165,6 @@ class Page:
         self._shown, self._charts = self._layout(), []
         self._body.clear()
         with self._body:
-            self._alarms()
             if self.tab == "Runs":
                 self._build_runs()
             elif self.tab == "Episodes":
@@ -222,14 +236,6 @@ class Page:
             ui.label(in_plain(title)[:200]).props('role="heading" aria-level="3"').classes("title")
             chart = ui.echart(options)
         self._charts.append((chart, make))
-
-    def _alarms(self) -> None:
-        for run, _ in self.chosen_runs():
-            told = [name for name in alarms(run.series.names) if run.series.last.get(name)]
-            if told and self.tab != "Runs":
-                ui.label(
-                    f"⚠ {in_plain(run.key)}: {', '.join(map(in_plain, told))} is on in the last step"
-                ).classes("alarm")
 
     # ------------------------------------------------------------------ charts
 
@@ -313,13 +319,25 @@ class Page:
         """What must change for the elements of the tab to be other ones."""
         if self.tab in ("Runs", "Episodes"):
             return self.tab
-        on = [
-            [name for name in alarms(run.series.names) if run.series.last.get(name)]
+        return self.tab, tuple(self.selected), [len(run.series.names) for run, _ in self.chosen_runs()]
+
+    def _tell_alarms(self) -> None:
+        """Say which alarms are on; the charts below stay as they are."""
+        told = [
+            f"⚠ {in_plain(run.key)}: {', '.join(map(in_plain, on))} is on in the last step"
             for run, _ in self.chosen_runs()
+            if (on := [name for name in alarms(run.series.names) if run.series.last.get(name)])
         ]
-        return self.tab, tuple(self.selected), [len(run.series.names) for run, _ in self.chosen_runs()], on
+        if told == self._alarms_told:
+            return
+        self._alarms_told = told
+        self._alarms.clear()
+        with self._alarms:
+            for text in told:
+                ui.label(text).classes("alarm").props('role="alert"')
 
     def _tell(self) -> None:
+        self._tell_alarms()
         runs = [run for run, _ in self.chosen_runs()]
         reading = [f"{run.share_read:.0%} of {in_plain(run.key)[:40]} read" for run in runs if run.is_preview]
         steps = [f"{in_plain(run.key)[:40]}: step {run.series.last.get('step', '–')}" for run in runs[:3]]
