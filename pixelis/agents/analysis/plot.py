@@ -11,6 +11,7 @@ from pixelis.errors import MissingDependencyError
 
 _MOST_TOOLS = 8
 _LONGEST_NAME = 40
+_BELOW: dict[str, Any] = {"fontsize": 7, "loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncol": 3}
 
 
 def draw(analysis: Analysis) -> bytes:
@@ -80,7 +81,7 @@ def _tools(axes: Any, reports: Sequence[SubjectReport]) -> None:
         ]
         axes.barh(range(len(reports)), shares, left=left, label=_short(tool), color=f"C{number}")
     if tools:
-        axes.legend(fontsize=7, loc="lower right")
+        axes.legend(**_BELOW)
 
 
 def _paid(axes: Any, reports: Sequence[SubjectReport]) -> None:
@@ -92,7 +93,7 @@ def _paid(axes: Any, reports: Sequence[SubjectReport]) -> None:
                 axes.plot(paid[kind], place, "o", color=colour, label=kind if not place else None)
     axes.grid(alpha=0.25)
     if axes.get_legend_handles_labels()[1]:
-        axes.legend(fontsize=7, loc="lower right")
+        axes.legend(**_BELOW)
 
 
 def _calibration(axes: Any, reports: Sequence[SubjectReport], names: Sequence[str]) -> None:

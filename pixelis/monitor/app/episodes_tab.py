@@ -82,7 +82,7 @@ class EpisodesTab:
             self._select("tokens coloured by", list(_COLOURINGS), self._colouring, self._choose_colouring)
         self._told = ui.label().classes("quiet")
         self._table = ui.table(rows=[], columns=_columns(), row_key="key", selection="single", pagination=0)
-        self._table.classes("list").props("flat dense hide-pagination virtual-scroll")
+        self._table.classes("list").props("flat dense hide-pagination hide-selected-banner virtual-scroll")
         self._table.on_select(lambda event: self._open_row(event.selection))
         with ui.row():
             ui.button("its group side by side", on_click=self._open_group).props("flat dense no-caps")
@@ -114,8 +114,9 @@ class EpisodesTab:
         """Make the charts of what sample episodes say of their groups: spread of rewards, advantages."""
         runs = self._page.chosen_runs()
         card("Rewards of the members of the sample groups", lambda: self._rewards(runs))
-        for run, _ in runs:
-            card(f"Advantages of the sample episodes: {run.key}", lambda run=run: self._advantages(run))
+        for run, colour in runs:
+            make = lambda run=run, colour=colour: self._advantages(run, colour)  # noqa: E731
+            card(f"Advantages of the sample episodes: {run.key}", make)
 
     # ------------------------------------------------------------------ groups
 
@@ -123,9 +124,9 @@ class EpisodesTab:
         each = [(run.key, colour, [pair[:2] for pair in self._sampled(run)]) for run, colour in runs]
         return charts.scatter(each, "step") if any(points for *_, points in each) else None
 
-    def _advantages(self, run: FollowedRun) -> charts.Options | None:
+    def _advantages(self, run: FollowedRun, colour: str) -> charts.Options | None:
         values = [advantage for *_, advantage in self._sampled(run) if advantage is not None]
-        return charts.histogram(values) if values else None
+        return charts.histogram(values, colour=colour) if values else None
 
     def _sampled(self, run: FollowedRun) -> list[Sample]:
         """Return step, reward and advantage of a run's newest training episodes; a file is read once."""
@@ -268,7 +269,9 @@ class EpisodesTab:
 
     def _select(self, label: str, options: Any, value: Any, take: Callable[[Any], None]) -> Any:
         choice = ui.select(options, value=value, label=label, on_change=take)
-        return choice.props("dense outlined options-dense").style("min-width: 8rem; max-width: 100%")
+        return choice.props("dense outlined options-dense").style(
+            f"min-width: {max(len(label) * 0.6 + 3, 8):g}rem; max-width: 100%"
+        )
 
 
 def _columns() -> list[dict[str, Any]]:

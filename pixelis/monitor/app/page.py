@@ -78,9 +78,7 @@ class Page:
                 ui.menu_item("what is shown, as CSV", on_click=lambda: self.export("csv"))
                 ui.menu_item("what is shown, as JSON", on_click=lambda: self.export("json"))
                 ui.menu_item("charts, as PNG", on_click=self._pictures)
-        self._tabs = ui.tabs().classes("whole").props(
-            "dense no-caps align=left mobile-arrows outside-arrows"
-        )
+        self._tabs = ui.tabs().classes("whole").props("dense no-caps align=left mobile-arrows outside-arrows")
         with self._tabs:
             for name in TAB_NAMES:
                 ui.tab(name)
@@ -183,7 +181,7 @@ class Page:
         rows = self._rows()
         self._table = ui.table(rows=rows, columns=columns, row_key="key", selection="multiple")
         self._table.classes("run-table").props(
-            'flat dense :grid="window.innerWidth < 600" :rows-per-page-options="[0]"'
+            'flat dense hide-selected-banner :grid="window.innerWidth < 600" :rows-per-page-options="[0]"'
         )
         self._table.selected = [row for row in rows if row["key"] in self.selected]
         self._table.on_select(lambda event: self._choose_rows([row["key"] for row in event.selection]))

@@ -5,6 +5,8 @@ No key of the options comes from a file: NiceGUI takes a key that begins with ``
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +28,7 @@ _HEAT_COLUMNS = 60
 _TOOLTIP = """(rows) => rows.filter((row) => row.seriesName && !row.seriesName.endsWith('\\u200b'))
   .map((row) => row.seriesName + ': ' + Number(row.value[1]).toPrecision(4)).join('\\n')"""
 _TICK = """(value) => Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3)
-  ? value.toExponential(0) : +value.toPrecision(6)"""
+  ? value.toExponential(1).replace('.0e', 'e') : +value.toPrecision(6)"""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def level_map(series: Series, what: str = "success") -> Options | None:
             "bottom": 0,
             "itemHeight": 90,
             "itemWidth": 12,
+            "text": [_plain(largest.get(what, 1)), "0"],
             "textStyle": {"color": GREY},
             "inRange": {"color": ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"]},
         },
@@ -139,7 +142,7 @@ def level_map(series: Series, what: str = "success") -> Options | None:
     }
 
 
-def histogram(values: Sequence[float], bins: int = 21) -> Options:
+def histogram(values: Sequence[float], bins: int = 21, colour: str = COLOURS[0]) -> Options:
     """Return a histogram of numbers, 0 in the middle of a bin."""
     array = np.asarray(values, np.float64)
     largest = float(np.abs(array).max()) if len(array) else 1.0
@@ -157,7 +160,7 @@ def histogram(values: Sequence[float], bins: int = 21) -> Options:
                 "type": "bar",
                 "name": "episodes",
                 "data": counts.tolist(),
-                "color": COLOURS[0],
+                "color": colour,
                 "barCategoryGap": "8%",
             }
         ],
@@ -165,12 +168,19 @@ def histogram(values: Sequence[float], bins: int = 21) -> Options:
 
 
 def scatter(groups: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], axis_name: str) -> Options:
-    """Return points: of each group its label, colour and (x, y)."""
-    series = [
-        {"type": "scatter", "name": in_plain(label), "data": [list(each) for each in pairs], "symbolSize": 7}
-        | {"color": colour, "itemStyle": {"opacity": 0.6}}
-        for label, colour, pairs in groups
-    ]
+    """Return points: of each group its label, colour and (x, y); where several lie, the point is larger."""
+    series = []
+    for label, colour, pairs in groups:
+        counts = Counter(pairs)
+        most = max(counts.values(), default=1)
+        data = [
+            {"value": [x, y, count], "symbolSize": round(5 + 13 * math.sqrt(count / most), 1)}
+            for (x, y), count in counts.items()
+        ]
+        series.append(
+            {"type": "scatter", "name": in_plain(label), "data": data, "color": colour}
+            | {"itemStyle": {"opacity": 0.6}, "clip": False}
+        )
     options = _around("step", [in_plain(label) for label, _, _ in groups], series)
     options["xAxis"]["name"] = axis_name
     return options

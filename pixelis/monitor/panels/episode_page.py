@@ -141,7 +141,7 @@ def _section(title: str, reward: float | None, inside: str) -> str:
 
 def _turn(turn: StoredTurn, more: str, colour_by: str, advantage: float | None) -> str:
     inside = [_block("said", _tokens(turn, colour_by, advantage) or _cut(turn.action, more))]
-    inside += [_call(call) for call in turn.calls]
+    inside += [_call(call, turn.heard or "") for call in turn.calls]
     inside += [_block("heard", _cut(turn.heard, more))] if turn.heard else []
     return "".join(inside)
 
@@ -178,12 +178,14 @@ def _figure(source: str, boxes: Sequence[tuple[float, float, float, float]], tit
     return f'<figure><img loading="lazy" src="{escape(source)}" alt="picture of the {title}">{over}</figure>'
 
 
-def _call(call: Mapping[str, Any]) -> str:
+def _call(call: Mapping[str, Any], heard: str = "") -> str:
+    """Return a call, with its text where the observation that followed does not hold it."""
     ok = call.get("ok")
     kind = {True: "good", False: "bad"}.get(ok, "unclear") if isinstance(ok, bool) else "unclear"
     name, code = str(call.get("tool") or "no call"), call.get("error_code")
     arguments = json.dumps(call.get("arguments"), ensure_ascii=False, default=str)[:4_000]
-    result = str(call.get("text") or "")[:4_000]
+    result = str(call.get("text") or "")
+    result = "" if result.strip() in heard else result[:4_000]
     told = f'<span class="badge bad">{text_of(str(code)[:200])}</span>' if code else ""
     return (
         f'<div class="call {kind}"><b>{text_of(name[:200])}</b> <code>{text_of(arguments)}</code>{told}'

@@ -20,6 +20,7 @@ MOST_METRICS = 1_000
 MOST_POINTS = 300
 """Of a line that is drawn: more than this a screen does not show."""
 _Z95 = 1.959963984540054
+_ROUNDING = 1e-10  # of the mean's square: a variance below it is what float64 leaves of a constant
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ class Series:
         width = max(1, -(-window // self.stride))
         counts, sums = _moving(count, width), _moving(total, width)
         mean = _divided(sums, counts)
-        variance = np.maximum(_divided(_moving(column.squares[:buckets], width), counts) - mean**2, 0.0)
+        variance = _divided(_moving(column.squares[:buckets], width), counts) - mean**2
+        variance[variance < _ROUNDING * mean**2] = 0.0
         sample = _divided(variance * counts, np.maximum(counts - 1, 0))
         band = _Z95 * np.sqrt(_divided(sample, counts))
         starts = np.arange(0, buckets, max(1, -(-buckets // MOST_POINTS)))
