@@ -87,11 +87,16 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
     # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment
-    # (the reader of episodes, and how text of strangers is shown, need neither).
+    # (the reader of episodes, how text of strangers is shown and the rules of alarms need neither).
     "pixelis.monitor": lambda name: (
         _under(name, "pixelis.agents", "pixelis.envs", "pixelis.wrappers", "pixelis.rewards", "pixelis.cli")
-        and not _under(name, "pixelis.agents.viewing.visible", "pixelis.agents.episode_files")
-        and name != "pixelis.agents.viewing"
+        and not _under(
+            name,
+            "pixelis.agents.viewing.visible",
+            "pixelis.agents.episode_files",
+            "pixelis.agents.runs.alarm_rules",
+        )
+        and name not in ("pixelis.agents.viewing", "pixelis.agents.runs")
     ),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
     "pixelis": lambda name: _under(name, "scripts", "recipes", "tests", "benchmarks", "examples"),

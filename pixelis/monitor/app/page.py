@@ -11,8 +11,8 @@ from pixelis.agents.viewing.visible import csv_of, in_plain
 from pixelis.monitor.app.episodes_tab import EpisodesTab
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
-from pixelis.monitor.panels.catalogue import FIRST_CURVES, TABS, Chart, alarms, chosen
-from pixelis.monitor.panels.overview import COLUMNS, overview_row
+from pixelis.monitor.panels.catalogue import FIRST_CURVES, TABS, Chart, chosen
+from pixelis.monitor.panels.overview import COLUMNS, alarm_texts, overview_row
 from pixelis.monitor.reading.runs import FollowedRun, Runs
 from pixelis.monitor.reading.series import AXES, Axis, Line
 
@@ -258,7 +258,9 @@ class Page:
                 shade = charts.COLOURS[place % len(charts.COLOURS)] if len(runs) == 1 else colour
                 dash = "solid" if len(runs) == 1 else charts.DASHES[place % len(charts.DASHES)]
                 lines.append(charts.Drawn(label, self._line(run, name), shade, dash))
-            marks += charts.alarm_marks(run.series, self.axis) if len(runs) == 1 else []
+            if len(runs) == 1 and not run.is_preview:
+                own = [alarm for alarm in run.watch.found if {alarm.metric, "success/rate"} & set(names)]
+                marks += charts.alarm_marks(run.series, own, self.axis)
         return charts.curves([line for line in lines if len(line.line.x)], self.axis, self.bands, marks)
 
     def _stack(self, run: FollowedRun, spec: Chart) -> charts.Options:
@@ -321,11 +323,7 @@ class Page:
 
     def _tell_alarms(self) -> None:
         """Say which alarms are on; the charts below stay as they are."""
-        told = [
-            f"⚠ {in_plain(run.key)}: {', '.join(map(in_plain, on))} is on in the last step"
-            for run, _ in self.chosen_runs()
-            if (on := [name for name in alarms(run.series.names) if run.series.last.get(name)])
-        ]
+        told = [text for run, _ in self.chosen_runs() for text in alarm_texts(run)]
         if told == self._alarms_told:
             return
         self._alarms_told = told

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pixelis.agents.runs.alarm_rules import Alarm
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms, level_kinds
 from pixelis.monitor.reading.series import Axis, Line, Series
@@ -195,15 +196,25 @@ def short_labels(names: Sequence[str]) -> list[str]:
     return ["/".join(each[first : len(each) - last]) for each in parts]
 
 
-def alarm_marks(series: Series, axis: Axis) -> list[tuple[float, str]]:
-    """Return where each alarm of a run went on, and its name; a few of each."""
-    marks: list[tuple[float, str]] = []
+def alarm_marks(series: Series, found: Sequence[Alarm], axis: Axis) -> list[tuple[float, str]]:
+    """Return where alarms of a run went on, and their names; a few of each.
+
+    Args:
+        series: every row of the run; those of its metrics that are alarms by themselves are marked too.
+        found: by the rules.
+        axis: what is drawn against.
+    """
     where = series.ends(axis)
+    marks = [
+        (float(where[alarm.row // series.stride]), alarm.name)
+        for alarm in found
+        if alarm.row // series.stride < len(where)
+    ]
     for name in alarms(series.names):
         on = np.nan_to_num(series.means(name)) != 0
         starts = np.flatnonzero(on & ~np.concatenate([[False], on[:-1]]))
-        marks += [(float(where[place]), name) for place in starts[:8] if np.isfinite(where[place])]
-    return marks
+        marks += [(float(where[place]), name) for place in starts[:8]]
+    return [(x, name) for x, name in marks if math.isfinite(x)]
 
 
 def changes(options: Options) -> Options:

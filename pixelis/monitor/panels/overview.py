@@ -8,6 +8,7 @@ from typing import Any
 
 from pixelis.agents.episode_files.stored import finite
 from pixelis.agents.viewing.visible import in_plain
+from pixelis.monitor.panels.catalogue import alarms
 from pixelis.monitor.reading.runs import FollowedRun
 
 COLUMNS = {
@@ -33,6 +34,8 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
     agent = settings.get("model") or settings.get("agent") or ""
     state = "gone" if run.is_gone else run.state.name
     details = [run.state.detail, *run.problems]
+    if run.watch.found:
+        details.append(f"alarms: {', '.join(dict.fromkeys(alarm.name for alarm in run.watch.found))}")
     if run.is_preview:
         details.append(f"a thousand of its rows are shown; {run.share_read:.0%} are read")
     steps = settings.get("steps")
@@ -51,6 +54,19 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
         "changed": _ago(run.changed),
         "detail": in_plain("; ".join(text for text in details if text))[:600],
     }
+
+
+def alarm_texts(run: FollowedRun) -> list[str]:
+    """Return a line for each alarm of a run: since when, whether it is on, what to do; the newest first."""
+    name = in_plain(run.key)[:80]
+    latest = {alarm.name: alarm for alarm in run.watch.found}
+    on = [each for each in alarms(run.series.names) if run.series.last.get(each)]
+    told = [f"⚠ {name}: {', '.join(map(in_plain, on))} is on in the last step"] if on else []
+    for alarm in sorted(latest.values(), key=lambda alarm: -alarm.row):
+        when = f"row {alarm.row + 1}" if alarm.step is None else f"step {alarm.step}"
+        still = ", still on" if alarm.name in run.watch.on else ""
+        told.append(f"⚠ {name}: {alarm.name} ({when}{still}): {alarm.advice}")
+    return told
 
 
 def best_success(run: FollowedRun) -> float | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
+from pixelis.agents.runs.alarm_rules import AlarmWatch
 from pixelis.monitor.reading.folders import MOST_RUNS, Root
 from pixelis.monitor.reading.series import Series
 from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, read_settings, state_of
@@ -40,6 +41,7 @@ class FollowedRun:
         state: how it stands.
         settings: its ``config.yaml``.
         evaluations: its ``evaluation.json``.
+        watch: the alarms of its metrics, as far as they have been read from the start.
         problems: what could not be read, in words.
         revision: changes whenever something is new.
         changed: when the metrics were last written, seconds since 1970; None without any.
@@ -52,6 +54,7 @@ class FollowedRun:
     state: State = field(default_factory=lambda: State("unknown", ""))
     settings: Mapping[str, Any] = field(default_factory=dict)
     evaluations: Mapping[str, Any] = field(default_factory=dict)
+    watch: AlarmWatch = field(default_factory=AlarmWatch)
     problems: tuple[str, ...] = ()
     revision: int = 0
     changed: float | None = None
@@ -90,10 +93,13 @@ class FollowedRun:
             return False
         if rows is None:
             self.series, self._filling, self.is_preview = Series(), None, False
+            self.watch = AlarmWatch()
             self.revision += 1
             return True
         into = self._filling or self.series
         into.add(rows)
+        for row in rows:
+            self.watch.note(row)
         if self._filling is not None and not tail.is_behind:
             self.series, self._filling, self.is_preview = self._filling, None, False
             self.revision += 1

@@ -98,6 +98,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (place / "runs" / "words" / "trajectories" / "step-00000001.jsonl").write_text(text)
+    (place / "runs" / "collapsing").mkdir()
+    (place / "runs" / "collapsing" / "config.yaml").write_text("env: some\n")
+    rows = [{"step": n, "success/rate": (0.2, 0.9, 0.3)[n // 16]} for n in range(1, 40)]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (place / "runs" / "collapsing" / "metrics.jsonl").write_text(text)
     (place / "runs" / "empty").mkdir()
     (place / "runs" / "empty" / "config.yaml").write_text("{damaged: [")
     (place / "secret").mkdir()
@@ -281,6 +286,21 @@ def test_a_refresh_replaces_nothing_and_reads_what_is_new(
         visit(server.address, work, tab="Curves", runs="steady")
     finally:
         shutil.rmtree(steady)
+
+
+@pytest.mark.slow
+def test_alarms_are_told_and_marked_where_they_went_on(visit: Visit, address: str):
+    async def work(page: Any) -> list[Any]:
+        told = page.get_by_role("alert")
+        await told.filter(has_text="success fell (step 36, still on): go back to the checkpoint").wait_for()
+        chart = page.locator(".card", has_text="success/rate").locator(".nicegui-echart")
+        lines = "one => getElement(+one.id.slice(1)).chart.getOption().series.map(s => s.markLine?.data)"
+        found = [mark for marks in await chart.evaluate(lines) for mark in marks or []]
+        await page.get_by_role("tab", name="Runs").click()
+        await page.locator(".run-table tr", has_text="alarms: success fell").wait_for()
+        return [(mark["xAxis"], mark["label"]["formatter"]) for mark in found]
+
+    assert visit(address, work, tab="Curves", runs="collapsing") == [(36, "⚠ success fell")]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pixelis.agents.runs.alarm_rules import Alarm
 from pixelis.monitor.panels.catalogue import TABS, alarms, chosen, level_kinds
 from pixelis.monitor.panels.charts import (
     Drawn,
@@ -71,7 +72,10 @@ def test_a_refresh_sends_data_alone(series: Series):
 
 
 def test_alarms_are_marked_where_they_come_on(series: Series):
-    assert alarm_marks(series, "step") == [(3.0, "policy/entropy_alarm"), (8.0, "policy/entropy_alarm")]
+    own = [(3.0, "policy/entropy_alarm"), (8.0, "policy/entropy_alarm")]
+    assert alarm_marks(series, [], "step") == own
+    found = [Alarm("success fell", "success/rate", row, None, "") for row in (4, 10_000)]
+    assert alarm_marks(series, found, "step") == [(5.0, "success fell"), *own]
     assert alarms(["levels/alert", "watch/alarm", "policy/entropy", "alarming/x"]) == [
         "levels/alert",
         "watch/alarm",
