@@ -33,7 +33,7 @@ class SupervisedStepper(LanguageStepper[C]):
         return self.learner.state_dict()
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
         self.learner.load_state_dict(tensors)
 
 

@@ -76,7 +76,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
         return {**super().state_dict(), "start": self._start if self.config.restart else []}
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
         super().load_state_dict(tensors)
         if self.config.restart:
             self._start = [each.to(self.policy.device) for each in tensors["start"]]
