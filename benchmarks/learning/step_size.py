@@ -3,16 +3,19 @@
     python benchmarks/learning/step_size.py --runs FOLDER --config zoom_read --start 0.001 --steps 40 \
         -- --env-kwargs.reader truth
 
-An arm is a way to choose the rate and a factor of ``--start``; each is run for every seed by the command that
-a person types, one after the other. What a killed run has done is not done again, so the same command goes on
-where it was stopped. What follows ``--`` goes to every run. Prints a Markdown table: training success in the
-first and last ten steps, the largest entropy of ten steps, KL of the updates, steps taken back, last rate.
+An arm is a way to choose the rate, or another remedy at a fixed one, and a factor of ``--start``; each is run
+for every seed by the command that a person types, one after the other. What a killed run has done is not done
+again, so the same command goes on where it was stopped. What follows ``--`` goes to every run. Prints a
+Markdown table: training success in the first and last ten steps, the largest entropy of ten steps, KL of the
+updates, steps taken back, last rate.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,12 +27,25 @@ from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import read_metrics
 
 # A fixed rate is one that is measured and may not move.
+FIXED = ("--step-size.lowest", "1", "--step-size.highest", "1", "--step-size.take_back", "null")
 ARMS: dict[str, tuple[str, ...]] = {
-    "fixed": ("--step-size.lowest", "1", "--step-size.highest", "1", "--step-size.take_back", "null"),
+    "fixed": FIXED,
     "auto": (),
     "never": ("--step-size.take_back", "null"),
     "left_out": ("--step-size.retries", "0"),
+    "beta_0.04": (*FIXED, "--beta", "0.04"),
+    "beta_0": (*FIXED, "--beta", "0"),
+    "16_groups": (*FIXED, "--groups", "16"),
+    "groups_of_16": (*FIXED, "--group-size", "16"),
+    "epochs_2": (*FIXED, "--epochs", "2"),
+    "no_deviation": (*FIXED, "--algorithm.scale", "none"),
+    "rank_4": (*FIXED, "--lora.rank", "4", "--lora.alpha", "8"),
+    "rank_64": (*FIXED, "--lora.rank", "64", "--lora.alpha", "128"),
+    "lion": FIXED,
+    "sgd": FIXED,
+    "normalised": FIXED,
 }
+OPTIMISERS = ("lion", "sgd", "normalised")
 WINDOW = 10
 
 
@@ -72,6 +88,14 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     return markdown_table(head, lines)
 
 
+def _run(runs: LearningRuns, folder: str, arm: str, settings: Sequence[str]) -> None:
+    """Do a run, or go on with it."""
+    begun = list_checkpoints(RunFolder(runs.path / folder).checkpoints)
+    new = [*settings, "--lr", "auto", *ARMS[arm], "--eval-episodes", "0", "--output", folder]
+    script = ("../benchmarks/learning/with_optimiser.py", arm) if arm in OPTIMISERS else ("train_agent.py",)
+    runs.command(folder, *script, *(["--resume", folder] if begun else new))
+
+
 def main() -> None:
     """Do the runs that are missing; print the table of those that are there."""
     words = sys.argv[1:]
@@ -85,28 +109,15 @@ def main() -> None:
     parser.add_argument("--only-table", action="store_true", help="train nothing")
     asked = parser.parse_args(words[:cut])
     runs, found = LearningRuns(asked.runs.resolve()), {}
-    for seed in asked.seeds:
-        for arm in asked.arms:
-            for factor in asked.factors:
-                start = f"{asked.start * factor:.3g}"
-                folder = f"{asked.config}-{arm}-{start}-seed{seed}"
-                path = runs.path / folder
-                if not asked.only_table and not is_whole(path):
-                    new = ["--config", asked.config, "--lr", "auto", "--step-size.start", start, *ARMS[arm]]
-                    new += [
-                        "--seed",
-                        str(seed),
-                        "--steps",
-                        str(asked.steps),
-                        "--eval-episodes",
-                        "0",
-                        *words[cut + 1 :],
-                    ]
-                    begun = list_checkpoints(RunFolder(path).checkpoints)
-                    words_now = ["--resume", folder] if begun else [*new, "--output", folder]
-                    runs.command(folder, "train_agent.py", *words_now)
-                if (path / "metrics.jsonl").is_file() and (rows := read_metrics(path / "metrics.jsonl")):
-                    found[f"{arm} {start}, seed {seed}"] = summary(rows)
+    for seed, arm, factor in product(asked.seeds, asked.arms, asked.factors):
+        start = f"{asked.start * factor:.3g}"
+        folder = f"{Path(asked.config).stem}-{arm}-{start}-seed{seed}"
+        path = runs.path / folder
+        if not asked.only_table and not is_whole(path):
+            settings = ["--config", asked.config, "--step-size.start", start, "--seed", str(seed)]
+            _run(runs, folder, arm, [*settings, "--steps", str(asked.steps), *words[cut + 1 :]])
+        if (path / "metrics.jsonl").is_file() and (rows := read_metrics(path / "metrics.jsonl")):
+            found[f"{arm} {start}, seed {seed}"] = summary(rows)
     print(table(found))
     write_result(asked.json, found)
 

@@ -124,9 +124,9 @@ def _chosen(
 
 
 def _filtered(settings: ChoiceSettings, episodes: Sequence[StoredEpisode]) -> list[StoredEpisode]:
-    from pixelis.agents.episode_files.choosing import Filter
+    from pixelis.agents.episode_files.choosing import EpisodeFilter
 
-    wanted = Filter({"succeeded": True, "failed": False}.get(settings.only), settings.seed)
+    wanted = EpisodeFilter({"succeeded": True, "failed": False}.get(settings.only), settings.seed)
     return [episode for episode in episodes if wanted.keeps(episode)]
 
 

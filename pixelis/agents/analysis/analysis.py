@@ -10,7 +10,7 @@ from pixelis.agents.analysis.behaviour import behaviour_of
 from pixelis.agents.analysis.comparing import Comparison, compare, pairs_of
 from pixelis.agents.analysis.mistakes import Lost, Mistakes, find_mistakes
 from pixelis.agents.analysis.outcomes import outcomes_of
-from pixelis.agents.analysis.subjects import Material, Subject
+from pixelis.agents.analysis.subjects import AnalysisSubject, Material
 from pixelis.errors import MissingDependencyError
 
 VERSION = 1
@@ -28,7 +28,7 @@ class SubjectReport:
         missing: what its episodes do not say, and what would make them say it.
     """
 
-    subject: Subject
+    subject: AnalysisSubject
     outcomes: dict[str, Any] | None
     behaviour: dict[str, Any] | None
     mistakes: Mistakes
@@ -92,7 +92,7 @@ def analyse(material: Material) -> Analysis:
 # ---------------------------------------------------------------------- private
 
 
-def _report(subject: Subject, material: Material) -> SubjectReport:
+def _report(subject: AnalysisSubject, material: Material) -> SubjectReport:
     others = [
         episode
         for each in material.subjects
@@ -110,7 +110,10 @@ def _report(subject: Subject, material: Material) -> SubjectReport:
 
 
 def _missing(
-    subject: Subject, outcomes: dict[str, Any] | None, behaviour: dict[str, Any] | None, mistakes: Mistakes
+    subject: AnalysisSubject,
+    outcomes: dict[str, Any] | None,
+    behaviour: dict[str, Any] | None,
+    mistakes: Mistakes,
 ) -> Sequence[str]:
     if outcomes is None or behaviour is None:
         return [f"all {subject.failed} episodes were lost to the infrastructure: the run's log.txt says why"]

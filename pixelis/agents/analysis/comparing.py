@@ -11,7 +11,7 @@ import numpy as np
 
 from pixelis.agents.analysis.behaviour import actions_of, loop_of, tokens_of
 from pixelis.agents.analysis.outcomes import confidence_of
-from pixelis.agents.analysis.subjects import Subject
+from pixelis.agents.analysis.subjects import AnalysisSubject
 from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.episodes.behaviour import call_metrics
 from pixelis.errors import MissingDependencyError
@@ -36,7 +36,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class MeasureDifference:
     """What B has more of than A, as a mean over the tasks that both played.
 
     Attributes:
@@ -75,7 +75,7 @@ class Comparison:
 
     a: str
     b: str
-    differences: tuple[Difference, ...]
+    differences: tuple[MeasureDifference, ...]
     missing: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Comparison:
         return asdict(self)
 
 
-def pairs_of(subjects: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
+def pairs_of(subjects: Sequence[AnalysisSubject]) -> list[tuple[AnalysisSubject, AnalysisSubject]]:
     """Return who is compared: a run before and after training, and the same player of two runs.
 
     What two runs did before they trained is no question, unless nothing else is there.
@@ -99,7 +99,7 @@ def pairs_of(subjects: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
     return found
 
 
-def compare(pairs: Sequence[tuple[Subject, Subject]], seed: int = 0) -> list[Comparison]:
+def compare(pairs: Sequence[tuple[AnalysisSubject, AnalysisSubject]], seed: int = 0) -> list[Comparison]:
     """Compare subjects.
 
     Args:
@@ -117,7 +117,7 @@ def compare(pairs: Sequence[tuple[Subject, Subject]], seed: int = 0) -> list[Com
         raise MissingDependencyError(
             "comparisons need scipy: pip install 'pixelis[analysis]'; everything else is in the report"
         ) from error
-    found: list[tuple[Subject, Subject, list[Difference], list[str]]] = []
+    found: list[tuple[AnalysisSubject, AnalysisSubject, list[MeasureDifference], list[str]]] = []
     for a, b in pairs:
         differences, missing = [], []
         for name, measure in MEASURES.items():
@@ -160,11 +160,11 @@ def _by_task(episodes: Sequence[StoredEpisode], measure: Measure) -> dict[str, l
     return dict(values)
 
 
-def _difference(stats: Any, name: str, values: np.ndarray, seed: int) -> Difference:
+def _difference(stats: Any, name: str, values: np.ndarray, seed: int) -> MeasureDifference:
     gains = values[:, 1] - values[:, 0]
     mean_a, mean_b = map(float, values.mean(axis=0))
     if np.ptp(gains) == 0 and gains[0] == 0:  # nothing differs on any task
-        return Difference(name, len(values), mean_a, mean_b, 0.0, 0.0, 0.0, 1.0)
+        return MeasureDifference(name, len(values), mean_a, mean_b, 0.0, 0.0, 0.0, 1.0)
     resampled = stats.bootstrap(
         (gains,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(seed)
     )
@@ -177,6 +177,6 @@ def _difference(stats: Any, name: str, values: np.ndarray, seed: int) -> Differe
         rng=np.random.default_rng(seed),
     )
     low, high = resampled.confidence_interval
-    return Difference(
+    return MeasureDifference(
         name, len(values), mean_a, mean_b, float(gains.mean()), float(low), float(high), float(test.pvalue)
     )

@@ -21,7 +21,7 @@ PHASES = ("before", TRAINING, "during", "after", "baselines", RECORDING)
 
 
 @dataclass
-class Subject:
+class AnalysisSubject:
     """The episodes of one player.
 
     Attributes:
@@ -57,7 +57,7 @@ class Material:
         traits: run → what its environment says of its tools; None where it cannot be made here.
     """
 
-    subjects: list[Subject] = field(default_factory=list)
+    subjects: list[AnalysisSubject] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     traits: dict[str, RewardTraits | None] = field(default_factory=dict)
@@ -95,7 +95,7 @@ def _labels(places: Sequence[str]) -> dict[str, str]:
 
 
 def _read_run(place: str, label: str, phases: Collection[str], material: Material) -> None:
-    found: dict[tuple[str, str], Subject] = {}
+    found: dict[tuple[str, str], AnalysisSubject] = {}
     stage = _stage_of(place)
     for file in find_files(place):
         phase = _phase(file)
@@ -105,7 +105,7 @@ def _read_run(place: str, label: str, phases: Collection[str], material: Materia
         material.problems += read.problems
         for episode in read.episodes:
             player = _player(episode, phase)
-            subject = found.setdefault((phase, player), Subject(place, phase, player, label))
+            subject = found.setdefault((phase, player), AnalysisSubject(place, phase, player, label))
             if episode.failure is None:
                 subject.episodes.append(episode)
             else:

@@ -14,7 +14,7 @@ from pixelis.errors import RecordingError, suggest
 
 
 @dataclass(frozen=True)
-class Filter:
+class EpisodeFilter:
     """Which episodes are wanted; what is None or empty does not matter.
 
     Attributes:

@@ -54,7 +54,7 @@ class Track:
         self.first: list[float] = []
         self.silent = 0  # rows in a row that did not tell it, or told 0
         self.best: float | None = None  # largest mean of `LONG` values
-        self._past, self._recent, self._long = Window(PAST), Window(RECENT), Window(LONG)
+        self._past, self._recent, self._long = RunningWindow(PAST), RunningWindow(RECENT), RunningWindow(LONG)
 
     def note(self, value: float | None) -> None:
         """Take the value of the next row."""
@@ -105,7 +105,7 @@ class Track:
         return self._long.deviation
 
 
-class Window:
+class RunningWindow:
     """The last values of a sequence, their mean and deviation, at the same cost however many there are."""
 
     def __init__(self, size: int) -> None:

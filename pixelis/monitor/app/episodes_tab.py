@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pixelis.agents.episode_files.choosing import Filter, choices
+from pixelis.agents.episode_files.choosing import EpisodeFilter, choices
 from pixelis.agents.episode_files.reading import EpisodeFile, Read
 from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.visible import in_plain
@@ -227,7 +227,7 @@ class EpisodesTab:
 
     def _kept(self) -> list[StoredEpisode]:
         seed = self._filter["seed"]
-        wanted = Filter(
+        wanted = EpisodeFilter(
             _SUCCESS[self._filter["success"]],
             None if seed is None else int(seed),
             **{name: self._filter[name] for name in ("tool", "error_code", "level")},

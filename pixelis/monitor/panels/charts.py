@@ -16,7 +16,7 @@ import numpy as np
 from pixelis.agents.runs.alarm_rules import Alarm
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms, level_kinds
-from pixelis.monitor.reading.series import Axis, Line, Series
+from pixelis.monitor.reading.series import Axis, Line, RunSeries
 
 Options = dict[str, Any]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6fdf", "#7a8a2a")
@@ -90,7 +90,7 @@ def stack(parts: Sequence[Drawn], axis: Axis) -> Options:
     return options
 
 
-def level_map(series: Series, what: str = "success") -> Options | None:
+def level_map(series: RunSeries, what: str = "success") -> Options | None:
     """Return a map of levels over the steps; None where a run has none.
 
     Args:
@@ -196,7 +196,7 @@ def short_labels(names: Sequence[str]) -> list[str]:
     return ["/".join(each[first : len(each) - last]) for each in parts]
 
 
-def alarm_marks(series: Series, found: Sequence[Alarm], axis: Axis) -> list[tuple[float, str]]:
+def alarm_marks(series: RunSeries, found: Sequence[Alarm], axis: Axis) -> list[tuple[float, str]]:
     """Return where alarms of a run went on, and their names; a few of each.
 
     Args:

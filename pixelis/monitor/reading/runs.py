@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
 from pixelis.agents.runs.alarm_rules import AlarmWatch
 from pixelis.monitor.reading.folders import MOST_RUNS, Root
-from pixelis.monitor.reading.series import Series
+from pixelis.monitor.reading.series import RunSeries
 from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, read_settings, state_of
 from pixelis.monitor.reading.tail import CHUNK, Tail, sampled
 
@@ -50,7 +50,7 @@ class FollowedRun:
     key: str
     root: Root
     parts: tuple[str, ...]
-    series: Series = field(default_factory=Series)
+    series: RunSeries = field(default_factory=RunSeries)
     state: State = field(default_factory=lambda: State("unknown", ""))
     settings: Mapping[str, Any] = field(default_factory=dict)
     evaluations: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class FollowedRun:
     is_preview: bool = False
     is_gone: bool = False
     _tail: Tail | None = None
-    _filling: Series | None = None
+    _filling: RunSeries | None = None
     _log: str = ""
     _stamps: dict[str, Any] = field(default_factory=dict)
 
@@ -92,7 +92,7 @@ class FollowedRun:
         except OSError:
             return False
         if rows is None:
-            self.series, self._filling, self.is_preview = Series(), None, False
+            self.series, self._filling, self.is_preview = RunSeries(), None, False
             self.watch = AlarmWatch()
             self.revision += 1
             return True
@@ -147,7 +147,7 @@ class FollowedRun:
         found = self.root.stat(*tail.parts)
         if found is None or found.st_size < PREVIEW_BYTES:
             return
-        self.series, self._filling, self.is_preview = Series(whole=False), Series(), True
+        self.series, self._filling, self.is_preview = RunSeries(whole=False), RunSeries(), True
         with self.root.open(*tail.parts) as file:
             self.series.add(sampled(file, PREVIEW_ROWS))
         self.revision += 1

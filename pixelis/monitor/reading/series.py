@@ -62,7 +62,7 @@ class _Column:
         _fold(self.high, np.maximum, -np.inf)
 
 
-class Series:
+class RunSeries:
     """Every metric of a run, see the module.
 
     Args:

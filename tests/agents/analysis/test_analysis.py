@@ -15,7 +15,7 @@ from pixelis.agents.analysis.behaviour import behaviour_of, loop_of
 from pixelis.agents.analysis.comparing import compare, pairs_of
 from pixelis.agents.analysis.mistakes import CHANCE, find_mistakes, kind_of, tree_of
 from pixelis.agents.analysis.outcomes import calibration_of, outcomes_of
-from pixelis.agents.analysis.subjects import Subject, read_subjects
+from pixelis.agents.analysis.subjects import AnalysisSubject, read_subjects
 from pixelis.agents.analysis.tables import episode_rows, subject_rows
 from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn
 from pixelis.agents.rl.run import train
@@ -142,7 +142,7 @@ def played(name, rates, seed=0):
     """A subject with ten tasks; each is won with its rate."""
     rng = np.random.default_rng(seed)
     won = [bool(rng.random() < rate) for rate in rates]
-    return Subject(
+    return AnalysisSubject(
         name, "after", "greedy", name, [episode(answered("a"), success=s, seed=n) for n, s in enumerate(won)]
     )
 
@@ -210,7 +210,7 @@ def test_the_picture_of_one_subject_and_of_two_with_odd_names():
     from pixelis.agents.analysis.subjects import Material
 
     one, other = played("a", [0.5] * 4), played("$x_{\u202e} [b]", [0.5] * 4, seed=2)
-    silent = Subject("c", "training", "", "c", [episode(answered("a", None))])
+    silent = AnalysisSubject("c", "training", "", "c", [episode(answered("a", None))])
     for subjects in ([one], [one, other, silent]):
         found = analyse(Material(subjects=subjects))
         assert isinstance(found, Analysis) and draw(found).startswith(b"\x89PNG")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.episode_files.choosing import Filter, choices
+from pixelis.agents.episode_files.choosing import EpisodeFilter, choices
 from pixelis.agents.episode_files.stored import episode_of_row
 
 ROWS = [
@@ -20,15 +20,15 @@ EPISODES = [episode_of_row(row, Path("step-00000010.jsonl"), line) for line, row
 @pytest.mark.parametrize(
     ("wanted", "lines"),
     [
-        (Filter(), [1, 2, 3]),
-        (Filter(success=True), [1]),
-        (Filter(success=False), [2]),
-        (Filter(success="unknown"), [3]),
-        (Filter(tool="bad_call"), [2]),
-        (Filter(error_code="late"), [2]),
-        (Filter(level="f 2"), [1]),
-        (Filter(seed=1), [1, 2]),
-        (Filter(seed=1, tool="B", success=True), []),
+        (EpisodeFilter(), [1, 2, 3]),
+        (EpisodeFilter(success=True), [1]),
+        (EpisodeFilter(success=False), [2]),
+        (EpisodeFilter(success="unknown"), [3]),
+        (EpisodeFilter(tool="bad_call"), [2]),
+        (EpisodeFilter(error_code="late"), [2]),
+        (EpisodeFilter(level="f 2"), [1]),
+        (EpisodeFilter(seed=1), [1, 2]),
+        (EpisodeFilter(seed=1, tool="B", success=True), []),
     ],
 )
 def test_filters(wanted, lines):

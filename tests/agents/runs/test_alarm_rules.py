@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from pixelis.agents.runs.alarm_rules import GOOD, LONG, QUIET, RULES, AlarmWatch, Window, deviation
+from pixelis.agents.runs.alarm_rules import GOOD, LONG, QUIET, RULES, AlarmWatch, RunningWindow, deviation
 
 HEALTHY = {
     "success/rate": 0.5,
@@ -96,7 +96,7 @@ def test_odd_values_are_no_values():
 
 
 def test_a_window_is_held_to_the_plain_formulas():
-    rng, window, values = random.Random(1), Window(5), []
+    rng, window, values = random.Random(1), RunningWindow(5), []
     for _ in range(200):
         values.append(rng.gauss(3, 1))
         window.note(values[-1])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pixelis.monitor.reading.series import MOST_METRICS, MOST_POINTS, Series
+from pixelis.monitor.reading.series import MOST_METRICS, MOST_POINTS, RunSeries
 
 
 def rows(count: int, first: int = 1) -> list[dict]:
@@ -17,14 +17,14 @@ def rows(count: int, first: int = 1) -> list[dict]:
     ]
 
 
-def filled(count: int, **keywords: int) -> Series:
-    series = Series(**keywords)
+def filled(count: int, **keywords: int) -> RunSeries:
+    series = RunSeries(**keywords)
     series.add(rows(count))
     return series
 
 
 def test_the_moving_mean_and_its_interval_by_hand():
-    series = Series()
+    series = RunSeries()
     series.add([{"step": step, "a": value} for step, value in enumerate([1.0, 3.0, 5.0, 5.0], start=1)])
     line = series.line("a", window=2)
     assert line.x.tolist() == [1, 2, 3, 4]
@@ -53,7 +53,7 @@ def test_buckets_double_and_lose_no_row():
 
 @pytest.mark.parametrize("size", [1, 3, 8, 1_000])
 def test_slices_make_no_difference(size: int):
-    whole, sliced = filled(100, capacity=16), Series(capacity=16)
+    whole, sliced = filled(100, capacity=16), RunSeries(capacity=16)
     for start in range(0, 100, size):
         sliced.add(rows(min(size, 100 - start), start + 1))
     for axis in ("step", "episodes", "minutes", "tokens"):
@@ -70,7 +70,7 @@ def test_memory_does_not_grow_with_the_rows():
 
 def test_what_is_no_number_is_left_out_of_its_metric_alone():
     strange = [None, math.nan, math.inf, "1", [1.0], {"x": 1}, 10**400, True]
-    series = Series()
+    series = RunSeries()
     series.add([{"step": step, "a": value, "b": 2.0} for step, value in enumerate(strange, start=1)])
     assert series.line("b").mean.tolist() == [2.0] * len(strange)
     assert series.line("a").x.tolist() == [8]
@@ -79,21 +79,21 @@ def test_what_is_no_number_is_left_out_of_its_metric_alone():
 
 
 def test_what_is_absent_counts_as_nothing_only_where_asked():
-    series = Series()
+    series = RunSeries()
     series.add([{"step": 1, "a": 1.0}, {"step": 2}, {"step": 3, "a": 0.5}])
     assert series.line("a", window=1).x.tolist() == [1, 3]
     assert series.line("a", window=1, absent_is_zero=True).mean.tolist() == [1.0, 0.0, 0.5]
 
 
 def test_no_more_names_than_are_kept():
-    series = Series(capacity=4)
+    series = RunSeries(capacity=4)
     series.add([{"step": 1, **{f"m{number}": 1.0 for number in range(MOST_METRICS + 10)}}])
     assert len(series.names) == MOST_METRICS
     assert series.left_out
 
 
 def test_a_part_of_the_rows_has_no_sums():
-    series = Series(whole=False)
+    series = RunSeries(whole=False)
     series.add(rows(3))
     assert series.line("a", "tokens").x.tolist() == []
     assert series.line("a", "minutes").x.tolist() == [0.5, 1.0, 1.5]
@@ -101,4 +101,4 @@ def test_a_part_of_the_rows_has_no_sums():
 
 def test_nothing_yet():
     assert filled(0).line("a").x.tolist() == []
-    assert Series().best("a") is None
+    assert RunSeries().best("a") is None
