@@ -65,6 +65,7 @@ def test_all_pages_means_all_of_the_status_that_is_shown(projects):
     projects.post("/archive-all")
     assert projects.state["archived"] == ["2", "4", "1", "3", "5"]
     assert projects.status.goals == (True, True) and len(projects.status.collateral) == 3
+    assert projects.texts("p", "/") == ["Nothing here.", "3 archived. Undo"]
     projects.post("/undo")
     assert projects.state["archived"] == ["2", "4"]
     projects.level.data["all_pages"] = False

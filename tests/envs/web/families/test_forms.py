@@ -45,6 +45,15 @@ def test_a_form_sent_step_by_step():
     assert site.state["draft"] == {}
 
 
+def test_only_the_last_step_submits_and_offers_news():
+    site = form()
+    assert site.texts("button", "/") == ["Next"] and "news" not in site.get("/").text()
+    for step in (1, 7):
+        assert site.texts("button", "/", step=step) == ["Add a note", "Submit"]
+        assert site.texts("label", "/", step=step)[-1] == "I want news by mail"
+    assert "Not found" in site.texts("h1", "/elsewhere")
+
+
 @pytest.mark.parametrize("forgets", [False, True])
 def test_what_is_missing_is_said_and_the_rest_kept_or_forgotten(forgets):
     site = form(forgets=forgets)

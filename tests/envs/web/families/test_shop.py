@@ -76,6 +76,8 @@ def test_results_come_in_pages_whose_links_keep_the_search(shop):
     (link,) = [one for one in shop.get("/search", sort="Price up").elements() if one.text() == "Next page"]
     assert link.get("href") == "/search?sort=Price+up&page=2"
     assert shop.texts("h3", "/search", sort="Price up", page=2) == ["Oak pan"]
+    assert "Previous page" not in shop.texts("a", "/search")
+    assert shop.texts("a", "/search", page=2)[-1] == "Previous page"
     assert shop.texts("h3", "/search", sort="Price up", page=99) == ["Oak pan"]  # the last page
     assert len(shop.texts("h3", "/search", per=24)) == 4
     assert len(shop.texts("h3", "/search", per=5)) == 3  # not one of the choices
