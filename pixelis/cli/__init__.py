@@ -74,6 +74,7 @@ def in_words_of_caller(text: str) -> str:
 
     Help and messages name the files of ``scripts/``; to whom has typed ``pixelis`` those are its words.
     """
-    if Path(sys.argv[0]).stem != "pixelis" and Path(sys.argv[0]).name != "__main__.py":
+    path = Path(sys.argv[0])
+    if path.stem != "pixelis" and path.parts[-2:] != ("pixelis", "__main__.py"):
         return text
     return _SCRIPT.sub(lambda found: f"pixelis {SCRIPTS[found[1]]}", text)

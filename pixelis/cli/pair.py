@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -117,11 +118,13 @@ def comparison_table(found: Mapping[str, PairedComparison], title: str = "") -> 
         pairs = f"{one.pairs}" + (f" (+{one.left_out} failed)" if one.left_out else "")
         counts = [str(count) for count in (one.both, one.only_a, one.only_b, one.neither)]
         gain, p_value = _gain(one.difference, one.interval), f"{one.p_value:.2g}"
-        if not one.says_success:
+        if not (one.says_success and one.pairs):
             counts, gain, p_value = [NOTHING] * 4, NOTHING, NOTHING
         table.add_row(mode, pairs, *counts, gain, p_value, _gain(one.reward_difference, one.reward_interval))
     return table
 
 
 def _gain(value: float, interval: tuple[float, float]) -> str:
+    if math.isnan(value):
+        return NOTHING
     return f"{value:+.3f} ({interval[0]:+.3f} to {interval[1]:+.3f})"

@@ -152,8 +152,8 @@ def summarise(rows: Sequence[Rescored]) -> dict[str, Any]:
     sources = [row.images_from for row in rows]
     return {
         "episodes": len(rows),
-        "old_mean": math.fsum(row.old_return for row in rows) / len(rows),
-        "new_mean": math.fsum(row.new_return for row in rows) / len(rows),
+        "old_mean": _mean([row.old_return for row in rows]),
+        "new_mean": _mean([row.new_return for row in rows]),
         "best_failing": max(failed, default=None),
         "worst_succeeding": min(succeeded, default=None),
         "images_from_files": sources.count("files"),
@@ -186,6 +186,13 @@ def rescored_table(rows: Sequence[Rescored], title: str) -> Table:
 
 
 # ---------------------------------------------------------------------- private
+
+
+def _mean(values: Sequence[float]) -> float:
+    try:
+        return math.fsum(values) / len(values)
+    except (OverflowError, ValueError):  # a sum too large, or infinities of both signs: an env may pay them
+        return sum(value / len(values) for value in values)
 
 
 def _number(value: float | None) -> str:

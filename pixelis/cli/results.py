@@ -46,7 +46,7 @@ class Results:
         self._episodes: list[Episode] = []
         self._written = 0.0
         self._place = check_place(path)
-        self.transcripts = path.with_name(f"{path.stem}{TRANSCRIPTS}")
+        self.transcripts = _transcripts_of(path)
         self._aside = self.transcripts.with_name(f".{self.transcripts.name}.unfinished")
         with _writing(path):
             self._aside.write_text("", encoding="utf-8")
@@ -94,11 +94,11 @@ class Results:
             self._keep_transcripts(self.transcripts)
             if self._place != self.path:
                 self._place.unlink(missing_ok=True)
+                _transcripts_of(self._place).unlink(missing_ok=True)
         elif self.rows or self._episodes:
             with contextlib.suppress(OutputError):  # the error that ended it is the one to be told
-                self._write(self._place, partial=True)
-                if self._place != self.path:
-                    self.transcripts = self._place.with_name(f"{self._place.stem}{TRANSCRIPTS}")
+                self.transcripts = _transcripts_of(self._place)
+                self._write(self._place, partial=True)  # it names its own transcripts
                 self._keep_transcripts(self.transcripts)
         else:
             self._aside.unlink(missing_ok=True)
@@ -152,6 +152,10 @@ class _Row:
         self._results.take(episodes)
         if self._listener is not None:
             self._listener.played(episodes)
+
+
+def _transcripts_of(table: Path) -> Path:
+    return table.with_name(f"{table.stem}{TRANSCRIPTS}")
 
 
 def check_place(path: Path) -> Path:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pixelis.cli import FAILED, INTERRUPTED, USER_MISTAKE, evaluate, play, run_command, train
-from pixelis.errors import CheckpointError, OutputError, TrainingError
+from pixelis.cli import FAILED, INTERRUPTED, USER_MISTAKE, evaluate, export, play, run_command, train
+from pixelis.errors import CheckpointError, OutputError, TrainingError, UserCodeError
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +66,28 @@ def test_an_unknown_agent(capsys):
     assert "Did you mean 'oracle'?" in one_line(capsys)
 
 
+@pytest.mark.parametrize("agents", ["", ",", " , ,"])
+def test_no_agent_at_all(capsys, agents):
+    assert evaluate.main(["--agent", agents]) == USER_MISTAKE
+    assert "--agent must name at least one agent" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "--run and --output are both needed"),
+        (["--run", "run"], "--run and --output are both needed"),
+        (["--output", "new"], "--run and --output are both needed"),
+        (["--run", "nowhere", "--output", "new"], "nowhere"),
+        (["--run", "run", "--output", "new", "--dtype", "int8"], "got 'int8'"),
+        (["--run", "run", "--output", "new", "--adapter-onyl"], "Did you mean '--adapter-only'?"),
+    ],
+)
+def test_mistakes_about_exports(capsys, tmp_path, words, message):
+    assert export.main(words) == USER_MISTAKE
+    assert message in one_line(capsys) and not (tmp_path / "new").exists()
+
+
 def test_a_run_folder_without_checkpoints(capsys, tmp_path):
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
     (tmp_path / "run" / "config.yaml").write_text("lr: 1\n")
@@ -90,6 +112,16 @@ def test_exit_codes(capsys, error, code, text):
 
     assert run_command(fail, []) == code
     assert capsys.readouterr().err == text
+
+
+def test_where_the_traceback_of_a_users_code_lies_is_told(capsys):
+    def fail(words):
+        error = UserCodeError("my_env.py, line 3: oh")
+        error.log = "run/log.txt"
+        raise error
+
+    assert run_command(fail, []) == FAILED
+    assert capsys.readouterr().err == "error: my_env.py, line 3: oh; the traceback is in run/log.txt\n"
 
 
 def test_a_mistake_of_ours_is_not_hidden():
@@ -117,6 +149,14 @@ def test_scripted_agents_in_a_table_and_a_file(capsys, tmp_path):
     table = json.loads((tmp_path / "t" / "a.json").read_text())
     assert [row["success_rate"] for row in table["rows"]] == [1.0, 0.0]
     assert table["settings"]["split"] == "test"
+
+
+def test_a_table_without_a_name_is_called_after_who_played(capsys, tmp_path):
+    assert (
+        evaluate.main(["--agent", "nothing,oracle", "--episodes", "1", "--env-kwargs.reader", "truth"]) == 0
+    )
+    path = "runs/evaluations/zoomread-v0-nothing-oracle.json"
+    assert f"saved as {path}" in capsys.readouterr().out and (tmp_path / path).exists()
 
 
 @pytest.fixture
@@ -156,6 +196,17 @@ def test_the_input_may_end_early_and_frames_of_others_are_kept(capsys, tmp_path,
     names = sorted(path.name for path in (tmp_path / "frames").iterdir())
     assert names == ["frame-007.png", "frame-008.png", "frame-009.png", "mine.txt"]
     assert (tmp_path / "frames" / "frame-007.png").read_bytes() == b"old"
+
+
+def test_an_answer_of_several_lines_is_typed_up_to_its_end(capsys, typed):
+    typed("answer <<STOP", "one", "  two ", "", "STOP")
+    assert play.main(["--env-kwargs.reader", "truth", "--frames", "f"]) == 0
+    assert "the episode ended: reward 0, success False" in capsys.readouterr().out
+    typed("answer <<STOP", "one")
+    assert play.main(["--env-kwargs.reader", "truth", "--frames", "f"]) == 0
+    said = capsys.readouterr().out
+    assert "the input ended before STOP; nothing was said" in said and "the episode ended" not in said
+    assert "1 frames are in f, from frame-002.png to frame-002.png" in said
 
 
 def test_frames_need_a_folder(capsys, tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.cli import SCRIPTS, called_as
+from pixelis.cli import SCRIPTS, called_as, in_words_of_caller
 from pixelis.cli.main import COMMANDS, main
 
 
@@ -86,6 +86,21 @@ def test_whoever_types_pixelis_reads_its_words(monkeypatch, capsys):
     assert "--packing belongs to pixelis sft, pixelis expert" in said["/usr/bin/pixelis"]
     assert ".py" not in said["/usr/bin/pixelis"]
     assert "usage: train_agent.py [--config" in said["scripts/train_agent.py"]
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("/usr/bin/pixelis", "see pixelis train or pixelis sft, not my_train_sft.py"),
+        ("/site/pixelis/__main__.py", "see pixelis train or pixelis sft, not my_train_sft.py"),
+        ("/site/pytest/__main__.py", "see train_agent.py or train_sft.py, not my_train_sft.py"),
+        ("scripts/train_agent.py", "see train_agent.py or train_sft.py, not my_train_sft.py"),
+        ("", "see train_agent.py or train_sft.py, not my_train_sft.py"),
+    ],
+)
+def test_scripts_are_named_as_the_caller_knows_them(monkeypatch, program, said):
+    monkeypatch.setattr(sys, "argv", [program, "train"])
+    assert in_words_of_caller("see train_agent.py or train_sft.py, not my_train_sft.py") == said
 
 
 def test_every_script_of_a_command_has_its_word():

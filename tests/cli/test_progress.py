@@ -7,7 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from pixelis.cli.progress import TrainingProgress, clock, describe
+from pixelis.agents.episodes.episode import Episode
+from pixelis.cli import expert, sft
+from pixelis.cli.progress import EvaluationProgress, TrainingProgress, clock, describe, describe_small
 
 ROW = {
     "step": 12,
@@ -69,3 +71,55 @@ def test_a_terminal_gets_a_bar():
     with TrainingProgress(console, steps=20, minutes=None, done=0, elapsed_seconds=0) as progress:
         progress.update(ROW)
     assert "step 12/20" in out.getvalue() and "━" in out.getvalue()
+
+
+def test_a_step_without_language_in_one_line():
+    row = {**ROW, "episodes/total": 96, "env_steps/total": 1234}
+    text = "success 0.50 (mean of 10: 0.43)  reward 0.750  episodes 96  env steps 1234"
+    assert describe_small(row) == text
+    assert describe_small({**row, "episodes/invalid": 2}) == f"{text}  invalid episodes 2"
+    assert describe_small({**row, "success/ma10": None}).startswith("success 0.50 (mean of 10: –)")
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({}, "loss 1.2346  epoch 0.67"),
+        ({"curriculum/stage": 0}, "loss 1.2346  epoch 0.67  stage 0"),
+        ({"train/loss": None}, "loss –  epoch 0.67"),
+        (
+            {"curriculum/stage": 2, "held_out/loss": 0.5, "held_out/accuracy": None},
+            "loss 1.2346  epoch 0.67  stage 2  held out: loss 0.5000, accuracy –",
+        ),
+    ],
+)
+def test_a_supervised_step_in_one_line(more, text):
+    assert sft.describe({"train/loss": 1.23456, "train/epochs": 2 / 3, **more}) == text
+
+
+def test_a_round_of_expert_iteration_in_one_line():
+    row = {**ROW, "expert/kept": 5, "episodes/count": 16, "train/loss": None}
+    assert expert.describe(row) == "success 0.50 (mean of 10: 0.43)  reward 0.750  kept 5 of 16  loss –"
+
+
+def told_by_an_evaluation(outcomes, ended=0, total=8):
+    """Play an episode a letter (``+`` solved, ``-`` not, ``?`` not said, ``x`` failed); return the lines."""
+    out = io.StringIO()
+    with EvaluationProgress(Console(file=out, width=60), "greedy", total) as progress:
+        for letter in outcomes:
+            success = None if letter == "?" else letter == "+"
+            progress.played([Episode("", 0, 0, 0, success=success, valid_for_training=letter != "x")])
+        if ended:
+            progress.ended(ended)
+    return [line.partition("  eta ")[0].strip() for line in out.getvalue().splitlines()]
+
+
+def test_an_evaluation_tells_each_quarter_and_counts_failures_apart():
+    assert told_by_an_evaluation("+-x+") == ["greedy 2/8  success 0.50", "greedy 4/8  success 0.67  failed 1"]
+    assert told_by_an_evaluation("??") == ["greedy 2/8"]  # nobody said who succeeded
+    assert told_by_an_evaluation("xx") == ["greedy 2/8  failed 2"]
+
+
+def test_episodes_that_have_ended_and_are_not_scored_yet_move_it_on():
+    assert told_by_an_evaluation("+", ended=3) == ["greedy 4/8  success 1.00"]
+    assert told_by_an_evaluation("+-", total=3) == ["greedy 1/3  success 1.00", "greedy 2/3  success 0.50"]

@@ -128,6 +128,20 @@ def test_a_misread_label_is_left_out():
     assert (math.exp(slope * 0.45 + offset), agree) == (pytest.approx(10**1.5), 3)
 
 
+@given(
+    wrong=st.floats(0.001, 9_999),
+    height=st.floats(0.05, 0.95),
+    slope=st.floats(-2_000, -20),
+    at=st.integers(0, 4),
+)
+def test_one_misread_label_among_five_changes_nothing(wrong, height, slope, at):
+    readings = [(3_000 + slope * y, y) for y in (0.15, 0.32, 0.5, 0.66, 0.83)]
+    readings.insert(at, (wrong, height))
+    found, offset, _ = axis_line(readings, log=False)
+    most = 0.006 * abs(slope)  # what three native pixels of 1,536 each way can make of the fit
+    assert all(abs(found * y + offset - value) <= most for value, y in readings if value != wrong)
+
+
 def test_a_label_read_twice_counts_once():
     assert axis_line([(10.0, 0.6), (10.0, 0.6001), (30.0, 0.2)], False)[2] == 2
     assert axis_line([(10.0, 0.6)], False)[2] == axis_line([], False)[2] == 0

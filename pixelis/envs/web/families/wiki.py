@@ -97,7 +97,7 @@ class WikiFamily(SiteFamily):
             word = request.get("q").lower().strip()[:100]
             found = [page for page in pages.values() if word and word in page["title"].lower()]
             return render(level, state, "wiki/results.html", found=found[:10])
-        kind, _, slug = path.strip("/").partition("/")
+        kind, _, slug = path[1:].partition("/")
         page = pages.get(slug)
         if kind == "go" and page is not None:  # an old name of the page
             return Response.redirect(f"/wiki/{slug}")

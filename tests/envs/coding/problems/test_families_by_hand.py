@@ -152,6 +152,78 @@ CASES = [
     ("automata", {**AUTOMATON, "DEAD": True}, [(([[1], [0]], [1]), 2), (([[1], [0]], [0, 1]), 1)]),
     ("automata", {**AUTOMATON, "DEAD": True}, [(([[1], [1], [0]], [0]), 2)]),
     ("automata", {**AUTOMATON, "DEAD": False}, [(([[1], [1], [0]], [0]), 1), (([[0]], []), 0)]),
+    # what a rule or an input can do beyond the first case of its family
+    ("clamp", {"FACTOR": 0, "SHIFT": 7, "LOW": 9, "HIGH": 12}, [((99,), 9), ((-99,), 9)]),
+    ("multiples", {"FIRST": 5, "SECOND": 5}, [((11,), 5 + 10), ((10,), 5), ((5,), 0)]),
+    (
+        "ciphers",
+        {"KEY": "az"},
+        [(("aBc",), "aAc"), (("a-b-c",), "a-a-c"), (("",), "")],
+    ),  # only letters move the key on
+    ("digits", {"BASE": 10, "POWER": 1, "REPEAT": True}, [((493,), 7), ((10,), 1), ((0,), 0)]),
+    ("coprime", {"NUMBER": 30}, [((1, 30), 8), ((31, 31), 1), ((4, 3), 0)]),
+    ("spiral", {"FROM_RIGHT": False, "START": 0, "STEP": 1}, [(([[1, 2, 3, 4]],), [1, 2, 3, 4])]),
+    ("spiral", {"FROM_RIGHT": True, "START": 0, "STEP": 1}, [(([[1], [2], [3]],), [1, 2, 3])]),
+    ("run_lengths", {"MARK": "#", "SHORTEST": 2}, [(("aab",), "2#ab"), (("",), ""), (("a",), "a")]),
+    ("run_lengths_back", {"MARK": "#", "SHORTEST": 2}, [(("2#ab",), "aab"), (("",), "")]),
+    ("intervals", {"GAP": 0, "SHORTEST": 1}, [(([(3, 5), (1, 3), (7, 7)],), [(1, 5)]), (([],), [])]),
+    ("numerals", ROMAN, [((4,), "AB"), ((900,), "EG"), ((3999,), "GGGEGCEAC")]),
+    ("pairs", {"SIZE": 2, "MODULUS": 2, "REST": 1}, [(([1, 3, 5],), 0), (([1, 2, 3, 4],), 4)]),
+    ("brackets", {"PAIRS": ["()"], "WHERE": True}, [(("",), -1), (("a)(",), 1), (("((a)",), 0)]),
+    (
+        "calculator",
+        {"LEVELS": [{"@": "minus"}, {"~": "min", "#": "times"}]},
+        [(("9 ~ 4 # 2 @ 3 # 2 ~ 1",), 7), (("((5)) @ (2 @ 1)",), 4)],  # 4 · 2 - min(6, 1)
+    ),
+    ("coins", {"COINS": [3, 7], "FEWEST": True}, [((11,), -1), ((13,), 3), ((14,), 2)]),
+    ("coins", {"COINS": [2, 5, 10], "FEWEST": False}, [((10,), 3), ((3,), 0), ((20,), 6)]),
+    (
+        "grid_path",
+        {"MOVES": [[0, 1], [1, 0], [2, 1]], "WALL": "#"},
+        [((["..", "#.", ".."],), 1), ((["...", "..."],), 3)],
+    ),
+    (
+        "grid_path",  # a move may pass over a wall; only where it ends counts
+        {"MOVES": [[0, 2], [1, 0], [0, -1]], "WALL": "X"},
+        [(([".X.", "XX."],), 2), ((["...."],), 3), (([".."],), -1)],
+    ),
+    (
+        "edit_distance",
+        {"INSERT": 5, "DELETE": 2, "REPLACE": 6},
+        [(("abcde", "bcdea"), 7), (("aab", "baaab"), 10), (("ab", "ba"), 7), (("abc", ""), 6)],
+    ),
+    (
+        "routes",
+        {"TOLL": 2, "LEGS": 2},
+        [
+            (
+                ([("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("a", "d", 50)], "a", "d"),
+                50,
+            ),  # three roads are too many
+            (([("a", "b", 9), ("b", "a", 4)], "b", "a"), 4),
+            (([], "x", "y"), -1),
+        ],
+    ),
+    (
+        "queens",
+        {"SIZE": 3, "LINES": True, "DIAGONALS": False, "JUMPS": []},
+        [(([], 3), 6), (([(0, 0)], 2), 18 - 4)],
+    ),
+    (
+        "factors",
+        {"MODULUS": 5, "RESTS": [1, 2]},
+        [((2 * 3 * 7 * 11,), [(2, 1), (7, 1), (11, 1)]), ((1,), [])],
+    ),
+    (
+        "range_queries",
+        {"ASK": "sum", "ADDS": False, "FACTOR": 1},
+        [(([1, 2], [("set", 0, 9), ("ask", 0, 1)]), [11])],
+    ),
+    (
+        "patterns",
+        {"WILD": "?", "REPEATS": {}},
+        [(("?b", "abb"), 2), (("?b", "aab"), -1), (("c", "ab"), -1), (("??", "a"), -1)],
+    ),
 ]
 
 
