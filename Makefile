@@ -46,7 +46,7 @@ $(REAL_READY): $(USE_READY)
 
 # MiniWoB++ is its html files: without --no-deps it would bring Selenium.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,video,sb3,text,web,dev]'
+	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,dev]'
 	$(PIP) --no-deps miniwob
 	@touch $@
 

@@ -149,6 +149,7 @@ LETTER = 0.535  # mean width of a letter of the sans-serif face, in its size
 MONO = 0.6
 COLOURS = {
     "cli": "#f3e8ff",
+    "monitor": "#e0e7ff",
     "pretrain": "#f3e8ff",
     "agents": "#dbeafe",
     "wrappers": "#cffafe",

@@ -1,4 +1,4 @@
-"""Replay recorded episodes, or score them again: ``python scripts/replay.py --help``."""
+"""Look at episodes, replay recorded ones, or score them again: ``python scripts/replay.py --help``."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ SHORT = {
     "train": TRAIN,
     "evaluate": "--episodes 2 --max-new-tokens 4",
     "compare": "--episodes 2 --max-new-tokens 4",
+    "replay": "--episodes 1",
     "export": "",
     "sft": "--steps 1 --demonstrations 2 --batch-size 2 --max-new-tokens 4 --eval-episodes 2",
 }

@@ -24,7 +24,7 @@ SHARED_BY_ENVS = {"check", "data"}
 FAMILIES = {path.parent.name for path in (PACKAGE / "envs").glob("*/__init__.py")} - SHARED_BY_ENVS
 # The ground floor: it imports no layer.
 GROUND = ("pixelis.errors", "pixelis.files", "pixelis.lazy_exports", "pixelis.registry", "pixelis.user_code")
-TOP = ("pixelis.cli",)  # what only scripts import
+TOP = ("pixelis.cli", "pixelis.monitor")  # what only scripts and commands import
 BARE = {"envs", "agents", "rewards", "wrappers"}
 HEAVY = (
     "torch",
@@ -39,7 +39,7 @@ HEAVY = (
     "PIL",
 )
 OPTIONAL = {"rapidocr", "onnxruntime", "playwright", "selectolax", "sacrebleu", "sentence_transformers"}
-OPTIONAL |= {"vaderSentiment", "matplotlib", "pygame", "stable_baselines3"}
+OPTIONAL |= {"vaderSentiment", "matplotlib", "pygame", "stable_baselines3", "nicegui", "orjson", "starlette"}
 
 
 def _module_name(path: Path) -> str:
@@ -86,6 +86,18 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.wrappers": lambda name: _under(name, "pixelis.agents", *TOP) or _concrete_env(name),
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
+    # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment
+    # (the reader of episodes, how text of strangers is shown and the rules of alarms need neither).
+    "pixelis.monitor": lambda name: (
+        _under(name, "pixelis.agents", "pixelis.envs", "pixelis.wrappers", "pixelis.rewards", "pixelis.cli")
+        and not _under(
+            name,
+            "pixelis.agents.viewing.visible",
+            "pixelis.agents.episode_files",
+            "pixelis.agents.runs.alarm_rules",
+        )
+        and name not in ("pixelis.agents.viewing", "pixelis.agents.runs")
+    ),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
     "pixelis": lambda name: _under(name, "scripts", "recipes", "tests", "benchmarks", "examples"),
 }

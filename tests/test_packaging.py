@@ -23,7 +23,19 @@ EXTRAS = {
     for name, lines in PROJECT["project"]["optional-dependencies"].items()
 }
 CORE = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
-LOCKED_EXTRAS = ("ocr", "render", "video", "sb3", "text", "web", "smollm2", "plot", "dev")
+LOCKED_EXTRAS = (
+    "ocr",
+    "render",
+    "video",
+    "sb3",
+    "text",
+    "web",
+    "smollm2",
+    "plot",
+    "analysis",
+    "monitor",
+    "dev",
+)
 
 
 def _lock() -> dict[str, str]:

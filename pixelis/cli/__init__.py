@@ -19,6 +19,8 @@ SCRIPTS = {
     "compare_models.py": "compare",
     "play.py": "play",
     "replay.py": "replay",
+    "launch_monitor.py": "monitor",
+    "analyze_trajectories.py": "analyze",
     "export_model.py": "export",
     "verify_solutions.py": "verify",
     "split_data.py": "split-data",

@@ -39,8 +39,12 @@ COMMANDS: Mapping[str, Subcommand] = {
     "compare": Subcommand("pixelis.cli.compare", "two models on the same tasks, task by task"),
     "play": Subcommand("pixelis.cli.play", "play an environment by hand"),
     "replay": Subcommand(
-        "pixelis.cli.replay", "play recorded episodes again, or score them under other rewards"
+        "pixelis.cli.replay", "look at a run's episodes; prove recorded ones, or score them again"
     ),
+    "analyze": Subcommand(
+        "pixelis.cli.analyze", "what the episodes of runs say: where they are lost, what differs"
+    ),
+    "monitor": Subcommand("pixelis.cli.monitor", "training runs in the browser, also while they go on"),
     "export": Subcommand("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),
     "check-env": Subcommand("pixelis.envs.check.check", "hold an environment to the contract"),
     "verify": Subcommand("pixelis.cli.verify_solutions", "judge a file of code samples, with Pass@k"),

@@ -1,4 +1,4 @@
-"""``scripts/replay.py``: play recorded episodes again to prove them, or score them under other rewards."""
+"""``scripts/replay.py``: look at episodes, play recorded ones again to prove them, or score them again."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pixelis.agents.settings.base import Settings, setting
+from pixelis.agents.run_files.trained_settings import is_run_folder
+from pixelis.agents.settings.base import setting
 from pixelis.agents.settings.files import read_yaml
 from pixelis.cli import FAILED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
+from pixelis.cli.replay_views import ChoiceSettings, show, views_asked
 from pixelis.errors import ConfigError, RecordingError, RecordingWarning
 
 if TYPE_CHECKING:
@@ -29,13 +31,21 @@ if TYPE_CHECKING:
 
 PROGRAM = "replay.py"
 DESCRIPTION = """\
-Play the episodes of a recording again (replay.py RECORDING, a file or a folder that RecordTrajectory wrote)
-and prove that observations, rewards, ends, tool calls and task are the same, bit for bit; the first
-difference is printed and the exit code is 1. With --rescore, score the episodes under other rewards instead:
-no model is needed, and no env unless a term looks at pictures that were not recorded."""
+Look at the episodes of a run: replay.py RUN (its folder, one file of its trajectories/, or a
+recording of RecordTrajectory) lists its files, and --terminal, --html FILE and --film FILE show
+episodes. Pictures are those of the episodes played again in their environment, which needs no
+model; what is not the same as then is told. A recording without such a flag is proved:
+observations, rewards, ends, tool calls and task must be the same, bit for bit; the first
+difference is printed and the exit code is 1. With --rescore its episodes are scored under other
+rewards instead: no env is needed unless a term looks at pictures that were not recorded."""
 EXAMPLES = """\
 examples:
-  replay.py recordings/zoomread-v0-20260101-120000-1a2b3c4d-0001.jsonl
+  replay.py runs/zoom                                    # what there is
+  replay.py runs/zoom --html zoom.html --only failed
+  replay.py runs/zoom --html group.html --file step-40 --group 1677108493
+  replay.py runs/zoom --html diff.html --diff runs/other
+  replay.py runs/zoom --html diff.html --file before --diff runs/zoom/trajectories/evaluation-after.jsonl
+  replay.py runs/web --html web.html --env-kwargs.backend chromium   # draws its pages
   replay.py recordings --env my_package.envs:My/Env-v0
   replay.py recordings --rescore rewards.yaml --output rescored.json
 
@@ -45,13 +55,13 @@ rewards.yaml holds what pixelis.wrappers.wrap takes, for example:
   my_package.rewards:Brevity: {weight: 0.1}"""
 
 
-class ReplaySettings(Settings):
+class ReplaySettings(ChoiceSettings):
     """The flags of ``replay.py``."""
 
     env: str | None = setting(None, "Gymnasium id to make instead of the recorded one, module:Id-v0 included")
-    rescore: str | None = setting(None, "YAML file of the rewards to score the episodes under")
-    rows: int = setting(20, "most episodes in the printed table; the file has all", ge=0)
-    output: str | None = setting(None, "JSON file for the new returns; none makes one under runs/rescored/")
+    rescore: str | None = setting(None, "YAML file of the rewards to score a recording under")
+    rows: int = setting(20, "most episodes in the table of --rescore; the file has all", ge=0)
+    output: str | None = setting(None, "JSON file of --rescore; none makes one under runs/rescored/")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -63,11 +73,21 @@ def _replay(words: Sequence[str]) -> int:
     given = words[:1] if words and not words[0].startswith("-") else []
     settings = Arguments(PROGRAM, DESCRIPTION, ReplaySettings, EXAMPLES).read(words[len(given) :])
     if not given:
-        raise ConfigError("give a recording before the flags: a file or a folder; see --help")
+        raise ConfigError("give a run or a recording before the flags: a file or a folder; see --help")
+    if views_asked(settings) or not _is_recording(given[0]):
+        return show(given[0], settings, settings.env)
     with _told_warnings():
         if settings.rescore is None:
             return _check(given[0], settings)
         return _rescore(given[0], settings)
+
+
+def _is_recording(place: str) -> bool:
+    """Whether what is named is to be proved, not listed: no run, none of its files and no transcripts."""
+    path = Path(place)
+    if path.name.endswith(".transcripts.jsonl") or not path.exists():
+        return False
+    return not ((path / "trajectories").is_dir() or path.parent.name == "trajectories" or is_run_folder(path))
 
 
 def _check(recording: str, settings: ReplaySettings) -> int:

@@ -77,8 +77,8 @@ def test_printed_rows():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "give a recording before the flags"),
-        (["--rescore", "r.yaml"], "give a recording before the flags"),
+        ([], "give a run or a recording before the flags"),
+        (["--rescore", "r.yaml"], "give a run or a recording before the flags"),
         (["nowhere"], "nowhere"),
         (["empty", "--rows", "-1"], "rows must be an integer of at least 0, got -1"),
         (["empty"], "no .jsonl file in the folder 'empty'; give what RecordTrajectory wrote"),

@@ -119,8 +119,8 @@ def test_mistakes_are_one_line(recording, rewards, capsys, tmp_path):
     for name, text in files.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     mistakes = {
-        (): "give a recording before the flags",
-        ("nowhere.jsonl",): "no file or folder at 'nowhere.jsonl'",
+        (): "give a run or a recording before the flags",
+        ("nowhere.jsonl",): "no run, file or folder at 'nowhere.jsonl'",
         ("empty",): "no .jsonl file in the folder 'empty'",
         ("blank.jsonl",): "holds no episode",
         ("blank.jsonl", "--rescore", rewards): "holds no episode",
@@ -148,5 +148,5 @@ def test_the_help_is_for_people(capsys):
     with pytest.raises(SystemExit):
         replay.main(["--help"])
     out = capsys.readouterr().out
-    assert "replay.py RECORDING" in out and "--rescore" in out and "examples:" in out
+    assert "of a run" in out and "--rescore" in out and "examples:" in out
     assert max(map(len, out.splitlines())) <= 110

@@ -35,21 +35,34 @@ def behaviour_metrics(episodes: Sequence[Episode]) -> Row:
     Args:
         episodes: those that count.
     """
-    calls = [episode.tool_calls for episode in episodes]
-    total, known = sum(map(len, calls)), all(episode.visual_tools is not None for episode in episodes)
+    return action_shares(episodes) | call_metrics(
+        [episode.tool_calls for episode in episodes], [episode.visual_tools for episode in episodes]
+    )
+
+
+def call_metrics(
+    calls: Sequence[Sequence[Mapping[str, Any]]], visual_tools: Sequence[frozenset[str] | None]
+) -> Row:
+    """Return the shares of visual, new and repeated calls, see `behaviour_metrics`.
+
+    Args:
+        calls: the tool calls of each episode.
+        visual_tools: each episode's tools that look at pixels; None where that is not known.
+    """
+    total, known = sum(map(len, calls)), all(tools is not None for tools in visual_tools)
     visual = [
-        sum(call.get("tool") in (episode.visual_tools or ()) for call in episode.tool_calls)
-        for episode in episodes
+        sum(call.get("tool") in (tools or ()) for call in each)
+        for each, tools in zip(calls, visual_tools, strict=True)
     ]
     repeated = [_repeated(each) for each in calls]
     worked = [[call for call in each if call.get("ok", True)] for each in calls]
     new = sum(len(each) - _repeated(each) for each in worked)
-    return action_shares(episodes) | {
-        "visual/episodes": _share(sum(map(bool, visual)), len(episodes)) if known else None,
+    return {
+        "visual/episodes": _share(sum(map(bool, visual)), len(calls)) if known else None,
         "visual/calls": _share(sum(visual), total) if known else None,
         "exploration/efficiency": _share(new, total),
         "loops/calls": _share(sum(repeated), total),
-        "loops/episodes": _share(sum(map(bool, repeated)), len(episodes)),
+        "loops/episodes": _share(sum(map(bool, repeated)), len(calls)),
     }
 
 

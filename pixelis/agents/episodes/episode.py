@@ -94,6 +94,22 @@ class Segment:
         return cls(ids, np.ones(len(ids), bool), logs.astype(np.float32), {}, text)
 
 
+@dataclass(frozen=True)
+class Exchange:
+    """One env step in words: what was said to the env, and what it answered.
+
+    Attributes:
+        action: what ``step`` was given, a turn of the agent's; where a wrapper made one of it, that one
+            (``info["turn"]``).
+        heard: the text of the observation that followed; None where the env failed, or observes no text.
+        calls: how many of the episode's ``tool_calls`` this step added.
+    """
+
+    action: Any
+    heard: str | None
+    calls: int
+
+
 @dataclass
 class Episode:
     """One played episode.
@@ -117,6 +133,11 @@ class Episode:
             and each term's → its sum over the episode ``raw``, ``normalised``, and ``weighted`` as paid.
         tool_calls: the results the env reported, in order.
         visual_tools: the env's tools that look at pixels; None where it declares no tools.
+        options: what ``reset`` was given beside the seed.
+        asked: the text of the first observation; None where there is none.
+        exchanges: one for each env step, in order, that of a step in which the env failed included.
+        pictures: what the observations showed, uint8 [H, W, 3]: the first one's and that of each exchange,
+            None where there was no new one; empty where nobody asked for them (`EpisodeRequest.pictures`).
         info: the last info of the env without the entries above.
         valid_for_training: False when the infrastructure failed; a trainer must leave the episode out.
         failure_reason: why it is not valid.
@@ -146,6 +167,10 @@ class Episode:
     failure_place: str | None = None
     failure_trace: str | None = None
     visual_tools: frozenset[str] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    asked: str | None = None
+    exchanges: list[Exchange] = field(default_factory=list)
+    pictures: list[np.ndarray | None] = field(default_factory=list)
 
     @property
     def tokens(self) -> np.ndarray:

@@ -10,12 +10,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode import Episode, Exchange
 from pixelis.agents.episodes.timed_env import EnvTimeoutError
 from pixelis.errors import PixelisError, RewardError, UserCodeError, shown
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
 from pixelis.user_code import RAISED, described, place_of, place_of_function, trace_of
+from pixelis.wrappers.recording.values import is_picture
 from pixelis.wrappers.scoring.traits import progress_of, traits_of
 
 _KEPT_APART = ("tool_calls", "reward_terms", "success", "valid_for_training", "failure_reason")
@@ -30,12 +31,14 @@ class EpisodeRequest:
         group: which group of the batch.
         member: index inside the group.
         options: the env's reset options (``difficulty``, ``split``, ``task``, ...).
+        pictures: whether the episode keeps copies of the pictures it saw, for people to look at.
     """
 
     seed: int
     group: int = 0
     member: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    pictures: bool = False
 
 
 class EpisodeRunner:
@@ -64,6 +67,7 @@ class EpisodeRunner:
         self.episode = Episode(env_id, request.seed, request.group, request.member)
         traits = traits_of(env)
         self.episode.visual_tools = None if traits.tools is None else traits.visual
+        self.episode.options = dict(request.options)
         self.observation: Any = None
         self.before: Any = None
         self.action = ""
@@ -86,7 +90,9 @@ class EpisodeRunner:
         except RAISED as error:
             self._record_failure("reset", error)
         else:
+            self.episode.asked = _text_of(self.observation)
             self._note("reset")
+            self._keep_picture()
 
     def step(self, action: str) -> None:
         """Play one turn.
@@ -100,13 +106,21 @@ class EpisodeRunner:
             self.observation, given, terminated, truncated, self.info = self.env.step(action)
             episode.terminated, episode.truncated = bool(terminated), bool(truncated)
         except RAISED as error:  # whatever an env does wrong, the other episodes go on
+            episode.exchanges.append(Exchange(action, None, 0))
+            episode.pictures += [None] * self.request.pictures
             self._record_failure("step", error)
             return
+        known = len(episode.tool_calls)
         reward = as_number(given)
         episode.turns += 1
         self._add(0.0 if reward is None else reward)
         self.done = episode.terminated or episode.truncated
         self._note("step")
+        calls = len(episode.tool_calls) - known
+        turn = self.info.get("turn")  # what a wrapper with actions of its own has said in the place of one
+        said = turn if isinstance(turn, str) else action
+        episode.exchanges.append(Exchange(said, _text_of(self.observation), calls))
+        self._keep_picture()
         if reward is None:
             got = str(given) if isinstance(given, float) else shown(given, 60)
             self._fail_in("step", f"task: step returned the reward {got}, expected a finite number")
@@ -195,6 +209,14 @@ class EpisodeRunner:
                 call, f"{call} returned the observation {got}, expected a dict whose 'text' is a text"
             )
 
+    def _keep_picture(self) -> None:
+        if not self.request.pictures:
+            return
+        is_new = isinstance(self.info, Mapping) and self.info.get("view_changed", True)
+        found = self.observation.get("image") if isinstance(self.observation, Mapping) and is_new else None
+        shown = found.copy() if isinstance(found, np.ndarray) and is_picture(found) else None
+        self.episode.pictures.append(shown)
+
     def _read_info(self) -> None:
         info, episode = self.info, self.episode
         if not isinstance(info, Mapping):
@@ -213,6 +235,11 @@ class EpisodeRunner:
         episode.info = {key: value for key, value in info.items() if key not in _KEPT_APART}
         if not info.get("valid_for_training", True):
             self.fail(str(info.get("failure_reason", "the environment gave no reason")))
+
+
+def _text_of(observation: Any) -> str | None:
+    text = observation.get("text") if isinstance(observation, Mapping) else None
+    return text if isinstance(text, str) else None
 
 
 def _is_ours(error: BaseException) -> bool:

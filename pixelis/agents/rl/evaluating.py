@@ -20,7 +20,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.state_files import random_state, restore_random_state, write_json
-from pixelis.agents.runs.evaluate import Evaluation, play, summarise
+from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, play, summarise
 from pixelis.agents.runs.evaluation_file import evaluation_to_row
 from pixelis.agents.runs.transcripts import episode_row
 from pixelis.agents.settings.rl import TrainConfig
@@ -104,6 +104,7 @@ class Evaluating:
             settings=SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True),
             options=env.options("test"),
             rng_seed=config.seed,
+            at_once=AtOnce(pictured=PICTURED),
         )
         self._run.write_rows(f"evaluation-step-{step:08d}", [episode_row(episode) for episode in episodes])
         row = summarise(episodes, agent=f"step {step}", mode=mode)

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.rl.batch import StepBatch
 from pixelis.agents.runs.transcripts import episode_row
 
 
-def sample_rows(episodes: Sequence[Episode], batch: StepBatch) -> list[dict[str, Any]]:
+def sample_rows(episodes: Sequence[Episode], batch: StepBatch, tokenizer: Any) -> list[dict[str, Any]]:
     """Return the members of one group as plain data: the first that was trained on, else the first.
 
-    The advantage is a list, one a turn, where credit is given by turn.
+    The advantage is a list, one a turn, where credit is given by turn. Each turn has what was ``sampled``:
+    pairs of a token's text and its log-probability.
     """
     trained = [each.group for each in batch.episodes if each.group >= 0]  # those below are replayed
     group = min(trained, default=0)
@@ -23,11 +24,31 @@ def sample_rows(episodes: Sequence[Episode], batch: StepBatch) -> list[dict[str,
         (each.group, each.member): _by_turn(each, value)
         for each, value in zip(batch.episodes, batch.advantages, strict=True)
     }
-    return [
-        episode_row(each) | {"advantage": advantages.get((each.group, each.member), 0.0)}
-        for each in episodes
-        if each.group == group
-    ]
+    chosen = [each for each in episodes if each.group == group]
+    rows = [episode_row(each) for each in chosen]
+    for each, row in zip(chosen, rows, strict=True):
+        row["advantage"] = advantages.get((each.group, each.member), 0.0)
+        turns = [segment for segment in each.segments if segment.sampled]
+        for exchange, turn in zip(row["exchanges"], turns, strict=False):
+            exchange["sampled"] = sampled_tokens(turn, tokenizer)
+    return rows
+
+
+def sampled_tokens(turn: Segment, tokenizer: Any) -> list[tuple[str, float]]:
+    """Return the text and the log-probability, at five digits, of each token that the policy wrote in a turn.
+
+    A token is read together with the one before it: by itself some tokenizers would lose its blank. One that
+    holds a part of a character has ``\ufffd`` in its text.
+    """
+    found: list[tuple[str, float]] = []
+    tokens, logprobs = turn.tokens.tolist(), turn.logprobs.tolist()
+    for place, (token, logprob) in enumerate(zip(tokens, logprobs, strict=True)):
+        before = tokens[place - 1 : place] if place else []
+        alone, both = tokenizer.decode([token]), tokenizer.decode([*before, token])
+        start = tokenizer.decode(before) if before else ""
+        text = both[len(start) :] if both.startswith(start) else alone
+        found.append((text, float(f"{logprob:.5g}")))
+    return found
 
 
 def _by_turn(episode: Episode, advantage: np.ndarray) -> float | list[float]:

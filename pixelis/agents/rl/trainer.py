@@ -42,6 +42,9 @@ from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
 
+PICTURED = 32
+"""Episodes of a step whose pictures are kept until the next step, the first ones."""
+
 LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings, BatchSettings], Learner]] = {
     "grpo": GrpoLearner,
     "ppo": PpoLearner,
@@ -256,7 +259,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         return {name: part for name, part in parts.items() if part is not None}
 
     def _write_samples(self) -> None:
-        self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
+        self.run.write_trajectories(self.finished_steps, sample_rows(*self._last, self.policy.tokenizer))
 
     def _play(self, number: int) -> StepRollouts:
         """Play the step's groups, and others for those without signal if the settings allow it."""
@@ -284,7 +287,11 @@ class Trainer(LanguageStepper[TrainConfig]):
         for start in range(0, len(draws), self.config.groups):
             requests = [
                 EpisodeRequest(
-                    draw.level.seed, first + start + place, member, self.levels.options(draw.level)
+                    draw.level.seed,
+                    first + start + place,
+                    member,
+                    self.levels.options(draw.level),
+                    pictures=(first + start + place) * self.config.group_size + member < PICTURED,
                 )
                 for place, draw in enumerate(draws[start : start + self.config.groups])
                 for member in range(self.config.group_size)

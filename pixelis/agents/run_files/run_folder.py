@@ -18,10 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from pixelis.errors import CheckpointError, ConfigError, UserCodeError
 from pixelis.files import write_atomically, writing
+from pixelis.wrappers.recording.images import FOLDER as IMAGES
+from pixelis.wrappers.recording.images import ImageFolder
+from pixelis.wrappers.recording.values import encode, is_picture
 
 _CONFIG, _LOG = "config.yaml", "log.txt"
 _TRAJECTORIES = re.compile(r"(?:evaluation-)?step-(\d{8})\.jsonl")
@@ -127,10 +131,19 @@ class RunFolder:
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write episodes as ``trajectories/NAME.jsonl``, one JSON object a line.
 
+        A picture becomes a file of ``trajectories/images``, named by what it shows, as in a recording.
+
         Raises:
-            OutputError: the file cannot be written.
+            OutputError: a file cannot be written.
         """
-        text = "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+        images = ImageFolder(self.trajectories / IMAGES)
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, np.ndarray) and is_picture(value):
+                return encode(value, limit=0, keep=images.save)
+            return str(value)
+
+        text = "".join(json.dumps(row, ensure_ascii=False, default=plain) + "\n" for row in rows)
         path = self.trajectories / f"{name}.jsonl"
         with writing(path):
             write_atomically(path, text)

@@ -105,6 +105,10 @@ class Listener(Protocol):
         ...
 
 
+PICTURED = 16
+"""Episodes of an evaluation in a run whose pictures are kept, the first ones."""
+
+
 @dataclass(frozen=True)
 class AtOnce:
     """What a language policy plays at the same time.
@@ -112,10 +116,12 @@ class AtOnce:
     Attributes:
         episodes: at most.
         threads: that step their envs; None: see `Collector`.
+        pictured: episodes whose pictures are kept in memory, the first ones of all that are played.
     """
 
     episodes: int = 32
     threads: int | None = None
+    pictured: int = 0
 
 
 def evaluate(
@@ -170,7 +176,10 @@ def play(
     if not seeds:
         raise ConfigError("an evaluation needs at least one seed")
     settings = settings or SamplingSettings(greedy=True)
-    requests = [EpisodeRequest(seed, group, 0, options) for group, seed in enumerate(seeds)]
+    requests = [
+        EpisodeRequest(seed, group, 0, options, pictures=group < at_once.pictured)
+        for group, seed in enumerate(seeds)
+    ]
     mode = "scripted" if isinstance(agent, str) else "greedy" if settings.greedy else "sampled"
     taken = Taken(f"the evaluation of {agent}" if isinstance(agent, str) else "the evaluation", listener)
     if isinstance(agent, str):

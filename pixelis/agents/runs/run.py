@@ -21,7 +21,7 @@ from pixelis.agents.run_files.claim import claim
 from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, log_failure
 from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.run_files.state_files import read_json
-from pixelis.agents.runs.evaluate import AtOnce, Evaluation, Listener, play
+from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, Listener, play
 from pixelis.agents.runs.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.runs.learning_rate import count_parameters, told_rate
 from pixelis.agents.runs.metrics import Row, read_metrics
@@ -325,7 +325,7 @@ class Run(ABC, Generic[C, T]):
             settings=settings,
             options=env.options("test"),
             rng_seed=config.seed,
-            at_once=AtOnce(threads=getattr(config, "env_threads", None)),
+            at_once=AtOnce(threads=getattr(config, "env_threads", None), pictured=PICTURED),
             listener=listener,
         )
         return episodes

@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.failures import FailureWatch
 from pixelis.agents.optimisation.optimiser import schedule
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.runs.stepper import Stepper
+from pixelis.agents.runs.transcripts import episode_row
 from pixelis.agents.sb3.agent import Sb3Agent
 from pixelis.agents.sb3.config import Sb3Config
 from pixelis.errors import TrainingError
@@ -62,7 +62,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row |= {"episodes/total": self._episodes, "env_steps/total": self.learner.num_timesteps}
-        self._last = [_sample(episode) for episode in episodes[:SAMPLES]]
+        self._last = [episode_row(episode) for episode in episodes[:SAMPLES]]
         if number % self.config.sample_every == 0:
             self.run.write_trajectories(number, self._last)
         return row | learnt
@@ -104,16 +104,3 @@ class Sb3Trainer(Stepper[Sb3Config]):
     def close(self) -> None:
         """Close the environments."""
         self.agent.close()
-
-
-def _sample(episode: Episode) -> dict[str, Any]:
-    """Return an episode for people."""
-    return {
-        "seed": episode.seed,
-        "task": episode.info.get("task"),
-        "turns": episode.info.get("turns"),
-        "results": [{"tool": call["tool"], "text": call["text"]} for call in episode.tool_calls],
-        "reward": episode.reward,
-        "success": episode.success,
-        "failure": episode.failure_reason,
-    }

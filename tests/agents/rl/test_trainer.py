@@ -71,6 +71,11 @@ def test_sample_episodes_can_be_read(toy_config):
     assert len(rows) == 4 and {row["member"] for row in rows} == {0, 1, 2, 3}
     assert len({row["seed"] for row in rows}) == 1
     assert rows[0]["text"].startswith("<|user|>") and "<|assistant|>" in rows[0]["text"]
+    for row in rows:
+        for turn in row["exchanges"]:
+            texts, logprobs = zip(*turn["sampled"], strict=True)
+            assert "".join(texts) in row["text"] and len(texts) == turn["tokens"]
+            assert sum(logprobs) == pytest.approx(turn["logprob"], abs=1e-3)
 
 
 def test_equal_seeds_give_equal_runs(toy_config, tmp_path):

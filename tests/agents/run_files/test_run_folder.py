@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 
+import numpy as np
 import pytest
 
 from pixelis.agents.run_files.run_folder import RunFolder, free_run_path
 from pixelis.errors import CheckpointError, ConfigError, OutputError
 from pixelis.files import write_atomically, writing
+from pixelis.wrappers.recording.images import ImageFolder
 
 
 def test_settings_go_there_and_back(tmp_path):
@@ -109,3 +111,16 @@ def test_atomic_writes_leave_the_old_text_when_they_fail(tmp_path):
 def test_writing_names_the_path_and_the_reason(tmp_path):
     with pytest.raises(OutputError, match=r"cannot write to 'x': No space left on device"), writing("x"):  # type: ignore[arg-type]
         raise OSError(28, "No space left on device")
+
+
+def test_pictures_are_kept_once_beside_the_episodes(tmp_path):
+    """The monitor and a replay find them by what they show."""
+    run = RunFolder.create(tmp_path / "run", {})
+    picture = np.arange(27, dtype=np.uint8).reshape(3, 3, 3)
+    run.write_trajectories(1, [{"pictures": [picture, None, picture.copy()]}, {"pictures": [picture]}])
+    lines = (run.trajectories / "step-00000001.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    about = rows[0]["pictures"][0]["$image"]
+    assert rows[0]["pictures"] == [{"$image": about}, None, {"$image": about}]
+    assert [path.name for path in (run.trajectories / "images").iterdir()] == [f"{about['sha256']}.png"]
+    np.testing.assert_array_equal(ImageFolder(run.trajectories / "images").load(about), picture)

@@ -34,6 +34,7 @@ def test_a_plan_is_played_and_then_nothing(task_env):
     assert (terminated, truncated) == (True, False)
     assert (record.seed, record.group, record.member) == (5, 7, 1)
     assert record.info["task"]["split"] == "test" and len(record.info["turns"]) == 1
+    assert [each.action for each in record.exchanges] == record.info["turns"]  # not the number of the action
     observation, info = env.reset()
     assert info == {IDLE: True} and observation in env.observation_space
     _, *outcome, info = env.step(SEGMENT)

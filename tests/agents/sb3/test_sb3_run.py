@@ -35,7 +35,8 @@ def test_a_run_writes_what_every_run_writes(tiny, agent):
     assert any(run.folder.tensorboard.iterdir()) and (run.folder.path / "log.txt").is_file()
     text = (run.folder.trajectories / "step-00000002.jsonl").read_text()
     samples = [json.loads(line) for line in text.splitlines()]
-    assert samples and all(len(sample["turns"]) <= 3 for sample in samples)
+    assert samples and all(sample["turns"] == len(sample["exchanges"]) <= 3 for sample in samples)
+    assert all("<" in turn["action"] for sample in samples for turn in sample["exchanges"])
     for phase in ("before", "after"):
         for row in run.evaluations[phase]:
             assert row.episodes == 2 and 0 <= row.interval[0] <= row.success_rate <= row.interval[1] <= 1

@@ -1,0 +1,1 @@
+"""What stored episodes say: how agents behave, where they fail, and whether two differ."""

@@ -1,0 +1,1 @@
+"""Episodes that were written down, read back: of runs, of evaluations and of recordings."""

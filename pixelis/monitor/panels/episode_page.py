@@ -1,0 +1,214 @@
+"""An episode as markup. Every text of it goes through `text_of`, so that it is shown and never acts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn, finite
+from pixelis.agents.viewing.visible import in_plain
+
+SHOWN = 20_000
+"""Characters of a text that are shown at first; the rest is one click away."""
+MOST_TURNS = 200
+MOST_TOKENS = 4_000
+_MOST_BOXES = _MOST_TERMS = 40
+_BOX_NAMES = ("view", "box", "boxes", "bbox")
+Address = Callable[[str], str]
+"""From a picture's SHA-256 to where the browser gets it."""
+
+
+def text_of(text: str) -> str:
+    """Return markup that shows a text as it was written."""
+    return escape(in_plain(text))
+
+
+def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str = "probability") -> str:
+    """Return an episode as markup.
+
+    Args:
+        episode: what is shown.
+        address: of its pictures.
+        more: address of the whole line, for texts that are too long to be shown at once.
+        colour_by: what colours the tokens: ``probability``, ``advantage``, or ``nothing``.
+    """
+    parts = [_head(episode)]
+    if episode.turns is not None:
+        boxes = [box for turn in episode.turns for call in turn.calls for box in boxes_of(call)]
+        asked = _block("heard", _cut(episode.asked, more)) if episode.asked else ""
+        parts.append(_section("first look", None, asked + _picture(episode, 0, boxes, address)))
+        for place, turn in enumerate(episode.turns[:MOST_TURNS], start=1):
+            inside = _turn(turn, more, colour_by, episode.advantage_of(place))
+            parts.append(
+                _section(f"turn {place}", turn.reward, inside + _picture(episode, place, [], address))
+            )
+        if len(episode.turns) > MOST_TURNS:
+            parts.append(_note(f"{len(episode.turns) - MOST_TURNS} more turns", more))
+    else:
+        parts.append(_note("the file holds this episode as one text: it is of an older version"))
+        parts.append(_block("said", _cut(episode.text, more)))
+        parts += [_call(call) for call in episode.calls[:MOST_TURNS]]
+    return f'<article class="episode">{"".join(parts)}</article>'
+
+
+def boxes_of(call: Mapping[str, Any]) -> Iterator[tuple[float, float, float, float]]:
+    """Yield the boxes that a call names: x0, y0, x1, y1 in shares of a picture, each in [0, 1]."""
+    for source in (call.get("data"), call.get("arguments")):
+        named = [source.get(name) for name in _BOX_NAMES] if isinstance(source, Mapping) else []
+        found = [box for each in named if isinstance(each, list) for box in _boxes(each)]
+        if found:  # where the call looked in the end says more than where it was asked to
+            yield from found
+            return
+
+
+def probability_colour(logprob: float | None) -> str:
+    """Return the colour of a token: none where it was sure, red where it was a long shot."""
+    if logprob is None:
+        return "transparent"
+    doubt = 1.0 - math.exp(min(logprob, 0.0))
+    return f"rgba(213,94,0,{0.65 * doubt:.2f})"
+
+
+def advantage_colour(advantage: float | None) -> str:
+    """Return the colour of what an advantage pushes: green for more of it, red for less."""
+    if not advantage:
+        return "transparent"
+    strength = 0.15 + 0.45 * min(abs(advantage) / 2.0, 1.0)
+    return f"rgba(0,158,115,{strength:.2f})" if advantage > 0 else f"rgba(213,94,0,{strength:.2f})"
+
+
+# ---------------------------------------------------------------------- private
+
+
+def _boxes(value: list[Any]) -> list[tuple[float, float, float, float]]:
+    each = value[:_MOST_BOXES] if value and isinstance(value[0], list) else [value]
+    found = [[finite(side) for side in box] for box in each if isinstance(box, list) and len(box) == 4]
+    return [
+        (box[0], box[1], box[2], box[3])
+        for sides in found
+        if len(box := [side for side in sides if side is not None and 0 <= side <= 1]) == 4
+    ]
+
+
+def _head(episode: StoredEpisode) -> str:
+    badge = {True: ("good", "✓ success"), False: ("bad", "✗ failed"), None: ("unclear", "? not said")}
+    kind, word = badge[episode.success]
+    facts: list[tuple[str, Any]] = [
+        ("reward", episode.reward),
+        ("advantage", episode.mean_advantage),
+        ("seed", episode.seed),
+        ("member", episode.member),
+        ("turns", episode.turn_count),
+        ("level", episode.level or None),
+        ("agent", episode.agent or None),
+        ("mode", episode.mode or None),
+    ]
+    told = "".join(
+        f"<span>{name} <b>{text_of(_short(value))}</b></span>" for name, value in facts if value is not None
+    )
+    cut = '<span class="badge unclear">ran out of turns</span>' if episode.truncated else ""
+    why = f'<p class="failure">{text_of(episode.failure[:2000])}</p>' if episode.failure else ""
+    return f'<header><span class="badge {kind}">{word}</span>{cut}{told}</header>{why}{_terms(episode)}'
+
+
+def _terms(episode: StoredEpisode) -> str:
+    if episode.reward_parts:
+        columns = ("raw", "normalised", "weighted")
+        head = "".join(f"<th>{name}</th>" for name in columns)
+        rows = [
+            "<tr><th>"
+            + text_of(str(name))
+            + "</th>"
+            + "".join(f"<td>{text_of(_short(value.get(column)))}</td>" for column in columns)
+            + "</tr>"
+            for name, value in list(episode.reward_parts.items())[:_MOST_TERMS]
+        ]
+        return f'<table class="terms"><tr><th></th>{head}</tr>{"".join(rows)}</table>'
+    told = "".join(
+        f"<span>{text_of(str(name))} <b>{text_of(_short(value))}</b></span>"
+        for name, value in list(episode.reward_terms.items())[:_MOST_TERMS]
+    )
+    return f'<p class="facts">{told}</p>' if told else ""
+
+
+def _section(title: str, reward: float | None, inside: str) -> str:
+    paid = "" if reward is None else f"<span>reward <b>{_short(reward)}</b></span>"
+    return f"<section><h4>{title}{paid}</h4>{inside}</section>"
+
+
+def _turn(turn: StoredTurn, more: str, colour_by: str, advantage: float | None) -> str:
+    inside = [_block("said", _tokens(turn, colour_by, advantage) or _cut(turn.action, more))]
+    inside += [_call(call, turn.heard or "") for call in turn.calls]
+    inside += [_block("heard", _cut(turn.heard, more))] if turn.heard else []
+    return "".join(inside)
+
+
+def _picture(
+    episode: StoredEpisode, place: int, boxes: Sequence[tuple[float, float, float, float]], address: Address
+) -> str:
+    """Return the picture before the first turn (0) or after the n-th, nothing where none was kept."""
+    about = episode.pictures[place] if place < len(episode.pictures) else None
+    what = f"turn {place}" if place else "first look"
+    return "" if about is None else _figure(address(about["sha256"]), boxes, what)
+
+
+def _tokens(turn: StoredTurn, colour_by: str, advantage: float | None) -> str:
+    if not turn.sampled or colour_by == "nothing":
+        return ""
+    told = []
+    for text, logprob in turn.sampled[:MOST_TOKENS]:
+        colour = probability_colour(logprob) if colour_by == "probability" else advantage_colour(advantage)
+        tip = "" if logprob is None else f"probability {math.exp(min(logprob, 0.0)):.3g}"
+        told.append(f'<span class="token" style="background:{colour}" title="{tip}">{text_of(text)}</span>')
+    rest = len(turn.sampled) - MOST_TOKENS
+    return "".join(told) + (f" … {rest} more tokens" if rest > 0 else "")
+
+
+def _figure(source: str, boxes: Sequence[tuple[float, float, float, float]], title: str) -> str:
+    drawn = "".join(
+        f'<rect x="{100 * x0:.2f}" y="{100 * y0:.2f}" '
+        f'width="{100 * (x1 - x0):.2f}" height="{100 * (y1 - y0):.2f}"/>'
+        for x0, y0, x1, y1 in boxes[:_MOST_BOXES]
+        if x1 > x0 and y1 > y0
+    )
+    over = f'<svg viewBox="0 0 100 100" preserveAspectRatio="none">{drawn}</svg>' if drawn else ""
+    return f'<figure><img loading="lazy" src="{escape(source)}" alt="picture of the {title}">{over}</figure>'
+
+
+def _call(call: Mapping[str, Any], heard: str = "") -> str:
+    """Return a call, with its text where the observation that followed does not hold it."""
+    ok = call.get("ok")
+    kind = {True: "good", False: "bad"}.get(ok, "unclear") if isinstance(ok, bool) else "unclear"
+    name, code = str(call.get("tool") or "no call"), call.get("error_code")
+    arguments = json.dumps(call.get("arguments"), ensure_ascii=False, default=str)[:4_000]
+    result = str(call.get("text") or "")
+    result = "" if result.strip() in heard else result[:4_000]
+    told = f'<span class="badge bad">{text_of(str(code)[:200])}</span>' if code else ""
+    return (
+        f'<div class="call {kind}"><b>{text_of(name[:200])}</b> <code>{text_of(arguments)}</code>{told}'
+        f"<span>{text_of(result)}</span></div>"
+    )
+
+
+def _block(kind: str, markup: str) -> str:
+    return f'<pre class="{kind}" dir="ltr">{markup}</pre>'
+
+
+def _cut(text: str, more: str) -> str:
+    if len(text) <= SHOWN:
+        return text_of(text)
+    return text_of(text[:SHOWN]) + _note(f"… {len(text) - SHOWN:,} more characters", more)
+
+
+def _note(text: str, more: str = "") -> str:
+    link = f' <a href="{escape(more)}" target="_blank" rel="noopener">show all as text</a>' if more else ""
+    return f'<span class="note">{escape(text)}{link}</span>'
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)[:200]

@@ -1,0 +1,110 @@
+"""The runs as a table: how each stands, and how well it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pixelis.agents.episode_files.stored import finite
+from pixelis.agents.viewing.visible import in_plain
+from pixelis.monitor.panels.catalogue import alarms
+from pixelis.monitor.reading.runs import FollowedRun
+
+COLUMNS = {
+    "run": "run",
+    "state": "state",
+    "step": "step",
+    "success": "success now",
+    "best": "best so far",
+    "evaluated": "evaluated",
+    "env": "environment",
+    "model": "model",
+    "minutes": "minutes",
+    "changed": "last step",
+    "detail": "",
+}
+"""Column → its title."""
+SIGNS = {"training": "▶", "done": "✓", "stopped": "■", "failed": "✗", "killed": "☠", "unknown": "?"}
+
+
+def overview_row(run: FollowedRun) -> dict[str, Any]:
+    """Return a run as a row of the table."""
+    last, settings = run.series.last, run.settings
+    agent = settings.get("model") or settings.get("agent") or ""
+    state = "gone" if run.is_gone else run.state.name
+    details = [run.state.detail, *run.problems]
+    if run.watch.found:
+        details.append(f"alarms: {', '.join(dict.fromkeys(alarm.name for alarm in run.watch.found))}")
+    if run.is_preview:
+        details.append(f"a thousand of its rows are shown; {run.share_read:.0%} are read")
+    steps = settings.get("steps")
+    step = last.get("step")
+    return {
+        "key": run.key,
+        "run": in_plain(run.key)[:200],
+        "state": f"{SIGNS.get(state, '?')} {state}",
+        "step": f"{'–' if step is None else step}{f' / {steps}' if isinstance(steps, int) else ''}",
+        "success": _share(_first(last, "success/ma10", "evaluation/success", "held_out/accuracy")),
+        "best": _share(best_success(run)),
+        "evaluated": evaluated(run.evaluations),
+        "env": in_plain(str(settings.get("env") or settings.get("env_id") or ""))[:80],
+        "model": in_plain(str(agent))[:80],
+        "minutes": _minutes(finite(last.get("time/elapsed"))),
+        "changed": _ago(run.changed),
+        "detail": in_plain("; ".join(text for text in details if text))[:600],
+    }
+
+
+def alarm_texts(run: FollowedRun) -> list[str]:
+    """Return a line for each alarm of a run: since when, whether it is on, what to do; the newest first."""
+    name = in_plain(run.key)[:80]
+    latest = {alarm.name: alarm for alarm in run.watch.found}
+    on = [each for each in alarms(run.series.names) if run.series.last.get(each)]
+    told = [f"⚠ {name}: {', '.join(map(in_plain, on))} is on in the last step"] if on else []
+    for alarm in sorted(latest.values(), key=lambda alarm: -alarm.row):
+        when = f"row {alarm.row + 1}" if alarm.step is None else f"step {alarm.step}"
+        still = ", still on" if alarm.name in run.watch.on else ""
+        told.append(f"⚠ {name}: {alarm.name} ({when}{still}): {alarm.advice}")
+    return told
+
+
+def best_success(run: FollowedRun) -> float | None:
+    """Return the best evaluation in training, else the best mean of ten steps, else of held-out tokens."""
+    for name in ("evaluation/success", "success/ma10", "held_out/accuracy"):
+        if (found := run.series.best(name)) is not None:
+            return found
+    return None
+
+
+def evaluated(evaluations: Mapping[str, Any]) -> str:
+    """Return the success before and after training, as far as it was measured, by mode."""
+    found: dict[str, list[str]] = {}
+    for phase in ("before", "after"):
+        rows = evaluations.get(phase)
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, Mapping) and finite(row.get("success_rate")) is not None:
+                found.setdefault(str(row.get("mode"))[:20], []).append(f"{row['success_rate']:.3f}")
+    return ", ".join(f"{in_plain(mode)} {' → '.join(values)}" for mode, values in found.items())
+
+
+def _first(row: Mapping[str, Any], *names: str) -> float | None:
+    return next((found for name in names if (found := finite(row.get(name))) is not None), None)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _minutes(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds / 60:.1f}"
+
+
+def _ago(when: float | None) -> str:
+    if when is None:
+        return "–"
+    seconds = max(time.time() - when, 0)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"

@@ -1,0 +1,1 @@
+"""Run folders, read while they are written: nothing is written, and nothing outside is opened."""

@@ -1,0 +1,258 @@
+"""The runs of a folder, followed: what is new is read, a slice at a time."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
+from pixelis.agents.runs.alarm_rules import AlarmWatch
+from pixelis.monitor.reading.folders import MOST_RUNS, Root
+from pixelis.monitor.reading.series import RunSeries
+from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, read_settings, state_of
+from pixelis.monitor.reading.tail import CHUNK, Tail, sampled
+
+PREVIEW_BYTES = 8 * CHUNK
+"""Above this size a metrics file is first shown from a thousand of its rows."""
+PREVIEW_ROWS = 1_000
+MOST_FOLLOWED = 100
+"""Runs whose metrics are kept at once, 12 MB each at the most of ours; the others are listed."""
+MOST_EPISODE_BYTES = 64 << 20
+"""Of a file of episodes that are read; what is beyond is told."""
+_EPISODES = "trajectories"
+_EPISODE_FILE = re.compile(r"\w[\w.-]{0,80}\.jsonl", re.ASCII)
+
+
+@dataclass
+class FollowedRun:
+    """A run and what has been read of it.
+
+    Attributes:
+        key: its name in the monitor, and in addresses.
+        root: the folder that the person named.
+        parts: the run's path in it.
+        series: its metrics; while `is_preview`, those of some of the rows.
+        state: how it stands.
+        settings: its ``config.yaml``.
+        evaluations: its ``evaluation.json``.
+        watch: the alarms of its metrics, as far as they have been read from the start.
+        problems: what could not be read, in words.
+        revision: changes whenever something is new.
+        changed: when the metrics were last written, seconds since 1970; None without any.
+    """
+
+    key: str
+    root: Root
+    parts: tuple[str, ...]
+    series: RunSeries = field(default_factory=RunSeries)
+    state: State = field(default_factory=lambda: State("unknown", ""))
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    evaluations: Mapping[str, Any] = field(default_factory=dict)
+    watch: AlarmWatch = field(default_factory=AlarmWatch)
+    problems: tuple[str, ...] = ()
+    revision: int = 0
+    changed: float | None = None
+    is_preview: bool = False
+    is_gone: bool = False
+    _tail: Tail | None = None
+    _filling: RunSeries | None = None
+    _log: str = ""
+    _stamps: dict[str, Any] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Read the small files again where they have changed, and say how the run stands."""
+        before = (self.state, self.problems, self.is_gone)
+        self.is_gone = self.root.stat(*self.parts) is None if self.parts else not self.root.path.is_dir()
+        if not self.is_gone:
+            if self._is_new("config.yaml"):
+                self.settings = read_settings(self.root, *self.parts)
+            if self._is_new("evaluation.json"):
+                self.evaluations = read_json(self.root, *self.parts, "evaluation.json")
+                self.revision += 1
+            if self._is_new("log.txt"):
+                self._log = read_end(self.root, *self.parts, "log.txt")
+            holder = holder_of(self.root, self.parts)
+            self.state = state_of(holder, self._log, "after" in self.evaluations)
+        self.problems = tuple(self._troubles())
+        self.revision += before != (self.state, self.problems, self.is_gone)
+
+    def read(self) -> bool:
+        """Read the next slice of the metrics; return whether there is more."""
+        tail = self._tail = self._tail or Tail(self.root, (*self.parts, "metrics.jsonl"))
+        try:
+            if tail.offset == 0 and not self.is_preview:
+                self._preview(tail)
+            rows = tail.read()
+        except OSError:
+            return False
+        if rows is None:
+            self.series, self._filling, self.is_preview = RunSeries(), None, False
+            self.watch = AlarmWatch()
+            self.revision += 1
+            return True
+        into = self._filling or self.series
+        into.add(rows)
+        for row in rows:
+            self.watch.note(row)
+        if self._filling is not None and not tail.is_behind:
+            self.series, self._filling, self.is_preview = self._filling, None, False
+            self.revision += 1
+        elif self._filling is None and rows:
+            self.revision += 1
+        return tail.is_behind
+
+    def episode_files(self) -> list[EpisodeFile]:
+        """Return the files of its sample episodes, in the order in which they were played."""
+        folder = (*self.parts, _EPISODES)
+        names = [name for name in self.root.names(*folder) if _EPISODE_FILE.fullmatch(name)]
+        return sorted((described(Path(*folder, name)) for name in names), key=lambda file: file.order)
+
+    def read_episodes(self, file: EpisodeFile) -> Read:
+        """Return the episodes of one of its files; they are read when somebody looks."""
+        return read_file(file, partial(self._open_episodes, file), MOST_EPISODE_BYTES)
+
+    def episode_row(self, file: EpisodeFile, line: int) -> Mapping[str, Any] | None:
+        """Return a line of one of its files of episodes as it was written, None where there is none."""
+        try:
+            with self._open_episodes(file) as lines:
+                return row_at(lines, line)
+        except OSError:
+            return None
+
+    def picture(self, digest: str, most: int) -> bytes | None:
+        """Return the first bytes of the picture of that SHA-256, None where it was not kept."""
+        try:
+            with self.root.open(*self.parts, _EPISODES, "images", f"{digest}.png") as file:
+                return file.read(most)
+        except OSError:
+            return None
+
+    @property
+    def share_read(self) -> float:
+        """How much of the metrics has been read, 0 to 1."""
+        return min(self._tail.offset / self._tail.size, 1.0) if self._tail and self._tail.size else 0.0
+
+    # ------------------------------------------------------------------ private
+
+    def _open_episodes(self, file: EpisodeFile) -> BinaryIO:
+        return self.root.open(*self.parts, _EPISODES, file.path.name)
+
+    def _preview(self, tail: Tail) -> None:
+        found = self.root.stat(*tail.parts)
+        if found is None or found.st_size < PREVIEW_BYTES:
+            return
+        self.series, self._filling, self.is_preview = RunSeries(whole=False), RunSeries(), True
+        with self.root.open(*tail.parts) as file:
+            self.series.add(sampled(file, PREVIEW_ROWS))
+        self.revision += 1
+
+    def _is_new(self, name: str) -> bool:
+        found = self.root.stat(*self.parts, name)
+        stamp = None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
+        if self._stamps.get(name) == stamp:
+            return False
+        self._stamps[name] = stamp
+        return True
+
+    def _troubles(self) -> list[str]:
+        if self.is_gone:
+            return ["its folder is gone; what was read of it is still shown"]
+        found = self.root.stat(*self.parts, "metrics.jsonl")
+        self.changed = None if found is None else found.st_mtime
+        told = (
+            []
+            if found is not None
+            else ["it has no metrics.jsonl yet, or that is a link, which is not followed"]
+        )
+        if not self.settings:
+            told.append("its config.yaml is missing or damaged")
+        if self._tail is not None and self._tail.damaged:
+            told.append(f"{self._tail.damaged} lines of metrics.jsonl hold no JSON object; they are left out")
+        if self._tail is not None and self._tail.too_long:
+            told.append(f"{self._tail.too_long} lines of metrics.jsonl are too long; they are left out")
+        if self.series.left_out:
+            told.append("it has more metrics than are kept; the later names are left out")
+        return told
+
+
+class Runs:
+    """Every run of the folders that a person named.
+
+    One thread reads; pages look at what is there. A slice is a megabyte, so that they never wait for long.
+
+    Args:
+        places: the folders.
+
+    Raises:
+        ConfigError: one of them does not exist.
+    """
+
+    def __init__(self, places: list[str]) -> None:
+        self.roots = [Root(place) for place in places]
+        self.runs: dict[str, FollowedRun] = {}
+        self.left_out = 0
+        self._keys: dict[tuple[int, tuple[str, ...]], str] = {}
+        self._end = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def find(self) -> None:
+        """Look for new runs; one that is gone stays, and says so."""
+        found = [(root, parts) for root in self.roots for parts in root.runs()]
+        for root, parts in found:
+            key = self._key(root, parts)
+            if key not in self.runs and len(self.runs) < MOST_RUNS:
+                self.runs[key] = FollowedRun(key, root, parts)
+        self.left_out = max(len(found) - MOST_FOLLOWED, 0)
+
+    def refresh(self, seconds: float = 0.5) -> bool:
+        """Look at everything once and read on for about so long; return whether there is more to read."""
+        self.find()
+        followed = list(self.runs.values())[:MOST_FOLLOWED]
+        for run in followed:
+            run.look()
+        return self._read_on(followed, time.monotonic() + seconds)
+
+    def start(self, every_seconds: float = 1.0) -> None:
+        """Refresh from a thread of its own until `close`."""
+        self._thread = threading.Thread(
+            target=self._follow, args=(every_seconds,), name="monitor", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop following."""
+        self._end.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    # ------------------------------------------------------------------ private
+
+    def _follow(self, every_seconds: float) -> None:
+        more = False
+        while not self._end.wait(0.02 if more else every_seconds):
+            more = self.refresh()
+
+    def _read_on(self, runs: list[FollowedRun], until: float) -> bool:
+        left = runs
+        while left and time.monotonic() < until and not self._end.is_set():
+            left = [run for run in left if run.read()]
+        return bool(left)
+
+    def _key(self, root: Root, parts: tuple[str, ...]) -> str:
+        """Return a run's name: its path below the folder; with a number where another one is called so."""
+        place = (self.roots.index(root), parts)
+        if place not in self._keys:
+            name = "/".join(parts) or root.path.resolve().name or "run"
+            name = name.encode("utf-8", "replace").decode()  # a name of other bytes could not be sent
+            taken, number = set(self._keys.values()), 2
+            key = name
+            while key in taken:
+                key, number = f"{name} ({number})", number + 1
+            self._keys[place] = key
+        return self._keys[place]

@@ -1,0 +1,101 @@
+"""Runs that the trainer wrote, of an environment with pictures, one of code and one of web pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from monitor_server import Served, Visit
+
+from pixelis.cli import train
+
+pytestmark = pytest.mark.slow
+LESSONS = ("ZoomRead", "CodeProblem", "WebBrowse")
+SMALL = ("--steps", 2, "--groups", 2, "--group-size", 4, "--eval-episodes", 2, "--trajectories-every", 1)
+CHARTS = {
+    "Curves": ("success/rate", "reward/mean", "policy/entropy"),
+    "Reward": ("Reward of an episode", "Reward terms of the environment"),
+    "Tools": ("Actions", "Turns", "Tokens of an episode"),
+    "Groups": ("Groups without signal", "Rewards of the members", "Advantages of the sample episodes"),
+    "Health": ("Entropy", "Gradient norm", "Learning rate", "Seconds of a step"),
+    "Levels": ("success by level",),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("real")
+    for lesson in LESSONS:
+        words = ["--config", f"lessons/{lesson}", "--output", str(place / lesson), *map(str, SMALL)]
+        assert train.main(words) == 0
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(served: Served, folder: Path) -> str:
+    return served(folder).address
+
+
+@pytest.mark.parametrize("lesson", LESSONS)
+def test_every_panel_of_a_run_has_something_to_show(visit: Visit, address: str, lesson: str):
+    async def work(page: Any) -> None:
+        row = page.locator(".run-table tr", has_text=lesson)
+        assert "✓ done" in await row.inner_text() and "2 / 2" in await row.inner_text()
+        for tab, titles in CHARTS.items():
+            await page.goto(f"{address}/?{urlencode({'tab': tab, 'runs': lesson})}")
+            await page.locator(".card canvas").first.wait_for()
+            for title in titles:
+                card = page.locator(".card", has_text=title).first
+                series = "one => getElement(+one.id.slice(1)).chart.getOption().series.flatMap(s => s.data)"
+                drawn = await card.locator(".nicegui-echart").evaluate(f"({series}).length")
+                assert drawn, (tab, title)
+
+    visit(address, work, tab="Runs")
+
+
+@pytest.mark.parametrize(
+    ("lesson", "played", "said"),
+    [
+        ("ZoomRead", "step-00000001", "<tool_call>"),
+        ("CodeProblem", "step-00000002", "def "),
+        ("WebBrowse", "step-00000001", "<tool_call>"),
+    ],
+)
+def test_episodes_show_who_said_what(visit: Visit, address: str, lesson: str, played: str, said: str):
+    async def work(page: Any) -> None:
+        await page.locator(".episode section").nth(1).wait_for()
+        text = await page.locator(".episode").text_content()
+        assert said in text and "reward" in text
+        tokens = page.locator(".episode .token")
+        assert await tokens.count() > 5 and "probability" in await tokens.first.get_attribute("title")
+        first = page.locator(".episode pre.said").first
+        assert "".join(await first.locator(".token").all_text_contents()) == await first.text_content()
+        pictures = page.locator(".episode figure img")
+        if lesson == "ZoomRead":
+            wide = await pictures.first.evaluate("one => one.decode().then(() => one.naturalWidth)")
+            assert wide > 50 and await page.locator(".episode figure rect").count() > 0
+        else:
+            assert await pictures.count() == 0
+        await page.get_by_role("button", name="its group side by side").click()
+        await page.wait_for_function("document.querySelectorAll('.episode').length === 4")
+
+    visit(address, work, tab="Episodes", runs=lesson, played=played)
+
+
+def test_a_task_before_and_after_and_two_runs_over_one_another(visit: Visit, address: str):
+    async def work(page: Any) -> None:
+        await page.get_by_role("button", name="the same task before").click()
+        await page.wait_for_function("document.querySelectorAll('.episode').length >= 4")
+        names = await page.locator(".columns .quiet").all_inner_texts()
+        assert {"evaluation-before", "evaluation-after"} <= {name.split(" · ")[1] for name in names}
+        seeds = await page.locator(".episode header span:has-text('seed') b").all_inner_texts()
+        assert len(set(seeds)) == 1
+        chosen = {"tab": "Curves", "runs": "ZoomRead\nWebBrowse"}
+        await page.goto(f"{address}/?{urlencode(chosen)}")
+        chart = page.locator(".card", has_text="success/rate").locator(".nicegui-echart")
+        names = await chart.evaluate("one => getElement(+one.id.slice(1)).chart.getOption().legend[0].data")
+        assert names == ["ZoomRead", "WebBrowse"]
+
+    visit(address, work, tab="Episodes", runs="ZoomRead", played="evaluation-before")

@@ -1,0 +1,114 @@
+"""What a chart is made of: numbers and names of runs are values, never keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.monitor.panels.catalogue import TABS, alarms, chosen, level_kinds
+from pixelis.monitor.panels.charts import (
+    Drawn,
+    alarm_marks,
+    changes,
+    curves,
+    histogram,
+    level_map,
+    scatter,
+    short_labels,
+    stack,
+    table,
+)
+from pixelis.monitor.reading.series import RunSeries
+
+BAD = ":alert(1)"
+
+
+@pytest.fixture
+def series() -> RunSeries:
+    found = RunSeries()
+    rows = [
+        {"step": step, "a": step / 10, BAD: -1.0, "levels/b=10/success": 0.5, "levels/b=9/success": 1.0}
+        | {f"levels/{BAD}/success": 0.0, "policy/entropy_alarm": int(step in (3, 4, 8))}
+        for step in range(1, 11)
+    ]
+    found.add(rows)
+    return found
+
+
+def keys(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {key for each in value.values() for key in keys(each)}
+    return {key for each in value for key in keys(each)} if isinstance(value, list) else set()
+
+
+def test_no_name_of_a_run_is_a_key(series: RunSeries):
+    """NiceGUI runs what stands behind a key that begins with a colon."""
+    drawn = [Drawn(BAD, series.line(BAD), "#000"), Drawn("b", series.line("a"), "#111")]
+    every = [
+        curves(drawn, "step", True, [(3.0, BAD)]),
+        stack(drawn, "step"),
+        level_map(series),
+        scatter([(BAD, "#000", [(1.0, 2.0)])], BAD),
+        histogram([1.0]),
+    ]
+    assert {key for options in every for key in keys(options) if key.startswith(":")} == {":formatter"}
+    assert not {key for options in every for key in keys(changes(options or {})) if key.startswith(":")}
+
+
+def test_the_band_lies_around_the_mean_and_not_below_what_can_be(series: RunSeries):
+    low, width, _, mean = curves([Drawn("a", series.line("a", window=2), "#000")], "step")["series"]
+    assert [point[1] for point in mean["data"]][:2] == [0.1, 0.15]
+    assert low["data"][1][1] == pytest.approx(0.052, abs=1e-3)
+    assert width["data"][1][1] == pytest.approx(2 * 0.098, abs=1e-3)
+    assert min(point[1] for point in low["data"]) >= 0
+
+
+def test_a_refresh_sends_data_alone(series: RunSeries):
+    options = curves([Drawn("a", series.line("a"), "#000")], "step")
+    assert set(changes(options)) == {"series", "legend"}
+    assert set(changes(level_map(series) or {})) == {"series", "visualMap", "xAxis", "yAxis"}
+
+
+def test_alarms_are_marked_where_they_come_on(series: RunSeries):
+    own = [(3.0, "policy/entropy_alarm"), (8.0, "policy/entropy_alarm")]
+    assert alarm_marks(series, [], "step") == own
+    found = [Alarm("success fell", "success/rate", row, None, "") for row in (4, 10_000)]
+    assert alarm_marks(series, found, "step") == [(5.0, "success fell"), *own]
+    assert alarms(["levels/alert", "watch/alarm", "policy/entropy", "alarming/x"]) == [
+        "levels/alert",
+        "watch/alarm",
+    ]
+
+
+def test_levels_are_in_order_and_what_is_half_solved_can_be_learnt_most(series: RunSeries):
+    assert level_kinds(series.names) == [BAD, "b=9", "b=10"]
+    cells = (level_map(series, "learnability") or {})["series"][0]["data"]
+    assert {(row, value) for _, row, value in cells} == {(0, 0.0), (1, 0.0), (2, 0.25)}
+    assert level_map(RunSeries()) is None
+
+
+def test_charts_choose_by_pattern():
+    reward = {chart.title: chart for chart in TABS["Reward"]}
+    names = [
+        "reward_parts/task/weighted",
+        "reward_parts/task/raw",
+        "reward_parts/a/b/weighted",
+        "watch/alarm",
+    ]
+    assert chosen(reward["Paid by component (weighted)"], names) == names[:1]
+    assert chosen(reward["Watched, not paid"], names) == []
+
+
+def test_labels_lose_what_all_have():
+    assert short_labels(["tools/A/calls", "tools/B/calls"]) == ["A", "B"]
+    assert short_labels(["turns/mean"]) == ["turns/mean"]
+    assert short_labels(["a/x", "b/x", "b/y"]) == ["a/x", "b/x", "b/y"]
+
+
+def test_the_table_has_the_bounds(series: RunSeries):
+    rows = table([("run", "a", series.line("a", window=2))])
+    assert len(rows) == 10
+    assert rows[1]["mean"] == pytest.approx(0.15)
+    assert rows[1]["low"] < rows[1]["mean"] < rows[1]["high"]

@@ -1,0 +1,156 @@
+"""What a model wrote is text on the page, whatever it wrote."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pixelis.agents.episode_files.stored import episode_of_row
+from pixelis.monitor.panels.episode_page import SHOWN, boxes_of, page_of
+
+HOSTILE = [
+    "<script>window.hurt = 1</script>",
+    '"><img src=x onerror="window.hurt = 1">',
+    "<a href='javascript:window.hurt = 1'>x</a>",
+    "</pre></article><svg onload=window.hurt=1>",
+    "&lt;script&gt;",
+    "\x1b[31mred\x1b[0m \u202egnp.exe\u202c \u200b\x00\ud800",
+]
+DIGEST = "a" * 64
+
+
+class Tags(HTMLParser):
+    """Keeps the names of the elements, their attributes, and the text."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.text = ""
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(row: dict, colour_by: str = "probability") -> str:
+    episode = episode_of_row(row, Path("step-00000001.jsonl"), 1)
+    return page_of(episode, lambda digest: f"/picture/0/{digest}.png", "/line/0/step-00000001/1", colour_by)
+
+
+def everywhere(text: str) -> dict:
+    """Return a row that holds a text in every place in which a row can."""
+    call = {
+        "tool": text,
+        "ok": False,
+        "error_code": text,
+        "text": text,
+        "arguments": {text: text},
+        "data": {text: 1},
+    }
+    return {
+        "seed": text,
+        "member": text,
+        "turns": text,
+        "agent": text,
+        "mode": text,
+        "text": text,
+        "failure_reason": text,
+        "reward_terms": {text: text},
+        "task": {"family": text, "difficulty": text, "hash": text},
+        "tool_calls": [call],
+        "asked": text,
+        "exchanges": [{"action": text, "heard": text, "calls": 1, "sampled": [[text, -1.0]]}],
+    }
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("stored", ["turns", "text alone", "parts"])
+def test_nothing_that_was_said_acts(text: str, stored: str):
+    row = everywhere(text)
+    if stored == "text alone":
+        del row["exchanges"]
+    if stored == "parts":
+        row["reward_parts"] = {text: {"raw": text, "weighted": 1.0}}
+    for colour_by in ("probability", "advantage", "nothing"):
+        found = Tags(page(row, colour_by))
+        assert found.tags <= {
+            "article", "header", "section", "span", "b", "p", "pre", "h4", "div", "code",
+            "table", "tr", "th", "td", "a",
+        }  # fmt: skip
+        assert found.attributes <= {"class", "style", "title", "dir", "href", "target", "rel"}
+        assert not set("\x1b\u202e\u200b\x00\ud800") & set(found.text)
+
+
+def test_markup_is_shown_as_it_was_written():
+    assert HOSTILE[0] in Tags(page(everywhere(HOSTILE[0]))).text
+    assert "⟨U+202E⟩" in Tags(page(everywhere(HOSTILE[5]))).text
+
+
+def test_a_long_answer_is_cut_and_says_where_it_is_whole():
+    markup = page({"text": "x" * 1_000_000})
+    assert len(markup) < 2 * SHOWN
+    assert "980,000 more characters" in markup
+    assert 'href="/line/0/step-00000001/1"' in markup
+
+
+def test_turns_have_their_calls_pictures_and_boxes():
+    row = {
+        "asked": "Which?",
+        "exchanges": [
+            {
+                "action": "zoom",
+                "heard": "seen",
+                "calls": 1,
+                "reward": 0.25,
+                "sampled": [["zo", 0.0], ["om", -2.302585]],
+            },
+            {"action": "<answer>1</answer>", "heard": "", "calls": 0, "reward": 1.0},
+        ],
+        "tool_calls": [
+            {"tool": "ZOOM", "ok": True, "text": "seen", "data": {"view": [0.25, 0.5, 0.75, 1.0]}}
+        ],
+        "pictures": [{"$image": {"sha256": DIGEST}}, {"$image": {"sha256": "../secret"}}, None],
+        "success": True,
+    }
+    markup = page(row)
+    assert markup.count("<section>") == 3
+    assert markup.count(f'src="/picture/0/{DIGEST}.png"') == 1 and "secret" not in markup
+    assert '<rect x="25.00" y="50.00" width="50.00" height="50.00"/>' in markup
+    assert "probability 0.1" in markup and "✓ success" in markup
+    assert markup.index("turn 1") < markup.index("ZOOM") < markup.index("turn 2")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"exchanges": "x", "tool_calls": 3, "pictures": {}, "task": [], "reward": "nan", "advantage": [None]},
+        {
+            "exchanges": [
+                {"calls": -5},
+                {"calls": 10**400},
+                {"calls": None, "sampled": [[1], "x", ["a", None]]},
+            ]
+        },
+        {"reward_parts": {"a": 1}, "reward_terms": [1]},
+        {"tool_calls": [{"data": {"view": [1, 2, 3, 4], "boxes": [[0, 0, 1], ["x"] * 4, 7]}}, 1, None]},
+    ],
+    ids=json.dumps,
+)
+def test_a_row_of_other_types_is_shown_all_the_same(row: dict):
+    assert page(row).startswith('<article class="episode">')
+
+
+def test_boxes_are_shares_of_the_picture():
+    assert list(boxes_of({"data": {"view": [0, 0, 2, 1]}})) == []
+    assert list(boxes_of({"arguments": {"box": [0, 0.5, 1, 1]}})) == [(0, 0.5, 1, 1)]
+    both = {"data": {"boxes": [[0, 0, 1, 1], [0.5, 0, 1, 1]]}, "arguments": {"box": [0, 0, 0.5, 0.5]}}
+    assert list(boxes_of(both)) == [(0, 0, 1, 1), (0.5, 0, 1, 1)]

@@ -1,0 +1,135 @@
+"""Runs are found, followed, and stay when their folder is gone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pixelis.errors import ConfigError
+from pixelis.monitor.reading import runs as module
+from pixelis.monitor.reading.runs import FollowedRun, Runs
+
+
+def write(folder: Path, first: int, last: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text("env: some\n")
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.writelines(json.dumps({"step": step, "a": 1.0}) + "\n" for step in range(first, last + 1))
+
+
+def test_runs_appear_grow_and_stay(tmp_path: Path):
+    write(tmp_path / "one", 1, 3)
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    assert list(runs.runs) == ["one"]
+    run = runs.runs["one"]
+    before = run.revision
+    runs.refresh()
+    assert run.revision == before  # nothing new: a page sends nothing
+    write(tmp_path / "one", 4, 5)
+    write(tmp_path / "deep" / "er" / "two", 1, 1)
+    runs.refresh()
+    assert run.series.rows == 5 and run.revision > before
+    assert list(runs.runs) == ["one", "deep/er/two"]
+    shutil.rmtree(tmp_path / "one")
+    runs.refresh()
+    assert run.is_gone and run.series.rows == 5
+    assert "is gone" in run.problems[0]
+
+
+def test_a_long_run_is_shown_from_a_part_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "PREVIEW_BYTES", 1_000)
+    monkeypatch.setattr(module, "PREVIEW_ROWS", 10)
+    write(tmp_path / "one", 1, 60_000)
+    runs = Runs([str(tmp_path)])
+    runs.refresh(seconds=1e-9)
+    run = runs.runs["one"]
+    run.read()
+    assert run.is_preview and run.series.rows <= 11 and run.series.last["step"] == 60_000
+    assert 0 < run.share_read < 1
+    while runs.refresh():
+        pass
+    assert not run.is_preview and run.series.rows == 60_000 and run.share_read == 1
+
+
+def test_names_are_told_apart(tmp_path: Path):
+    write(tmp_path / "a" / "x", 1, 1)
+    write(tmp_path / "b" / "x", 1, 1)
+    runs = Runs([str(tmp_path / "a" / "x"), str(tmp_path / "b")])
+    runs.refresh()
+    assert list(runs.runs) == ["x", "x (2)"]
+
+
+def test_problems_are_told_and_the_rest_is_there(tmp_path: Path):
+    write(tmp_path / "one", 1, 2)
+    (tmp_path / "one" / "config.yaml").write_text("{damaged")
+    with (tmp_path / "one" / "metrics.jsonl").open("a") as file:
+        file.write("nonsense\n")
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    runs.refresh()
+    run = runs.runs["one"]
+    assert run.series.rows == 2
+    assert [text.split(" ")[0] for text in run.problems] == ["its", "1"]
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path):
+    with pytest.raises(ConfigError, match="no folder"):
+        Runs([str(tmp_path / "nothing")])
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> FollowedRun:
+    """A run with files of episodes, and a link to one outside."""
+    write(tmp_path / "runs" / "one", 1, 1)
+    folder = tmp_path / "runs" / "one" / "trajectories"
+    folder.mkdir()
+    for name in ("step-00000010", "step-00000002", "evaluation-after", "evaluation-before", ".hidden", "a b"):
+        (folder / f"{name}.jsonl").write_text("")
+    rows = [{"seed": 3}, {"seed": 4, "text": "said"}]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (folder / "evaluation-step-00000005.jsonl").write_text(f'{text}[1]\n\n{{"seed": 5}}\n{{"se')
+    (tmp_path / "secret.jsonl").write_text(text)
+    (folder / "step-00000003.jsonl").symlink_to("../../../secret.jsonl")
+    runs = Runs([str(tmp_path / "runs")])
+    runs.refresh()
+    return runs.runs["one"]
+
+
+def test_files_of_episodes_in_the_order_in_which_they_were_played(played: FollowedRun):
+    names = ["evaluation-before", "step-00000002", "evaluation-step-00000005", "step-00000010"]
+    assert [file.name for file in played.episode_files()] == [*names, "evaluation-after"]
+
+
+def test_damaged_lines_are_told_and_the_rest_is_there(played: FollowedRun):
+    read = played.read_episodes(played.episode_files()[2])
+    assert [(each.line, each.seed) for each in read.episodes] == [(1, 3), (2, 4), (5, 5)]
+    assert ["line 3 is no episode" in read.problems[0], "half a line" in read.problems[1]] == [True, True]
+
+
+def test_of_a_huge_file_the_first_episodes_are_read(played: FollowedRun, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MOST_EPISODE_BYTES", 50)
+    read = played.read_episodes(played.episode_files()[2])
+    assert [each.seed for each in read.episodes] == [3, 4]
+    assert any("what is beyond 50 bytes is left out" in told for told in read.problems)
+
+
+def test_a_line_is_given_as_it_was_written(played: FollowedRun):
+    file = played.episode_files()[2]
+    assert played.episode_row(file, 2) == {"seed": 4, "text": "said"}
+    assert [played.episode_row(file, line) for line in (0, 3, 4, 6, 99)] == [None] * 5
+
+
+def test_a_file_that_is_gone_or_became_a_link_is_told(played: FollowedRun, tmp_path: Path):
+    before, *_, after = played.episode_files()
+    folder = tmp_path / "runs" / "one" / "trajectories"
+    (folder / "evaluation-before.jsonl").unlink()
+    (folder / "evaluation-after.jsonl").unlink()
+    (folder / "evaluation-after.jsonl").symlink_to("../../../secret.jsonl")
+    for file in (before, after):
+        read = played.read_episodes(file)
+        assert not read.episodes and "could not be read" in read.problems[0]
+        assert played.episode_row(file, 1) is None
