@@ -62,6 +62,7 @@ def main() -> None:
                 minutes=arguments.minutes * part,
                 batch_tokens=arguments.batch_tokens,
                 learning_rate=arguments.learning_rate,
+                muon=2.0,
                 warm_up=100,
                 start=str(start),
                 report_every=50,
