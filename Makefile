@@ -4,7 +4,9 @@ VENV ?= .venv
 # Extra words for pip, for example a wheel index of CPU builds.
 PIP_FLAGS ?=
 WORKERS ?= 2
-# FAST=1: a signal from every room in two minutes, without what is slow (over 5 CPU seconds) or long (0.3 of one and more).
+# Tests that are slow (over 5 CPU seconds each) are left out by `make test`; ALL=1 runs them too, as .ci/run and `make check` do.
+ALL ?=
+# FAST=1: a signal from every room in two minutes, also without what is long (0.3 CPU seconds and more).
 FAST ?=
 # ENV=WebBrowse: the demo is the lesson of that environment (configs/lessons).
 ENV ?=
@@ -61,9 +63,9 @@ browser: setup-dev  ## Find a Chromium for the web environments, or install one
 	@scripts/install_browser.sh $(BIN)/python
 
 # Compiled files are kept, whatever the shell says: hundreds of processes are started.
-test: setup-dev browser  ## Install, then run the whole test suite, or with FAST=1 what takes no time
+test: setup-dev browser  ## Install, then run the tests but the slow ones; ALL=1 runs all, FAST=1 what takes no time
 	env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal \
-		$(if $(FAST),-m "not slow and not long") $(TEST_ARGS)
+		$(if $(FAST),-m "not slow and not long",$(if $(ALL),,-m "not slow")) $(TEST_ARGS)
 
 lint: setup-dev  ## Lint rules and formatting
 	$(BIN)/ruff check $(SOURCES)
@@ -79,6 +81,7 @@ format: setup-dev  ## Fix formatting and what lint can fix by itself
 wheel-check: setup-dev  ## Build the wheel, install it afresh, use it outside the checkout
 	PIP_FLAGS="$(PIP_FLAGS)" scripts/check_wheel.sh $(BIN)/python
 
+check: ALL = 1
 check: lint types test wheel-check  ## Everything that has to pass before a change goes in
 
 clean:  ## Remove .venv, builds and caches (never runs/)

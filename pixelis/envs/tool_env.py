@@ -57,8 +57,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         difficulty: the family's dial; ``reset(options={"difficulty": …})`` overrides it for an episode.
         split: ``train`` or ``test``; likewise.
         image_size: side of the square image in the observation in pixels, or ``None`` for text alone.
-        render_mode: one of the subclass's ``metadata["render_modes"]`` or ``None``. A subclass with the mode
-            ``ansi`` need do no more for it (``TEXT_METADATA``).
+        render_mode: one of the subclass's ``metadata["render_modes"]`` or ``None``.
 
     Attributes:
         task_gap: the smallest reward of a success less the largest of a failure, at least 0; 1.0 where a
@@ -66,10 +65,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         success_line: for rewards with degrees, in which the gap is 0: the reward that every success reaches
             and no failure does. None: there is no such line.
         tool_limits: tool → calls in an episode that are fine here, where that is not the tool's own limit.
-        plays_in_threads: whether several of it may play in threads of one process at the same time, with the
-            same episodes as one after the other.
-        vocabulary: words that tell its questions and its objects apart, lower case, singular, for agents that
-            cannot read (``pixelis.wrappers.DiscreteToolActions``).
+        plays_in_threads: whether several may play at the same time in threads of a process, alike.
+        vocabulary: words of its questions and objects, lower case, singular (``DiscreteToolActions``).
         level_default_dials: those of ``level_dials`` that are turned by default; None: all.
         scorers: name → ``module:Class`` of what can watch a training run here, see docs/reference/metrics.md.
 

@@ -86,6 +86,23 @@ def test_a_run_killed_at_random_moments_equals_one_that_was_not(
     assert comparable_metrics(metrics) == comparable_metrics(tmp_path / "whole" / "metrics.jsonl")
 
 
+def test_who_goes_on_with_a_run_that_still_trains_is_told_and_the_run_loses_nothing(
+    warm_run, start, wait_for_step, letter_model, tmp_path
+):
+    words = (*TOY, "--model", letter_model, "--steps", 100_000, "--eval-episodes", 0)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    process = start("train_agent", *words, "--output", "run")
+    wait_for_step(process, metrics, 3)
+    code, _, err = warm_run("train_agent", "--resume", "run")
+    assert code != 0 and f"being trained in by another process ({process.pid})" in err
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    steps = [row["step"] for row in read_metrics(metrics)]
+    assert steps == list(range(1, len(steps) + 1)) and len(steps) > 3
+    code, _, err = warm_run("train_agent", "--resume", "run", "--steps", len(steps))
+    assert code == 0, err
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """Mount a disk of 700 kB, where that is allowed."""

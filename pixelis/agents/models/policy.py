@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -389,8 +390,6 @@ class Policy:
 
     def save(self, folder: str | Path) -> None:
         """Write model and processor as a Hugging Face folder, the adapter folded into the weights."""
-        import copy
-
         model = copy.deepcopy(self.model).merge_and_unload() if self.has_adapter else self.model
         with quiet_libraries():
             model.save_pretrained(str(folder))

@@ -17,6 +17,7 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE, default_model, note_untaught
 from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.run_files.claim import claim
 from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, log_failure
 from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.run_files.state_files import read_json
@@ -57,6 +58,7 @@ class Run(ABC, Generic[C, T]):
         self.trainer = self.make_trainer(material)
         self.follow: Follow | None = None
         self.evaluations = read_evaluations(folder.evaluation)
+        self._claim = contextlib.ExitStack()  # on the folder, until it is closed
 
     @abstractmethod
     def make_trainer(self, material: Any) -> T:
@@ -152,8 +154,11 @@ class Run(ABC, Generic[C, T]):
             material = cls.prepare(config, env, policy)
         config = cls.with_output(config)
         folder = RunFolder.create(config.output, config.to_mapping())
-        run = cls(config, folder, env, policy, material)
-        run.trainer.save()
+        with contextlib.ExitStack() as claimed:
+            claimed.enter_context(claim(folder.path))
+            run = cls(config, folder, env, policy, material)
+            run.trainer.save()
+            run._claim = claimed.pop_all()
         return run
 
     @classmethod
@@ -166,8 +171,17 @@ class Run(ABC, Generic[C, T]):
 
         Raises:
             CheckpointError: there is no run or checkpoint, it is corrupt, or it belongs to other settings.
+            ConfigError: another process trains in the folder.
         """
         folder, _ = RunFolder.open(run_path(path))
+        with contextlib.ExitStack() as claimed:
+            claimed.enter_context(claim(folder.path))
+            run = cls._resumed(folder, path, config)
+            run._claim = claimed.pop_all()
+        return run
+
+    @classmethod
+    def _resumed(cls: type[R], folder: RunFolder, path: str | Path, config: Any) -> R:
         checkpoint = checkpoint_of(path)
         saved = read_json(checkpoint / PROGRESS).get("identity")
         config = as_chosen(config, saved)
@@ -323,8 +337,9 @@ class Run(ABC, Generic[C, T]):
         return rows
 
     def close(self) -> None:
-        """Close the envs."""
-        self.trainer.close()
+        """Close the envs, and let others train in the folder."""
+        with self._claim:
+            self.trainer.close()
 
     def __enter__(self: R) -> R:
         """Return itself; the end of the block closes it."""

@@ -87,6 +87,7 @@ class _Reader:
         self._read: LRUCache[tuple[Any, Any]] = LRUCache(_TWEETS_KEPT)
 
     def log_likelihood(self, tweet: str, reply: str) -> float:
+        """Return what `Fluency.log_likelihoods` does, of one pair."""
         import torch
 
         said = self._ids(reply.strip())[:MAX_TOKENS]
