@@ -22,9 +22,9 @@ from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
 EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "AskImage": 2000}
 """TrackRead has a routine too, but a step of GRPO would read some two hundred plates: it is not taught."""
-DRILLS, MIXED = 50_000, 6000
+DRILLS, MIXED = 30_000, 6000
 """Drills of the first part of the training, and among the episodes of the second."""
-DRILLED = 0.55
+DRILLED = 0.5
 """Share of the training that goes to drills alone."""
 CONTEXT = 4096
 
@@ -62,6 +62,7 @@ def main() -> None:
                 minutes=arguments.minutes * part,
                 batch_tokens=arguments.batch_tokens,
                 learning_rate=arguments.learning_rate,
+                muon=2.0,
                 warm_up=100,
                 start=str(start),
                 report_every=50,
