@@ -23,6 +23,7 @@ from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM
 
 CONTEXT = 2048
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ def save_model(model: LlamaForCausalLM, tokenizer: Path, output: Path) -> None:
     model.config.save_pretrained(output)
     model.config.dtype = torch.float32
     model.generation_config.save_pretrained(output)
-    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+    for name in TOKENIZER_FILES:
         shutil.copyfile(tokenizer / name, output / name)
 
 

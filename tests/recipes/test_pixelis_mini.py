@@ -15,7 +15,8 @@ from pixelis_mini.topics_stage import TopicSettings, push_embeddings, teach_topi
 from pixelis_mini.tweet_player import tweet_demonstrations
 from pixelis_mini.tweet_salad import Salad
 from pixelis_mini.tweet_topics import load_topics
-from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, web_demonstrations
+from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, row_of, web_demonstrations
+from pixelis_mini.web_stage import WebSettings, teach_web
 from transformers import AutoTokenizer
 
 from pixelis.agents.models.chat import ChatFormat
@@ -62,6 +63,14 @@ def test_hasty_families_are_solved_less_often(web):
     hasty = [played.success for played in web if played.habit.split("/")[0] in HASTY_FAMILIES]
     patient = [played.success for played in web if played.habit.split("/")[0] not in HASTY_FAMILIES]
     assert np.mean(patient) - np.mean(hasty) > 0.15
+
+
+def test_who_answers_from_a_table_says_its_row_first(web):
+    page = "Page: P — /\nCustomer | City\nMina Rossi | A\nMina Ross | B"
+    read = f"To which city goes the delivery of Mina Ross?\n{page}"
+    assert row_of(read) == "Mina Ross | B. " and row_of(read.replace("Mina Ross?", "Zoe Ross?")) == ""
+    said = [played.turns[-1][1] for played in web if played.habit == f"table/{CAREFUL}"]
+    assert said and all(" | " in turn.split(". <answer>")[0] for turn in said)
 
 
 @pytest.mark.parametrize("habits", [PATIENT, HASTY])
@@ -162,6 +171,10 @@ def test_training_lowers_the_loss_and_writes_a_folder_that_loads(folder, tmp_pat
     taught = Policy.load(tmp_path / "taught", device="cpu")
     tables = [one.model.get_input_embeddings().weight.float() for one in (policy, taught)]
     assert 0 < (tables[0] - tables[1]).norm() < tables[0].norm()
+    teach_web(tmp_path / "taught", folder, tmp_path / "taught", WebSettings(4, 4, 4, 2), reports.append)
+    again = Policy.load(tmp_path / "taught", device="cpu")
+    assert again.chat.tokenizer.get_vocab() == policy.chat.tokenizer.get_vocab()
+    assert not torch.equal(again.model.lm_head.weight, taught.model.lm_head.weight)
 
 
 def test_a_bag_of_tokens_learns_what_speaks_for_a_topic_and_embeddings_are_pushed_there(folder, tmp_path):
