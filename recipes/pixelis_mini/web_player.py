@@ -110,7 +110,7 @@ class WebDemonstrator(OraclePlayer):
 
 
 def row_of(text: str) -> str:
-    """Return the row of a page's table that the question names, as it is said before the answer; or nothing."""
+    """Return the row of a page's table that the question names, as it is said before the answer; or ""."""
     goal, _, page = text.partition("\nPage: ")
     for line in page.splitlines():
         if " | " in line and re.search(rf"\b{re.escape(line.split(' | ')[0])}\b", goal):
