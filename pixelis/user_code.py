@@ -32,7 +32,10 @@ RAISED = (Exception, SystemExit)
 
 def described(error: BaseException) -> str:
     """Return an exception's class and message in one line, cut when long."""
-    text = " ".join(str(error).split())
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # even the words of a stranger's exception are a stranger's code
+        text = ""
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

@@ -73,6 +73,7 @@ _OURS = {
     "env_kwargs.data": (
         "data dataset dataset_name dataset_path data_path train_file train_data train_dataset file"
     ),
+    "env_kwargs.max_turns": "max_turns max_steps_per_episode max_episode_steps max_episode_length",
     "warm_start": "sft sft_path init_from demonstrations demos",
     "held_out": (
         "eval_data eval_file eval_dataset validation_data validation_file valid_data test_data test_file"

@@ -50,6 +50,11 @@ def check_function(function: Any, name: str | None) -> str:
     """
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         raise ConfigError(f"Tool.of takes a function or a method, got {shown(function)}; define one with def")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise ConfigError(
+            f"Tool.of takes a function that returns its result, {function.__name__} is async or yields; "
+            "call it in one defined with def (asyncio.run, list)"
+        )
     name = function.__name__ if name is None else name
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_][\w-]{0,63}", name, re.ASCII):
         raise ConfigError(f"a tool's name must be letters, digits, _ and -, got {shown(name)}; give name=…")

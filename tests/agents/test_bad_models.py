@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from pixelis.agents.losses.loss import LossSettings
-from pixelis.agents.models.fingerprint import frozen_fingerprint
+from pixelis.agents.models.chat import vocabulary_size
+from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import LoraSettings, Policy
-from pixelis.agents.models.vocabulary import vocabulary_size
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings

@@ -13,7 +13,8 @@ from pixelis.agents.episodes.behaviour import behaviour_metrics
 from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.rl.shaping import ShapingSettings, extra_rewards
-from pixelis.agents.runs.watch.watch import Watch, WatchSettings
+from pixelis.agents.runs.watch.watch import Watch
+from pixelis.agents.settings.rl import WatchSettings
 from pixelis.errors import ConfigError
 from pixelis.rewards.terms.coherence import CoherenceTerm
 from pixelis.rewards.terms.penalties import PenaltyTerm
@@ -114,7 +115,7 @@ def test_the_first_answer_is_the_final_one():
 
 
 def test_a_run_watches_by_its_own_scorer(task_env):
-    watch = Watch(WatchSettings({"brevity": {}}), task_env.scorers)
+    watch = Watch(WatchSettings(scores={"brevity": {}}), task_env.scorers)
     assert watch.means([played("<answer>mauve</answer>", "<answer>yes</answer>")]) == {"brevity": 0.5}
     with pytest.raises(ConfigError, match="Did you mean 'brevity'"):
-        Watch(WatchSettings({"brevty": {}}), task_env.scorers)
+        Watch(WatchSettings(scores={"brevty": {}}), task_env.scorers)

@@ -51,6 +51,7 @@ def test_every_foreign_name_is_answered_with_a_setting_of_the_command(command: s
         ("train_agent.py --agent sb3-ppo", "total_timesteps", " Here it is --steps."),
         ("expert_iteration.py", "num_generations", " Here it is --group-size."),
         ("play.py", "env_id", " Here it is --env."),
+        ("train_agent.py", "max_turns", " Here it is --env-kwargs.max_turns."),
     ],
 )
 def test_what_is_said(command: str, name: str, said: str):

@@ -226,6 +226,11 @@ def _bad_default(a: int = "x") -> str:  # type: ignore[assignment]
     return ""
 
 
+async def _later(a: int) -> str:
+    """Add."""
+    return ""
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
@@ -237,6 +242,7 @@ def _bad_default(a: int = "x") -> str:  # type: ignore[assignment]
         (_of_no_json, "'a'"),
         (_of_no_name, "NoSuchType"),
         (_bad_default, "'a'.*default"),
+        (_later, "_later is async"),
         (lambda a: "", "name"),
         (print, "function"),
         (3, "function"),

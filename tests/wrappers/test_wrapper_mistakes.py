@@ -179,6 +179,21 @@ def test_weights_that_are_negative_or_no_numbers(home, weight):
         put("RewardOrchestrator", home, curriculum={"stages": stages})
 
 
+WRONG = [
+    {"penalty": {1: 2}},
+    {"penalty": {"weight": 10**5000}},
+    {"penalty": {}, "task_gap": 10**5000},
+    {"penalty": {"limits": 5}},
+]
+
+
+@pytest.mark.parametrize("rewards", WRONG, ids=range(len(WRONG)))
+def test_wrong_settings_are_one_short_error_each(rewards):
+    with pytest.raises(ConfigError, match=r"^(rewards: |weight of |task_gap: )?penalty|^task_gap") as told:
+        wrap(CallingEnv(), rewards)
+    assert len(str(told.value)) < 200
+
+
 def test_weights_that_are_no_mapping_and_a_task_without_weight():
     with pytest.raises(ConfigError, match=r"^weights: expected a mapping"):
         put("RewardOrchestrator", wrappers, weights=[0.3])

@@ -115,16 +115,14 @@ def answer_distances(episodes: Sequence[Episode], measure: Measure) -> np.ndarra
 
 
 def diversity_metrics(episodes: Sequence[Episode], name: str) -> Row:
-    """Return how different the answers of a step are, group by group; nothing for ``none``.
+    """Return how different the answers of a step are, group by group, by a measure in ``DIVERSITIES``.
 
     ``diversity/mean_distance`` is the mean distance of two answers of a group, answers that do not count
     left out, over the groups with two that do; ``diversity/distinct_1`` and ``_2`` the shares of distinct
     words and pairs of words in these groups; ``diversity/counted`` the share of answers that count. What
     cannot be measured is None.
     """
-    measure = measure_named(name)
-    if measure is None:
-        return {}
+    measure = DIVERSITIES.find(name)
     groups: dict[int, list[str]] = {}
     valid = [episode for episode in episodes if episode.valid_for_training]
     counted = [episode for episode in valid if counts(episode)]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.timed_env import EnvTimeoutError
-from pixelis.errors import ConfigError, PixelisError, RewardError, UserCodeError
+from pixelis.errors import PixelisError, RewardError, UserCodeError, shown
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
 from pixelis.user_code import RAISED, described, place_of, place_of_function, trace_of
@@ -42,8 +42,9 @@ class EpisodeRunner:
     """Plays one request in one env and keeps the books; whoever holds it decides the actions.
 
     Args:
-        env: an env of dict observations with ``text`` and perhaps ``image``.
+        env: an env of dict observations, with ``text`` and perhaps ``image``.
         request: what to play.
+        reads_text: whether an observation without ``text`` is a failure of the env.
 
     Attributes:
         episode: the record so far; its segments are left to the holder.
@@ -57,8 +58,8 @@ class EpisodeRunner:
         timed_out: a call of the env did not return in time.
     """
 
-    def __init__(self, env: gym.Env[Any, Any], request: EpisodeRequest) -> None:
-        self.env, self.request = env, request
+    def __init__(self, env: gym.Env[Any, Any], request: EpisodeRequest, *, reads_text: bool = True) -> None:
+        self.env, self.request, self._reads_text = env, request, reads_text
         env_id = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
         self.episode = Episode(env_id, request.seed, request.group, request.member)
         traits = traits_of(env)
@@ -107,8 +108,8 @@ class EpisodeRunner:
         self.done = episode.terminated or episode.truncated
         self._note("step")
         if reward is None:
-            shown = str(given) if isinstance(given, float) else f"{given!r:.60}"
-            self._fail_in("step", f"task: step returned the reward {shown}, expected a finite number")
+            got = str(given) if isinstance(given, float) else shown(given, 60)
+            self._fail_in("step", f"task: step returned the reward {got}, expected a finite number")
 
     def ask_progress(self) -> None:
         """Ask the env how near its goal the episode is; if it raises or is late, the episode is over."""
@@ -142,18 +143,9 @@ class EpisodeRunner:
         self.fail(said, place_of(error), trace_of(error))
 
     def seen(self) -> tuple[str, np.ndarray | None]:
-        """Return the observation's text, and its image (uint8 [H, W, 3]) if that is a new one.
-
-        Raises:
-            ConfigError: the env's observations are not of that form.
-        """
-        observation = self.observation
-        if not isinstance(observation, Mapping) or not isinstance(observation.get("text"), str):
-            raise ConfigError(
-                "a language policy needs observations that are a dict with 'text', got"
-                f" {type(observation).__name__}; its observation_space must be Dict(text=..., [image=...])"
-            )
-        return observation["text"], observation.get("image") if self.info.get("view_changed", True) else None
+        """Return the observation's text, and its image (uint8 [H, W, 3]) if that is a new one."""
+        image = self.observation.get("image") if self.info.get("view_changed", True) else None
+        return self.observation["text"], image
 
     def starts_like(self, other: EpisodeRunner) -> bool:
         """Whether both show the same text and image."""
@@ -189,13 +181,19 @@ class EpisodeRunner:
         return None if method is None else place_of_function(method)
 
     def _note(self, call: str) -> None:
-        """Keep what the info says; an info that cannot be read fails the episode."""
+        """Keep what the info says; an info, or an observation to go on from, that cannot be read fails it."""
         try:
             self._read_info()
         except RAISED as error:
             said = str(error) if isinstance(error, RewardError) else described(error)
             self._fail_in(call, f"the info of {call} cannot be read: {said}")
             self.episode.failure_trace = trace_of(error)
+        seen = self.observation
+        if self._reads_text and not self.done and not _has_text(seen):
+            got = f"a dict with {shown([*seen], 60)}" if isinstance(seen, Mapping) else type(seen).__name__
+            self._fail_in(
+                call, f"{call} returned the observation {got}, expected a dict whose 'text' is a text"
+            )
 
     def _read_info(self) -> None:
         info, episode = self.info, self.episode
@@ -206,10 +204,12 @@ class EpisodeRunner:
         for name, value in info.get("reward_terms", {}).items():
             number = as_number(value)
             if number is None:
-                raise RewardError(f"the reward term {name!r} is {value!r:.60}, expected a finite number")
+                raise RewardError(f"the reward term {name!r} is {shown(value, 60)}, expected a finite number")
             episode.reward_terms[name] = episode.reward_terms.get(name, 0.0) + number
-        if "success" in info:
-            episode.success = bool(info["success"])
+        if (success := info.get("success")) is not None:
+            if (number := as_number(success)) is None:
+                raise RewardError(f"success is {shown(success, 60)}, expected true or false")
+            episode.success = bool(number)
         episode.info = {key: value for key, value in info.items() if key not in _KEPT_APART}
         if not info.get("valid_for_training", True):
             self.fail(str(info.get("failure_reason", "the environment gave no reason")))
@@ -221,3 +221,7 @@ def _is_ours(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and trace.tb_frame.f_code.co_filename == __file__
+
+
+def _has_text(observation: Any) -> bool:
+    return isinstance(observation, Mapping) and isinstance(observation.get("text"), str)

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pixelis.agents.episodes.episode_runner import EpisodeRunner
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
-from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.term import Transition, as_mapping, reported_calls
 from pixelis.user_code import RAISED, place_of_function
-from pixelis.wrappers.scoring.scoring import EnvStep, needs_progress, term_that_needs_calls
 
 
 class Rewarder:
@@ -26,8 +25,6 @@ class Rewarder:
 
     def __init__(self, stack: RewardStack) -> None:
         self.stack = stack
-        self._needs_calls = term_that_needs_calls(stack)
-        self._asks = needs_progress(stack)
 
     def score(self, runners: Sequence[EpisodeRunner]) -> None:
         """Pay the last step of each runner; those that failed are left out of it, as they are of training.
@@ -37,7 +34,7 @@ class Rewarder:
         Raises:
             RewardError: the env does not report what a term needs; the message names the term.
         """
-        for runner in runners if self._asks else ():
+        for runner in runners if self.stack.needs_progress else ():
             if runner.episode.valid_for_training:
                 runner.ask_progress()
         playing = [
@@ -79,22 +76,23 @@ class Rewarder:
     def _batch(
         self, playing: Sequence[tuple[EpisodeRunner, EpisodeMemory]]
     ) -> list[tuple[EpisodeMemory, Transition, float]]:
-        steps = [
-            EnvStep(
+        needy = self.stack.needs_calls
+        return [
+            (
                 memory,
-                runner.before,
-                runner.action,
-                runner.observation,
+                Transition(
+                    as_mapping(runner.before),
+                    runner.action,
+                    as_mapping(runner.observation),
+                    reported_calls(runner.info, needy or "rewards", needy is not None),
+                    runner.episode.terminated,
+                    runner.episode.truncated,
+                    runner.progress,
+                ),
                 runner.episode.turn_rewards[-1],
-                runner.episode.terminated,
-                runner.episode.truncated,
-                runner.info,
-                runner.progress,
             )
             for runner, memory in playing
         ]
-        component, needed = self._needs_calls or "rewards", self._needs_calls is not None
-        return [(step.memory, step.transition(component, needed), step.reward) for step in steps]
 
 
 def _copied(memories: list[EpisodeMemory]) -> list[EpisodeMemory] | None:

@@ -178,11 +178,11 @@ class TaskEnv:
             for split in ("train", "test"):
                 try:
                     observation, _ = env.reset(seed=seed, options={**self.reset_options, "split": split})
+                    seen.append(_fingerprint(env, observation))
                 except EnvTimeoutError:
                     raise
                 except Exception:  # such as a split without rows, which is told when it is to be played
                     return True
-                seen.append(_fingerprint(env, observation))
             if seen[0] != seen[1]:
                 return True
         return False

@@ -3,6 +3,10 @@
 The history is never rendered or tokenised a second time. What a later observation adds is found by rendering
 a dummy conversation through the model's own chat template and cutting it after the assistant's words, so that
 the tokens the policy sampled stay exactly as they were.
+
+An id beyond the embeddings is an index error on a CPU and ends the whole process on a GPU, so it is looked
+for before: by `check_vocabulary` for a tokenizer that does not belong to the model, and in the rollout for
+single texts.
 """
 
 from __future__ import annotations
@@ -272,3 +276,36 @@ def _pictures_first(images: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     if values is None or values.ndim != 5 or "pixel_attention_mask" not in images:
         return images
     return {key: value.transpose(0, 1).contiguous() for key, value in images.items()}
+
+
+def vocabulary_size(model: Any) -> int:
+    """Return how many token ids a model can both read and write."""
+    head = model.get_output_embeddings()
+    sizes = [model.get_input_embeddings().num_embeddings, *([head.out_features] if head is not None else [])]
+    return min(sizes)
+
+
+def check_vocabulary(model: Any, chat: ChatFormat, source: str) -> None:
+    """Check that a model knows its tokenizer's ordinary tokens, its padding and its chat template's tokens.
+
+    Special tokens that nothing uses may lie outside (tokenizers add some on loading), as may placeholders of
+    images, which are never embedded. A model that knows *more* is common: embeddings are padded.
+
+    Args:
+        model: a transformers model.
+        chat: its chat format.
+        source: what it was loaded from, for the message.
+
+    Raises:
+        ModelLoadError: the tokenizer needs a larger vocabulary.
+    """
+    tokenizer = chat.tokenizer
+    special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+    needed = {index for index in tokenizer.get_vocab().values() if index not in special}
+    needed |= {chat.pad_id, *map(int, chat.first("x").tokens)}
+    largest, size = max(needed - set(chat.placeholder_ids)), vocabulary_size(model)
+    if largest >= size:
+        raise ModelLoadError(
+            f"the model {source!r} has a vocabulary of {size} tokens and its tokenizer needs {largest + 1};"
+            " give the tokenizer that belongs to it, or call resize_token_embeddings and save the model again"
+        )

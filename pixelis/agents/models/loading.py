@@ -3,17 +3,23 @@
 Everything goes through transformers' Auto classes; names as ``pixelis-tiny`` and ``smollm2`` only stand for
 folders. A model that cannot be had is one `ModelLoadError` that says what was tried and what to do, within
 seconds.
+
+Frozen weights can be loaded in 8 or 4 bits with bitsandbytes, which has kernels for CUDA only. 8 bit is
+LLM.int8() (Dettmers et al., 2022, arXiv:2208.07339); 4 bit is NF4 with double quantisation, the base of QLoRA
+(Dettmers et al., 2023, arXiv:2305.14314). The adapter that is trained on top stays in float32.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import hashlib
 import json
 import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +28,16 @@ import torch
 from pixelis.agents.models.model_note import ModelNote, read_note
 from pixelis.agents.models.named_models import NAMED_MODELS, TINY_NAME
 from pixelis.agents.models.processors import load_processor
-from pixelis.agents.models.quantisation import quantised_loading
 from pixelis.agents.run_files.saved_run import weights_of
-from pixelis.errors import ConfigError, ModelLoadError, PixelisError
+from pixelis.errors import ConfigError, MissingDependencyError, ModelLoadError, PixelisError, suggest
 from pixelis.rewards.text.quiet import quiet_libraries
 
 HUB_TIMEOUT_SECONDS = 10.0
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+QUANTIZATIONS = ("none", "8bit", "4bit")
+_QUANTISERS = ("bitsandbytes", "accelerate")
 _ADAPTER_FILE = "adapter_config.json"
+_FINGERPRINT_VALUES = 32
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ def load_model(
     if dtype not in DTYPES:
         raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     place = _device(device)
-    quantised = quantised_loading(quantization, DTYPES[dtype], place)
+    quantised = quantised_loading(quantization, DTYPES[dtype], place) if quantization != "none" else {}
     folder = find_folder(name)
     if folder is not None and (folder / _ADAPTER_FILE).is_file():
         return _load_adapter(folder, place, dtype, quantization)
@@ -158,6 +166,74 @@ def still_there(*names: str) -> str | Path:
         with contextlib.suppress(ModelLoadError):
             return find_folder(name) or name
     return names[-1]
+
+
+def quantised_loading(kind: str, dtype: torch.dtype, device: torch.device) -> dict[str, Any]:
+    """Return the keywords for ``from_pretrained`` that load a model quantised.
+
+    Args:
+        kind: ``8bit`` or ``4bit``.
+        dtype: type of what is not quantised, and of the products in 4 bits.
+        device: where the model will be; a quantised model cannot be moved later.
+
+    Raises:
+        ConfigError: unknown kind, or the device is not a CUDA device.
+        MissingDependencyError: bitsandbytes or accelerate is not installed.
+    """
+    if kind not in QUANTIZATIONS:
+        raise ConfigError(
+            f"quantization must be one of {', '.join(QUANTIZATIONS)}, got {kind!r}."
+            f"{suggest(kind, QUANTIZATIONS)}"
+        )
+    if device.type != "cuda":
+        raise ConfigError(
+            f"quantization {kind} needs a CUDA device and the device is {device.type}; "
+            "use quantization none, or a machine with a CUDA GPU"
+        )
+    missing = [name for name in _QUANTISERS if find_spec(name) is None]
+    if missing:
+        raise MissingDependencyError(
+            f"quantization {kind} needs {' and '.join(missing)}, not installed here; "
+            "pip install 'pixelis[quant]'"
+        )
+    return {
+        "quantization_config": quantisation_config(kind, dtype),
+        "device_map": {"": device.index if device.index is not None else torch.cuda.current_device()},
+    }
+
+
+def quantisation_config(kind: str, dtype: torch.dtype) -> Any:
+    """Return transformers' settings for ``8bit`` or ``4bit``."""
+    import transformers as hf
+
+    if kind == "8bit":
+        return hf.BitsAndBytesConfig(load_in_8bit=True)
+    return hf.BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=dtype,
+    )
+
+
+def frozen_fingerprint(model: torch.nn.Module) -> str:
+    """Return the SHA-256 of the names and shapes of the frozen parameters and of 32 values of each.
+
+    The values are spread evenly over each parameter. Two models whose weights differ in less than that have
+    the same fingerprint; a model that was trained on, or begun from another seed, has another.
+
+    Args:
+        model: its trainable parameters (an adapter's) are left out.
+    """
+    digest = hashlib.sha256()
+    for name, parameter in sorted(model.named_parameters()):
+        if parameter.requires_grad:
+            continue
+        flat = parameter.detach().reshape(-1)
+        sample = flat[:: max(1, flat.numel() // _FINGERPRINT_VALUES)][:_FINGERPRINT_VALUES]
+        digest.update(f"{name} {tuple(parameter.shape)}\n".encode())
+        digest.update(sample.to("cpu", torch.float64).numpy().tobytes())
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,14 @@ from typing import Any
 
 import torch
 
-from pixelis.agents.models.lora_targets import chosen_linears, language_linears
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, suggest
 from pixelis.rewards.text.quiet import quiet_libraries
 
+ALL_LINEAR = "all-linear"
+
+# Their fused kernels read this layer's weight and would pass its adapter by; PEFT refuses one there.
+_FUSED = {name: "out_proj" for name in ("falcon_h1", "falcon_mamba", "mamba", "mamba2", "nemotron_h")}
+_NAMES = re.compile(r"\s*[\w.-]+\s*(,\s*[\w.-]+\s*)*")
 REFERENCE = "reference"
 """Name of the frozen copy of a trained adapter, and of the subfolder it is saved in."""
 
@@ -30,7 +35,7 @@ class LoraSettings:
         dropout: probability in [0, 1) applied to the adapter's input while the model is in train mode.
         include_vision: also adapt the vision tower and the projector, not only the language model.
         target_modules: which layers to adapt instead of every linear layer but the output head; names, or
-            text as `pixelis.agents.models.lora_targets.chosen_linears` takes it.
+            text as `chosen_linears` takes it.
     """
 
     rank: int = 16
@@ -76,6 +81,77 @@ def _targets(model: Any, settings: LoraSettings) -> list[str]:
     if isinstance(settings.target_modules, str):
         return chosen_linears(model, settings.target_modules)
     return list(settings.target_modules or language_linears(model, include_vision=settings.include_vision))
+
+
+def language_linears(model: Any, *, include_vision: bool = False) -> list[str]:
+    """Return the names of the linear layers of a model's language part, the output head left out.
+
+    ``include_vision`` adds the rest of the model. Short names (``q_proj``) where they name no layer outside
+    the language part, else full ones.
+    """
+    named = _linears(model)
+    inside = set(map(id, (model if include_vision else model.get_decoder()).modules()))
+    wanted = [name for name, module in named.items() if id(module) in inside]
+    leaves = {name.rsplit(".", 1)[-1] for name in wanted}
+    outside = {name.rsplit(".", 1)[-1] for name in [*named, *_head_names(model)] if name not in wanted}
+    return wanted if leaves & outside else sorted(leaves)
+
+
+def chosen_linears(model: Any, targets: str) -> list[str]:
+    """Return the full names of the linear layers that a text chooses.
+
+    Args:
+        model: a transformers model without an adapter.
+        targets: ``all-linear`` for every linear layer of the whole model, its vision part included; names
+            separated by commas, each of which chooses the layers that are called so or end in ``.name``; or a
+            regular expression that a layer's whole name must match.
+
+    Raises:
+        ConfigError: a name or the expression chooses no linear layer, or the expression is none. The output
+            head cannot be chosen: its weight is often that of the embedding.
+    """
+    named = list(_linears(model))
+    if targets == ALL_LINEAR:
+        return named
+    if _NAMES.fullmatch(targets):
+        wanted = [part.strip() for part in targets.split(",")]
+        chosen = {name: [each for each in named if f".{each}".endswith(f".{name}")] for name in wanted}
+    else:
+        try:
+            pattern = re.compile(targets)
+        except re.error as error:
+            raise ConfigError(
+                f"lora_targets {targets[:200]!r} is no list of names and no regular expression: {error}"
+            ) from error
+        chosen = {targets: [each for each in named if pattern.fullmatch(each)]}
+    for name, found in chosen.items():
+        if not found:
+            leaves = sorted({each.rsplit(".", 1)[-1] for each in named})
+            raise ConfigError(
+                f"lora_targets: {name[:200]!r} chooses no linear layer of {type(model).__name__} (the output "
+                f"head cannot be chosen).{suggest(name, leaves)}"
+            )
+    wanted = {each for found in chosen.values() for each in found}
+    return [each for each in named if each in wanted]
+
+
+def _linears(model: Any) -> dict[str, torch.nn.Linear]:
+    """Return the linear layers that can have an adapter, by name; the output head is not among them."""
+    head, fused = model.get_output_embeddings(), _FUSED.get(model.config.model_type)
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and module is not head and name.rsplit(".", 1)[-1] != fused
+    }
+
+
+def _head_names(model: Any) -> list[str]:
+    head = model.get_output_embeddings()
+    return [
+        name
+        for name, module in model.named_modules()
+        if module is head and isinstance(module, torch.nn.Linear)
+    ]
 
 
 def settings_of_adapter(model: Any) -> LoraSettings:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from pixelis.agents.episodes.episode import Episode, join_images
-from pixelis.agents.models.chat import ChatFormat
+from pixelis.agents.models.chat import ChatFormat, check_vocabulary, vocabulary_size
 from pixelis.agents.models.full_weights import FrozenWeights, whole
 from pixelis.agents.models.loading import LoadedModel, load_model, portable_name, still_there
 from pixelis.agents.models.lora import (
@@ -30,12 +30,10 @@ from pixelis.agents.models.lora import (
 from pixelis.agents.models.model_note import ModelNote, write_note
 from pixelis.agents.models.processors import save_processor
 from pixelis.agents.models.vision import ImageFeatures
-from pixelis.agents.models.vocabulary import check_vocabulary, vocabulary_size
 from pixelis.agents.run_files.saved_run import ADAPTER, WEIGHTS
 from pixelis.agents.scoring.collation import collate
-from pixelis.agents.scoring.head import TokenLogprobs, takes_positions
+from pixelis.agents.scoring.logprobs import TokenLogprobs, packed_logprobs, takes_positions
 from pixelis.agents.scoring.packing import Packing
-from pixelis.agents.scoring.scoring import packed_logprobs
 from pixelis.agents.scoring.support import Layout, fits, switched
 from pixelis.errors import ConfigError
 from pixelis.rewards.text.quiet import quiet_libraries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -30,21 +30,21 @@ class BatchSettings:
         credit: ``episode``: every token of an episode gets its advantage; ``turn``: every turn its own, see
             `turn_advantages`.
         gamma: discount a turn of ``credit="turn"``, in (0, 1].
-        shaping: what is added to the rewards.
+        shaping: what is added to the rewards; None: nothing.
         mask_truncated: leave truncated episodes out of the loss; they stay in their group's baseline.
         advantage_clip: advantages are held in ±this; None: not.
         advantage_threshold: episodes none of whose tokens has an advantage of at least this size are not
             trained on.
-        comparison: what takes the place of the rewards of whole episodes.
+        comparison: what takes the place of the rewards of whole episodes; None: nothing does.
     """
 
     credit: Credit = "episode"
     gamma: float = 1.0
-    shaping: ShapingSettings = field(default_factory=ShapingSettings)
+    shaping: ShapingSettings | None = None
     mask_truncated: bool = False
     advantage_clip: float | None = None
     advantage_threshold: float = 0.0
-    comparison: GroupComparison = field(default_factory=GroupComparison)
+    comparison: GroupComparison | None = None
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,19 @@ def score(
     """Compare episodes with the others of their group; arguments as in `make_batch`."""
     settings = settings or BatchSettings()
     rewards = reward_matrix(episodes, groups, group_size)
-    extra = extra_rewards(episodes, settings.shaping) - (0.0 if penalties is None else penalties)
+    extra = np.zeros(len(episodes))
+    if settings.shaping is not None:
+        extra += extra_rewards(episodes, settings.shaping)
+    if penalties is not None:
+        extra -= penalties
     if settings.credit == "turn":
         returns = _return_tensor(episodes, extra, rewards, settings.gamma)
         advantages, zero_variance = turn_advantages(returns, scale), zero_variance_turn_groups(returns)
     else:
         for episode, more in zip(episodes, extra, strict=True):
             rewards[episode.group, episode.member] += more
-        rewards = compared(rewards, episodes, settings.comparison)
+        if settings.comparison is not None:
+            rewards = compared(rewards, episodes, settings.comparison)
         advantages, zero_variance = group_advantages(rewards, scale), zero_variance_groups(rewards)
     if settings.advantage_clip is not None:
         advantages = np.clip(advantages, -settings.advantage_clip, settings.advantage_clip)

@@ -1,4 +1,4 @@
-"""What members of a group are compared by: their rewards, the parts of these, or the sets they are in.
+"""What members of a group are compared by in place of their rewards: the parts of these, or sets of members.
 
 Each function turns a step's rewards [P, G] into what a function of `pixelis.agents.losses.advantages` then
 compares, so the baseline, the division by a deviation and the detection of groups without signal are those
@@ -28,7 +28,7 @@ _PERMUTATIONS = 32
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """What members of a group are compared by.
+    """What members of a group are compared by instead of their rewards.
 
     Attributes:
         advantage: a name in ``COMPARISONS``.
@@ -38,7 +38,7 @@ class GroupComparison:
         set_floor: for ``polychromic``: the reward that is worth nothing to a set.
     """
 
-    advantage: str = "sum"
+    advantage: str
     part_weights: Mapping[str, float] = field(default_factory=dict)
     diversity: str = NONE
     set_size: int = 4
@@ -65,12 +65,6 @@ def compared(rewards: np.ndarray, episodes: Sequence[Episode], comparison: Group
         ConfigError: there is no such comparison, or no such measure of diversity.
     """
     return COMPARISONS.find(comparison.advantage)(rewards, episodes, comparison)
-
-
-@COMPARISONS.register("sum")
-def by_reward(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupComparison) -> np.ndarray:
-    """Return the rewards as they are: the sum of their parts."""
-    return rewards
 
 
 @COMPARISONS.register("per_part")

@@ -36,7 +36,7 @@ class Evaluating:
     kept as the folder ``best`` of the run, with its numbers as ``best/evaluation.json``.
 
     Args:
-        config: of the run; with ``eval_every`` 0 nothing is done.
+        config: of the run, with ``eval_every`` of at least 1.
         policy: what is trained.
         env: what is played.
         run: where files go.
@@ -63,7 +63,7 @@ class Evaluating:
             OutputError: a file cannot be written.
         """
         every = self._config.eval_every
-        if not every or (step % every and step != self._config.steps):
+        if step % every and step != self._config.steps:
             return {}
         started, generators = time.perf_counter(), random_state()
         try:

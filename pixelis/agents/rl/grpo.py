@@ -12,25 +12,25 @@ from typing import Protocol
 
 import numpy as np
 
-from pixelis.agents.episodes.answers import measure_named
+from pixelis.agents.episodes.answers import DIVERSITIES
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.seeds import replay_generator
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
 from pixelis.agents.rl.comparison import COMPARISONS, GroupComparison
-from pixelis.agents.rl.micro_batch import MicroBatchSize
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.replay import ReplayBuffer, Stored, with_replay
-from pixelis.agents.rl.reward_kl import reward_kl
+from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.algorithm import Grpo
-from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.rl import TrainConfig, replay_ratio
 from pixelis.errors import ConfigError
 
 _REPLAY = "replay.pt"
@@ -86,26 +86,35 @@ class GrpoLearner:
         policy: what is trained.
         env: what was played.
         update: how batches become optimiser steps.
+        batch: how episodes are compared.
 
     Attributes:
         optimiser: of the policy's trainable parameters.
         updater: see `Learner`.
         micro_batch: see `Learner`.
-        replay: episodes of earlier steps; stays empty without ``algorithm.replay``.
+        replay: episodes of earlier steps; None without ``algorithm.replay``.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        policy: Policy,
+        env: TaskEnv,
+        update: UpdateSettings,
+        batch: BatchSettings,
+    ) -> None:
         assert isinstance(config.algorithm, Grpo)
         self._config, self._algorithm = config, config.algorithm
-        self._settings = batch_settings(config, env)
+        self._settings = batch
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         stored = self._algorithm.replay
-        self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else ReplayBuffer(0, 0)
+        self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else None
         self.updater = Updater(policy, self.optimiser, update)
         self.micro_batch = self.updater.micro_batch
         self._drawn: list[Stored] = []
-        self._penalty, self._penalty_row = reward_kl(config, policy), Row()
+        self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
+        self._penalty_row = Row()
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return which groups have no differences in their returns, bool [groups]."""
@@ -134,10 +143,10 @@ class GrpoLearner:
                 dropped=fresh.dropped - scored,
                 left_out=fresh.left_out - scored,
             )
-        if self._algorithm.replay is None:
+        if self.replay is None:
             return fresh
         self.replay.forget(step)
-        count = int(self._algorithm.replay.ratio * config.groups * config.group_size)
+        count = int(replay_ratio(config) * config.groups * config.group_size)
         self._drawn = self.replay.draw(count, replay_generator(config.seed, step))
         self.replay.add(fresh, step)
         return with_replay(fresh, self._drawn, self._longest)
@@ -145,7 +154,7 @@ class GrpoLearner:
     def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train on the batch; see `Updater.update`."""
         row = self.updater.update(batch, played.episodes) | self._penalty_row
-        if self._algorithm.replay is not None:
+        if self.replay is not None:
             ages = [step - each.step for each in self._drawn]
             row |= {
                 "replay/size": len(self.replay),
@@ -156,12 +165,12 @@ class GrpoLearner:
 
     def save_files(self, folder: Path) -> None:
         """Write the stored episodes, if episodes are stored."""
-        if self._algorithm.replay is not None:
+        if self.replay is not None:
             write_tensors(folder / _REPLAY, self.replay.state_dict())
 
     def load_files(self, folder: Path) -> None:
         """Read the stored episodes, if episodes are stored."""
-        if self._algorithm.replay is not None:
+        if self.replay is not None:
             self.replay.load_state_dict(read_tensors(folder / _REPLAY))
 
 
@@ -177,8 +186,30 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         ConfigError: there is no such bonus, measure or comparison, or the overlong buffer is longer than an
             episode.
     """
-    longest = longest_completion(config, env)
-    shaped, overlong, bonus = config.shaping, config.shaping.overlong, config.shaping.bonus
+    if config.diversity != "none":
+        DIVERSITIES.find(config.diversity)
+    shaped = config.shaping
+    adds = shaped.overlong or shaped.bonus or shaped.duplicate_penalty
+    batch = BatchSettings(
+        shaping=_shaping(config, longest_completion(config, env)) if adds else None,
+        mask_truncated=shaped.mask_truncated,
+        advantage_clip=shaped.advantage_clip,
+    )
+    if not isinstance(config.algorithm, Grpo):
+        return batch
+    algorithm = config.algorithm
+    return replace(
+        batch,
+        credit=algorithm.credit.type,
+        gamma=algorithm.gamma,
+        advantage_threshold=algorithm.threshold,
+        comparison=None if algorithm.advantage.type == "sum" else _comparison(algorithm, config.diversity),
+    )
+
+
+def _shaping(config: TrainConfig, longest: int) -> ShapingSettings:
+    """Return what is added to rewards, where ``longest`` tokens are the longest episode."""
+    overlong, bonus = config.shaping.overlong, config.shaping.bonus
     if overlong is not None and overlong.buffer > longest:
         raise ConfigError(
             f"shaping.overlong.buffer must be at most the {longest} tokens that an episode can have "
@@ -191,27 +222,18 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         bonus=bonus.name if bonus else None,
         bonus_weight=bonus.weight if bonus else 0.0,
         diversity=config.diversity,
-        duplicate_penalty=shaped.duplicate_penalty,
+        duplicate_penalty=config.shaping.duplicate_penalty,
     )
     if shaping.bonus is not None:
         bonus_of(shaping)
-    measure_named(config.diversity)
-    batch = BatchSettings(
-        shaping=shaping, mask_truncated=shaped.mask_truncated, advantage_clip=shaped.advantage_clip
-    )
-    if not isinstance(config.algorithm, Grpo):
-        return batch
-    algorithm, compared = config.algorithm, config.algorithm.advantage
-    COMPARISONS.find(compared.type)
-    constants = {"part_weights" if name == "weights" else name: value for name, value in compared}
-    kind = constants.pop("type")
-    return replace(
-        batch,
-        credit=algorithm.credit.type,
-        gamma=algorithm.gamma,
-        advantage_threshold=algorithm.threshold,
-        comparison=GroupComparison(kind, diversity=config.diversity, **constants),
-    )
+    return shaping
+
+
+def _comparison(algorithm: Grpo, diversity: str) -> GroupComparison:
+    """Return what members of a group are compared by instead of their rewards."""
+    COMPARISONS.find(algorithm.advantage.type)
+    constants = {"part_weights" if name == "weights" else name: value for name, value in algorithm.advantage}
+    return GroupComparison(constants.pop("type"), diversity=diversity, **constants)
 
 
 def policy_optimiser(config: TrainConfig, policy: Policy) -> Optimiser:

@@ -15,11 +15,11 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.gae import gae, token_rewards
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.batch import StepBatch, padded, reward_matrix
-from pixelis.agents.rl.grpo import batch_settings, longest_completion, policy_optimiser
-from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.optimisation.optimiser import Optimiser
+from pixelis.agents.rl.batch import BatchSettings, StepBatch, padded, reward_matrix
+from pixelis.agents.rl.grpo import longest_completion, policy_optimiser
 from pixelis.agents.rl.refill import StepRollouts
-from pixelis.agents.rl.reward_kl import reward_kl
+from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import extra_rewards
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.rl.value import ValueHead, clipped_value_loss, token_states
@@ -43,6 +43,7 @@ class PpoLearner:
         policy: what is trained.
         env: what was played.
         update: how batches become optimiser steps.
+        batch: how episodes are compared.
 
     Attributes:
         optimiser: of the policy's trainable parameters.
@@ -51,10 +52,17 @@ class PpoLearner:
         head: estimates returns.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, update: UpdateSettings) -> None:
+    def __init__(
+        self,
+        config: TrainConfig,
+        policy: Policy,
+        env: TaskEnv,
+        update: UpdateSettings,
+        batch: BatchSettings,
+    ) -> None:
         assert isinstance(config.algorithm, Ppo)
         self._config, self._algorithm, self._policy = config, config.algorithm, policy
-        self._settings = batch_settings(config, env)
+        self._settings = batch
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
         self.updater = Updater(policy, self.optimiser, update)
@@ -63,7 +71,8 @@ class PpoLearner:
         self.head = ValueHead(width).to(policy.device)
         self._value_optimiser = Optimiser(list(self.head.parameters()), lr=self._algorithm.value_lr)
         self._targets: tuple[Tensor, Tensor, Tensor] | None = None  # states, values, returns
-        self._penalty, self._penalty_row = reward_kl(config, policy), Row()
+        self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
+        self._penalty_row = Row()
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
         """Return that no group is without signal: the baseline is not the group's, bool [groups]."""
@@ -72,10 +81,12 @@ class PpoLearner:
     def batch(self, played: StepRollouts, step: int) -> StepBatch:
         """Estimate values and advantages of every valid episode."""
         rewards = reward_matrix(played.episodes, played.groups, self._config.group_size)
-        extra = extra_rewards(played.episodes, self._settings.shaping)
+        extra = np.zeros(len(played.episodes))
+        if self._settings.shaping is not None:
+            extra += extra_rewards(played.episodes, self._settings.shaping)
         if self._penalty is not None:
             penalties, self._penalty_row = self._penalty.penalties(played.episodes)
-            extra = extra - penalties
+            extra -= penalties
         pairs = [
             (episode, float(more))
             for episode, more in zip(played.episodes, extra, strict=True)

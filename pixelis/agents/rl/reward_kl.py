@@ -34,6 +34,12 @@ class RewardKL:
     temperature: float = 1.0
     rows: int = 16
 
+    @classmethod
+    def of(cls, config: TrainConfig, policy: Policy) -> RewardKL:
+        """Return the penalty of a run whose settings ask for it."""
+        estimator = config.loss.kl.estimator
+        return cls(policy, config.beta, estimator, config.temperature, config.micro_batch_size)
+
     def penalties(self, episodes: Sequence[Episode]) -> tuple[np.ndarray, Row]:
         """Return ``beta KL`` of each episode, float64 [n], and what to log of it.
 
@@ -62,12 +68,3 @@ class RewardKL:
             reference = self.policy.logprobs(episodes, self.temperature)
         sampled = sampled_logprobs(episodes).to(reference.logprobs.device)
         return episode_kl(sampled, reference.logprobs, reference.mask, self.estimator).tolist()
-
-
-def reward_kl(config: TrainConfig, policy: Policy) -> RewardKL | None:
-    """Return what scores the KL penalty in the reward, None without one."""
-    if config.loss.kl.place == "loss" or config.beta == 0:
-        return None
-    return RewardKL(
-        policy, config.beta, config.loss.kl.estimator, config.temperature, config.micro_batch_size
-    )

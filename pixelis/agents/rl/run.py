@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.grpo import batch_settings
-from pixelis.agents.rl.term_rewards import build_rewards, check_credit
-from pixelis.agents.rl.trainer import Trainer, update_settings, watch_settings
+from pixelis.agents.rl.trainer import Trainer, TrainingParts
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.run import Run
 from pixelis.agents.runs.run_policy import load_policy
-from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
 from pixelis.agents.settings.run_settings import AUTO
-from pixelis.agents.ued.selection import LevelSelection
 
 
 class TrainingRun(Run[TrainConfig, Trainer]):
     """A run of reinforcement learning; the phase ``baselines`` is that of the env's scripted players."""
 
-    def make_trainer(self, material: Any) -> Trainer:
-        """Return the trainer; there is nothing to prepare."""
-        return Trainer(self.config, self.policy, self.task_env, self.folder)
+    def make_trainer(self, material: TrainingParts) -> Trainer:
+        """Return the trainer."""
+        return Trainer(self.config, self.policy, self.task_env, self.folder, material)
 
     @classmethod
     def start(cls, config: TrainConfig) -> TrainingRun:
@@ -52,22 +47,21 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         Raises:
             PixelisError: the environment cannot be had, or the folder already holds a run.
         """
-        env = cls.opened_env(config)
+        env, _ = cls.opened_env(config)
         output = cls.with_output(cls.choose_model(config, env)).output
         RunFolder(Path(str(output))).check_free()
         return config.with_values(output=output)
 
     @classmethod
     def open_env(cls, config: TrainConfig) -> TaskEnv:
-        """Return the environment; a wrong name or setting is told before anything slow begins."""
-        update_settings(config)
-        build_rewards(config.rewards)
-        env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
-        check_credit(build_rewards(config.rewards, env.traits), config.algorithm)
-        Watch(watch_settings(config), env.scorers)
-        batch_settings(config, env)
-        LevelSelection(config, env)
-        return env
+        """Return the environment, whose calls may take ``env_timeout_seconds``."""
+        return TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
+
+    @classmethod
+    def assemble(cls, config: TrainConfig, env: TaskEnv | None) -> TrainingParts:
+        """Return what the trainer is made of besides the policy."""
+        assert env is not None  # it is a required setting
+        return TrainingParts.of(config, env)
 
     @classmethod
     def load_policy(cls, config: TrainConfig, adapter: Path | None) -> Policy:
@@ -81,7 +75,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
 
     def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """Return the mean of each score that nothing is paid by."""
-        return self.trainer.watch.means(episodes)
+        return {} if self.trainer.watch is None else self.trainer.watch.means(episodes)
 
     def tables(self) -> list[Table]:
         """Return what was played, by kind of level."""

@@ -30,7 +30,7 @@ from pixelis.user_code import user_code
 
 @dataclass(frozen=True)
 class ShapingSettings:
-    """What is added to rewards; by default nothing.
+    """What is added to rewards.
 
     Attributes:
         overlong_buffer: tokens before ``length_limit`` over which the penalty grows; 0: no penalty.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,38 +16,74 @@ from pixelis.agents.episodes.seeds import sampling_seed
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.advantages import ADVANTAGES
 from pixelis.agents.losses.loss import LossSettings
-from pixelis.agents.models.fingerprint import frozen_fingerprint
+from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.micro_batch import explain_out_of_memory
 from pixelis.agents.publish.language_stepper import LanguageStepper
-from pixelis.agents.rl.batch import StepBatch, batch_metrics
-from pixelis.agents.rl.entropy_range import EntropyRange
+from pixelis.agents.rl.alarms import EntropyRange, NoSignal
+from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
-from pixelis.agents.rl.grpo import GrpoLearner, Learner
-from pixelis.agents.rl.micro_batch import explain_out_of_memory
-from pixelis.agents.rl.no_signal import NoSignal
+from pixelis.agents.rl.grpo import GrpoLearner, Learner, batch_settings
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
-from pixelis.agents.rl.term_rewards import TermRewards
+from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rl.update import UpdateSettings
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
-from pixelis.agents.runs.watch.watch import Watch, WatchSettings
+from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
-from pixelis.agents.settings.rl import Watch as WatchDials
 from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
 
-LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings], Learner]] = {
+LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings, BatchSettings], Learner]] = {
     "grpo": GrpoLearner,
     "ppo": PpoLearner,
 }
+
+
+@dataclass(frozen=True)
+class TrainingParts:
+    """What a run is made of besides its model; made before that is loaded, so that mistakes are told at once.
+
+    Attributes:
+        update: how batches become optimiser steps.
+        batch: how episodes are compared.
+        rewards: the reward terms.
+        watch: scores that nothing is paid by; None without any.
+        levels: what is played.
+    """
+
+    update: UpdateSettings
+    batch: BatchSettings
+    rewards: TermRewards
+    watch: Watch | None
+    levels: LevelSelection
+
+    @classmethod
+    def of(cls, config: TrainConfig, env: TaskEnv) -> TrainingParts:
+        """Make the parts of a run.
+
+        Raises:
+            ConfigError: a name in the settings is wrong, or something does not go with the environment.
+            UserCodeError: a reward term's or a scorer's own code raised.
+        """
+        rewards = TermRewards(config.rewards, env.traits)
+        check_credit(rewards.stack, config.algorithm)
+        watched = config.watch
+        return cls(
+            update_settings(config),
+            batch_settings(config, env),
+            rewards,
+            Watch(watched, env.scorers) if watched and watched.scores else None,
+            LevelSelection(config, env),
+        )
 
 
 class Trainer(LanguageStepper[TrainConfig]):
@@ -63,20 +99,25 @@ class Trainer(LanguageStepper[TrainConfig]):
     Args:
         config: see `TrainConfig`.
         policy: with a LoRA adapter; before `load_checkpoint` it must have been loaded from the same
-        checkpoint. env: what is played.
+            checkpoint.
+        env: what is played.
         run: where files go.
+        parts: of the same settings and environment.
     """
 
-    def __init__(self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder) -> None:
+    def __init__(
+        self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder, parts: TrainingParts
+    ) -> None:
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self._entropy = EntropyRange()
-        self.rewards = TermRewards(config.rewards, env.traits)
+        self.rewards, self.watch, self.levels = parts.rewards, parts.watch, parts.levels
         self.rewards.warn_of_length(config.steps)
-        self.watch = Watch(watch_settings(config), env.scorers)
-        self.levels = LevelSelection(config, env)
-        self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
+        self.evaluating = None
+        if config.eval_every:
+            self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
+        self._earlier: dict[str, Any] = {}  # of watch and evaluation, where this session has none
         self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
         self._sampling = SamplingSettings(
             config.temperature,
@@ -85,7 +126,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             record_kept=chosen_correction(config) != "none",
         )
         self._stats = RolloutStats()
-        self._learner = LEARNERS[config.algorithm.type](config, policy, env, update_settings(config))
+        self._learner = LEARNERS[config.algorithm.type](config, policy, env, parts.update, parts.batch)
         self._base = frozen_fingerprint(policy.model)
         self._last: tuple[list[Episode], StepBatch]
 
@@ -112,14 +153,17 @@ class Trainer(LanguageStepper[TrainConfig]):
         if played.is_training:
             self._no_signal.note(batch, played.episodes)
         row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
-        row |= diversity_metrics(played.episodes, self.config.diversity)
+        if self.config.diversity != "none":
+            row |= diversity_metrics(played.episodes, self.config.diversity)
         row |= self.levels.note(number, played.episodes)
         row |= self._learner.update(batch, played, number)
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row["success/slope100"] = self._success.slope(100)
         row["policy/entropy_alarm"] = self._entropy.note(row["policy/entropy"], row["success/ma10"])
-        row |= self.rewards.observe(number, row) | self.watch.note(played.episodes, row)
+        row |= self.rewards.observe(number, row)
+        if self.watch is not None:
+            row |= self.watch.note(played.episodes, row)
         self._last = played.episodes, batch
         return row
 
@@ -136,7 +180,7 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     def measure(self) -> Row:
         """Evaluate where it is time to, see `Evaluating`."""
-        return self.evaluating.after(self.finished_steps)
+        return {} if self.evaluating is None else self.evaluating.after(self.finished_steps)
 
     def _describe_best(self, folder: Path, step: int) -> None:
         self.describe(folder, {"step": step, "elapsed_seconds": self.elapsed_seconds})
@@ -162,10 +206,10 @@ class Trainer(LanguageStepper[TrainConfig]):
             "success": self._success.state_dict(),
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
-            "watch": self.watch.state_dict(),
-            "evaluating": self.evaluating.state_dict(),
             "entropy": self._entropy.state_dict(),
             "update": self._learner.updater.state_dict(),
+            **self._earlier,
+            **{name: part.state_dict() for name, part in self._measuring.items()},
         }
 
     def load_progress(self, progress: Mapping[str, Any]) -> None:
@@ -180,10 +224,10 @@ class Trainer(LanguageStepper[TrainConfig]):
                 "weights differ; put the old one back, or start a new run"
             )
         self._success.load_state_dict(progress["success"])
-        if "watch" in progress:
-            self.watch.load_state_dict(progress["watch"])
-        if "evaluating" in progress:
-            self.evaluating.load_state_dict(progress["evaluating"])
+        self._earlier = {name: progress[name] for name in ("watch", "evaluating") if name in progress}
+        for name, part in self._measuring.items():
+            if name in progress:
+                part.load_state_dict(progress[name])
         if "entropy" in progress:
             self._entropy.load_state_dict(progress["entropy"])
         if "update" in progress:
@@ -204,6 +248,12 @@ class Trainer(LanguageStepper[TrainConfig]):
         self.levels.load_files(folder)
 
     # ------------------------------------------------------------------ phases
+
+    @property
+    def _measuring(self) -> dict[str, Watch | Evaluating]:
+        """What there is of watch and evaluation, by its name in a checkpoint."""
+        parts = {"watch": self.watch, "evaluating": self.evaluating}
+        return {name: part for name, part in parts.items() if part is not None}
 
     def _write_samples(self) -> None:
         self.run.write_trajectories(self.finished_steps, sample_rows(*self._last))
@@ -261,12 +311,6 @@ class Trainer(LanguageStepper[TrainConfig]):
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
         }
-
-
-def watch_settings(config: TrainConfig) -> WatchSettings:
-    """Return the part of the settings that says what is watched."""
-    watch = config.watch or WatchDials()
-    return WatchSettings(watch.scores, watch.episodes, watch.window, watch.z)
 
 
 def update_settings(config: TrainConfig) -> UpdateSettings:

@@ -16,11 +16,11 @@ from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.correction import Importance
 from pixelis.agents.losses.loss import LossInputs, LossOutputs, LossSettings, grpo_loss
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize, explain_out_of_memory
+from pixelis.agents.optimisation.noise_scale import Contributions, NoiseScale
+from pixelis.agents.optimisation.optimiser import Optimiser
+from pixelis.agents.optimisation.step_size import StepSizer
 from pixelis.agents.rl.batch import StepBatch, sampled_logprobs
-from pixelis.agents.rl.micro_batch import MicroBatchSize, explain_out_of_memory
-from pixelis.agents.rl.noise_scale import Contributions, NoiseScale
-from pixelis.agents.rl.optimiser import Optimiser
-from pixelis.agents.rl.step_size import StepSizer
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.step_size import StepSize
 

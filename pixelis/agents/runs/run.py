@@ -66,7 +66,7 @@ class Run(ABC, Generic[C, T]):
 
     @classmethod
     def open_env(cls, config: Any) -> TaskEnv | None:
-        """Return the environment, checked with what else can be checked before a model is loaded.
+        """Return the environment.
 
         Raises:
             PixelisError: there is none such, or the settings do not go with it.
@@ -76,14 +76,24 @@ class Run(ABC, Generic[C, T]):
         return TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
 
     @classmethod
-    def opened_env(cls, config: Any) -> TaskEnv | None:
-        """Return what `open_env` does; where the user's code fails, the log of the run to be says how.
+    def assemble(cls, config: Any, env: TaskEnv | None) -> Any:
+        """Return what training needs and can be had without the model, by default nothing.
 
         Raises:
-            PixelisError: see `open_env`.
+            PixelisError: a setting is wrong, which is so told before anything slow begins.
         """
+
+    @classmethod
+    def opened_env(cls, config: Any) -> tuple[TaskEnv | None, Any]:
+        """Return what `open_env` and `assemble` do; where the user's code fails, the run's log says how.
+
+        Raises:
+            PixelisError: see there.
+        """
+        torch.manual_seed(config.seed)  # for what a user's own parts draw when they are made
         with cls._logging_failure(config):
-            return cls.open_env(config)
+            env = cls.open_env(config)
+            return env, cls.assemble(config, env)
 
     @classmethod
     @contextlib.contextmanager
@@ -118,12 +128,19 @@ class Run(ABC, Generic[C, T]):
         return settled(config, policy) if isinstance(config, RunSettings) else config
 
     @classmethod
-    def prepare(cls, config: Any, env: TaskEnv | None, policy: Any) -> Any:
-        """Return what training needs to have at hand, before any file is written; nothing by default.
+    def prepare(cls, config: Any, env: TaskEnv | None, policy: Any, parts: Any) -> Any:
+        """Return what training needs to have at hand, before any file is written; by default ``parts``.
+
+        Args:
+            config: of the run.
+            env: what is played.
+            policy: what is trained.
+            parts: what `assemble` returned.
 
         Raises:
             PixelisError: it cannot be had.
         """
+        return parts
 
     @classmethod
     def default_name(cls, config: Any) -> str:
@@ -143,7 +160,7 @@ class Run(ABC, Generic[C, T]):
         Raises:
             PixelisError: the env, the data, the model or the folder cannot be had; see `pixelis.errors`.
         """
-        env = cls.opened_env(config)
+        env, parts = cls.opened_env(config)
         config = cls.choose_model(config, env)
         if env is not None:
             note_untaught(getattr(config, "model", ""), env.id, env.difficulty)
@@ -151,7 +168,7 @@ class Run(ABC, Generic[C, T]):
         policy = cls.load_policy(config, None)
         config = cls.settle(config, policy)
         with cls._logging_failure(config):
-            material = cls.prepare(config, env, policy)
+            material = cls.prepare(config, env, policy, parts)
         config = cls.with_output(config)
         folder = RunFolder.create(config.output, config.to_mapping())
         with contextlib.ExitStack() as claimed:
@@ -186,9 +203,9 @@ class Run(ABC, Generic[C, T]):
         saved = read_json(checkpoint / PROGRESS).get("identity")
         config = as_chosen(config, saved)
         config.check_same(saved)
-        env = cls.opened_env(config)
+        env, parts = cls.opened_env(config)
         policy = cls.load_policy(config, trained_in(checkpoint))
-        run = cls(config, folder, env, policy, cls.prepare(config, env, policy))
+        run = cls(config, folder, env, policy, cls.prepare(config, env, policy, parts))
         run.trainer.load_checkpoint(checkpoint)
         with writing(folder.path):
             write_atomically(folder.config, yaml.safe_dump(config.to_mapping(), sort_keys=False))

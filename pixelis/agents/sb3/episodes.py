@@ -79,10 +79,12 @@ class RequestedEpisodes(gym.Wrapper[Observations, Any, Observations, Any]):
 
     def _next(self) -> EpisodeRunner | None:
         if self._rng is not None:
-            return EpisodeRunner(
-                self.env, EpisodeRequest(int(self._rng.integers(2**31)), options=self._options)
-            )
-        return EpisodeRunner(self.env, self._requests.popleft()) if self._requests else None
+            request = EpisodeRequest(int(self._rng.integers(2**31)), options=self._options)
+        elif self._requests:
+            request = self._requests.popleft()
+        else:
+            return None
+        return EpisodeRunner(self.env, request, reads_text=False)
 
     def _seen(self, runner: EpisodeRunner) -> Observations:
         return self._nothing() if runner.observation is None else runner.observation

@@ -10,7 +10,7 @@ import torch
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.failures import FailureWatch
-from pixelis.agents.rl.optimiser import schedule
+from pixelis.agents.optimisation.optimiser import schedule
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.runs.stepper import Stepper

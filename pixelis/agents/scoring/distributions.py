@@ -11,8 +11,8 @@ from torch import Tensor
 
 from pixelis.agents.episodes.episode import Episode, join_images
 from pixelis.agents.scoring.collation import collate
+from pixelis.agents.scoring.logprobs import packed_states
 from pixelis.agents.scoring.packing import Packing
-from pixelis.agents.scoring.scoring import packed_states
 
 if TYPE_CHECKING:
     from pixelis.agents.models.policy import Policy

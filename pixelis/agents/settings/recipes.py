@@ -124,17 +124,15 @@ def find_recipe(name: str) -> Recipe:
 
 
 def expanded(settings: type[TrainConfig], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return given values with those of their recipe added where nothing is given.
+    """Return given values, a recipe's name among them, with its own added where nothing is given.
 
     Args:
         settings: of which kind, for its defaults.
-        given: what was said explicitly, ``recipe`` perhaps among it.
+        given: what was said explicitly, ``recipe`` among it.
 
     Raises:
         ConfigError: there is no such recipe.
     """
-    if given.get("recipe") is None:
-        return dict(given)
     recipe = find_recipe(given["recipe"])
 
     def value_of(name: str) -> Any:

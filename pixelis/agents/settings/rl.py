@@ -50,7 +50,7 @@ class Shaping(Section):
     )
 
 
-class Watch(Section):
+class WatchSettings(Section):
     """Scores that nothing is paid by, and the alarm for when they part ways with the reward."""
 
     scores: dict[str, Any] = setting({}, "which, e.g. --watch.scores.tweet_evaluation '{}'", identity=False)
@@ -114,7 +114,9 @@ class TrainConfig(RolloutRunSettings):
         identity=False,
         more=True,
     )
-    watch: Watch | None = setting(None, "scores that nothing is paid by; none: no scores", identity=False)
+    watch: WatchSettings | None = setting(
+        None, "scores that nothing is paid by; none: no scores", identity=False
+    )
     baselines: bool = setting(False, "also play the env's scripted players", identity=False, more=True)
     trajectories_every: int = setting(
         10, "steps between saved sample episodes", ge=1, identity=False, more=True
@@ -123,7 +125,8 @@ class TrainConfig(RolloutRunSettings):
     @model_validator(mode="before")
     @classmethod
     def _expand(cls, given: Any) -> Any:
-        return expanded(cls, given) if isinstance(given, Mapping) else given
+        named = isinstance(given, Mapping) and given.get("recipe") is not None
+        return expanded(cls, given) if named else given
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -143,6 +146,11 @@ class TrainConfig(RolloutRunSettings):
         check_dropout(self)
         self._check_shaping()
         return self
+
+    @property
+    def penalises_reward(self) -> bool:
+        """Whether the KL penalty is taken off the reward, not added to the loss."""
+        return self.beta > 0 and self.loss.kl.place == "reward"
 
     def _check_shaping(self) -> None:
         """Check that what is compared goes with what is added to it."""

@@ -55,7 +55,7 @@ class SftRun(SupervisedRun[SftConfig, SftTrainer]):
         return super().open_env(config)
 
     @classmethod
-    def prepare(cls, config: SftConfig, env: TaskEnv | None, policy: Policy) -> Pool:
+    def prepare(cls, config: SftConfig, env: TaskEnv | None, policy: Policy, parts: None) -> Pool:
         """Play or read the demonstrations and keep some apart."""
         episodes = fitting(collect_demonstrations(config, env, policy.chat), policy.max_context)
         pool = Pool.split(episodes, config.held_out, config.seed)

@@ -176,3 +176,14 @@ class LevelSampler(ABC):
 
 
 SAMPLERS: Registry[type[LevelSampler]] = Registry("sampler of levels")
+
+
+@SAMPLERS.register("none")
+class FixedDials(LevelSampler):
+    """Fresh seeds; the dials stay where the environment and its reset options have them."""
+
+    uses_dials: ClassVar[bool] = False
+
+    def draw(self, request: LevelRequest) -> list[SampledLevel]:
+        """Return new levels."""
+        return [SampledLevel(Level((), seed)) for seed in request.seeds[: request.count]]

@@ -17,8 +17,8 @@ from pixelis.agents.settings.levels import RandomLevels
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued import (
     accel,  # noqa: F401 (they register samplers)
+    baselines,  # noqa: F401 (they register samplers)
     cells,  # noqa: F401 (they register samplers)
-    fixed,  # noqa: F401 (they register samplers)
     plr,  # noqa: F401 (they register samplers)
     sfl,  # noqa: F401 (they register samplers)
 )
@@ -48,6 +48,7 @@ class LevelSelection:
 
     Attributes:
         space: the levels there are.
+        oracle: plays them as well as can be; None where no dial is set, or the environment ships none.
         sampler: chooses among them.
         report: counts.
 
@@ -59,8 +60,11 @@ class LevelSelection:
         self._settings = settings
         self._options = env.options("train")
         kind = SAMPLERS.find(settings.levels.type)
-        self.space = _space(settings, env) if kind.uses_dials else LevelSpace({})
-        self.oracle = LevelOracle(env.make, self.space, self._options) if ORACLE in env.players else None
+        self.space, self.oracle = LevelSpace({}), None
+        if kind.uses_dials:
+            self.space = _space(settings, env)
+            if ORACLE in env.players:
+                self.oracle = LevelOracle(env.make, self.space, self._options)
         self.sampler: LevelSampler = kind(self.space, settings, self.oracle)
         self.report = LevelReport(settings.levels.window)
         self._draws: list[SampledLevel] = []

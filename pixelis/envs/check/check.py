@@ -110,7 +110,7 @@ def check_env(
     if isinstance(env, str):
         name, make = env, functools.partial(make_env, check_env_id(env), **(keywords or {}))
     else:
-        if isinstance(env, gym.Env):
+        if isinstance(env, gym.Env | gym.vector.VectorEnv):
             raise ConfigError(
                 f"check_env makes environments itself, also in other processes; got one that is made, {env}: "
                 "give its id, its class, or a function that makes it"

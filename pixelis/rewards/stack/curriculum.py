@@ -289,19 +289,17 @@ def _check_stages(stages: Sequence[WeightStage]) -> None:
             )
 
 
-def read_curriculum(values: Any, available_metrics: Collection[str] = ()) -> WeightCurriculum | None:
+def read_curriculum(values: Any, available_metrics: Collection[str] = ()) -> WeightCurriculum:
     """Return the curriculum that plain data describe.
 
     Args:
         values: ``steps`` or ``performance`` for a shipped one; a mapping with ``stages`` and optionally
-            ``rollback`` and ``check_every``; or None for none.
+            ``rollback`` and ``check_every``.
         available_metrics: names that the trainer computes.
 
     Raises:
         ConfigError: an unknown key or metric, or a value of the wrong kind.
     """
-    if values is None:
-        return None
     if isinstance(values, str):
         values = shipped_curriculum(values)
     if not isinstance(values, Mapping) or "stages" not in values:

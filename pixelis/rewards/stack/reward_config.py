@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from pixelis.errors import ConfigError, suggest
+from pixelis.errors import ConfigError, shown, suggest
 from pixelis.rewards.stack.normalisation import NormaliserSettings
 from pixelis.rewards.stack.orchestrator import OrchestratorSettings
 from pixelis.rewards.terms.registry import TERMS, check_term_name, why_off
@@ -78,11 +78,11 @@ def read_rewards(values: Mapping[str, Any]) -> RewardConfig:
     """
     if not isinstance(values, Mapping):
         raise ConfigError(
-            f"rewards: expected a mapping such as {{coherence: {{weight: 0.2}}}}, got {values!r}"
+            f"rewards: expected a mapping such as {{coherence: {{weight: 0.2}}}}, got {shown(values)}"
         )
     orchestrated = values.get("orchestrate", True)
     if not isinstance(orchestrated, bool):
-        raise ConfigError(f"rewards: orchestrate must be true or false, got {orchestrated!r}")
+        raise ConfigError(f"rewards: orchestrate must be true or false, got {shown(orchestrated)}")
     terms = [_read_term(str(key), entry, orchestrated) for key, entry in values.items() if key not in _OWN]
     if not orchestrated:
         for key in (TASK, "curriculum", *_ORCHESTRATOR, *_NORMALISER):
@@ -140,7 +140,7 @@ def check_orchestrator_keys(values: Mapping[str, Any]) -> None:
     for key in values:
         if key not in (*_ORCHESTRATOR, *_NORMALISER):
             raise ConfigError(
-                f"the orchestrator has no setting {key!r}.{suggest(str(key), (*_ORCHESTRATOR, *_NORMALISER))}"
+                f"the orchestrator has no setting {shown(key)}.{suggest(key, (*_ORCHESTRATOR, *_NORMALISER))}"
             )
 
 
@@ -164,8 +164,9 @@ def _read_entry(key: str, entry: Any, known: set[str] | None) -> dict[str, Any]:
     if entry is None:
         return {}
     if not isinstance(entry, Mapping):
-        raise ConfigError(f"rewards: {key} takes a mapping such as {{weight: 0.2}}, got {entry!r}")
+        raise ConfigError(f"rewards: {key} takes a mapping such as {{weight: 0.2}}, got {shown(entry)}")
     for name in entry:
-        if known is not None and name not in known:
-            raise ConfigError(f"rewards: {key} has no setting {name!r}.{suggest(str(name), known)}")
+        if not isinstance(name, str) or (known is not None and name not in known):
+            hint = suggest(name, known) if known is not None else ""
+            raise ConfigError(f"rewards: {key} has no setting {shown(name)}.{hint}")
     return dict(entry)

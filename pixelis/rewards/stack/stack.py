@@ -20,23 +20,16 @@ VERSION = 1
 
 
 @dataclass
-class EpisodeSums:
-    """Sums of an episode's components so far, the task's among them."""
-
-    values: dict[str, float] = field(default_factory=dict)
-
-    def add(self, values: Mapping[str, float]) -> None:
-        """Add a step's values."""
-        for name, value in values.items():
-            self.values[name] = self.values.get(name, 0.0) + value
-
-
-@dataclass
 class EpisodeMemory:
-    """What a stack keeps of an episode: each term's memory, and the sums."""
+    """What a stack keeps of an episode.
+
+    Attributes:
+        terms: term → its memory.
+        sums: component, the task among them → the sum of its values so far.
+    """
 
     terms: dict[str, Any]
-    sums: EpisodeSums
+    sums: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -120,6 +113,16 @@ class RewardStack:
                 adapt(traits)
 
     @property
+    def needs_calls(self) -> str | None:
+        """The first term that cannot do without tool calls, by name; None where all can."""
+        return next((name for name, term in self.terms.items() if getattr(term, "needs_calls", False)), None)
+
+    @property
+    def needs_progress(self) -> bool:
+        """Whether a term asks how near its goal an episode is."""
+        return any(getattr(term, "needs_progress", False) for term in self.terms.values())
+
+    @property
     def weights(self) -> dict[str, float]:
         """The weights now."""
         return dict(self._weights) if self.orchestrator is None else self.orchestrator.weights
@@ -144,7 +147,7 @@ class RewardStack:
         """Return the memory of an episode that begins; whoever plays it keeps it."""
         names = (TASK, *self.terms)
         return EpisodeMemory(
-            {name: term.begin() for name, term in self.terms.items()}, EpisodeSums(dict.fromkeys(names, 0.0))
+            {name: term.begin() for name, term in self.terms.items()}, dict.fromkeys(names, 0.0)
         )
 
     def score(self, batch: Sequence[tuple[EpisodeMemory, Transition, float]]) -> list[StepReward]:
@@ -157,13 +160,14 @@ class RewardStack:
             RewardError: a value is not finite; the message names the component.
         """
         rows = self._raw(batch)
-        before = [dict(memory.sums.values) for memory, _, _ in batch]
+        before = [dict(memory.sums) for memory, _, _ in batch]
         for (memory, _, task), row in zip(batch, rows, strict=True):
-            memory.sums.add({TASK: check_number(task, TASK), **row})
-        ended = [memory.sums.values for memory, step, _ in batch if step.ended]
+            for name, value in {TASK: check_number(task, TASK), **row}.items():
+                memory.sums[name] += value
+        ended = [memory.sums for memory, step, _ in batch if step.ended]
         if self.orchestrator is None:
             return [
-                self._pay(step, task, row, (old, memory.sums.values))
+                self._pay(step, task, row, (old, memory.sums))
                 for (memory, step, task), row, old in zip(batch, rows, before, strict=True)
             ]
         totals = iter(self.orchestrator.score(ended))
@@ -337,7 +341,8 @@ def build_stack(
         settings = with_raw(config.orchestrator, terms)
         orchestrator = Orchestrator({TASK: config.task_weight, **weights}, settings, by_step(terms))
         known = {*available_metrics, *orchestrator.metric_names}
-        stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(config.curriculum, known))
+        curriculum = None if config.curriculum is None else read_curriculum(config.curriculum, known)
+        stack = RewardStack(terms, orchestrator, curriculum=curriculum)
     if traits is not None:
         stack.adapt(traits)
     return stack

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 from pixelis.rewards.terms.registry import make_settings
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits
@@ -53,12 +53,14 @@ class PenaltySettings:
         for name in ("base", "out_of_bounds", "still_image", "over_limit", "no_answer"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-                raise ConfigError(f"penalty: {name} is an amount of at least 0, got {value!r}")
+                raise ConfigError(f"penalty: {name} is an amount of at least 0, got {shown(value)}")
+        if not isinstance(self.limits, Mapping):
+            raise ConfigError(f"penalty: limits is a mapping of tool to calls, got {shown(self.limits)}")
         for tool, limit in self.limits.items():
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-                raise ConfigError(f"penalty: the limit of {tool} must be an integer >= 0, got {limit!r}")
-        if isinstance(self.frame_tools, str):
-            raise ConfigError(f"penalty: frame_tools is a list of tools, got {self.frame_tools!r:.80}")
+                raise ConfigError(f"penalty: the limit of {tool} must be an integer >= 0, got {shown(limit)}")
+        if isinstance(self.frame_tools, str) or not isinstance(self.frame_tools, Collection):
+            raise ConfigError(f"penalty: frame_tools is a list of tools, got {shown(self.frame_tools)}")
         object.__setattr__(self, "frame_tools", frozenset(self.frame_tools))
 
 

@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
+from pixelis.errors import RewardError
+
 M = TypeVar("M")
+CALLS_KEY = "tool_calls"
+"""``info`` key of the records of a step's tool calls."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,44 @@ class Transition:
     def ended(self) -> bool:
         """Whether this was the episode's last step."""
         return self.terminated or self.truncated
+
+
+def as_mapping(observation: Any) -> Mapping[str, Any]:
+    """Return an observation as terms take it.
+
+    A dict stays as it is; a string becomes ``text``, a uint8 array [H, W, 3] ``image``, and anything else
+    ``value``.
+    """
+    if isinstance(observation, Mapping):
+        return observation
+    if isinstance(observation, str):
+        return {"text": observation}
+    if isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim == 3:
+        return {"image": observation}
+    return {"value": observation}
+
+
+def reported_calls(info: Mapping[str, Any], component: str, needed: bool) -> tuple[Mapping[str, Any], ...]:
+    """Return the records of a step's tool calls, none where ``info`` has none.
+
+    Args:
+        info: of the step.
+        component: whose errors these are.
+        needed: whether it cannot do without.
+
+    Raises:
+        RewardError: there are none but they are needed, or they are no list of records.
+    """
+    calls = info.get(CALLS_KEY)
+    if calls is None and needed:
+        raise RewardError(
+            f"{component}: info has no 'tool_calls'; this term needs an env that puts the records of "
+            "each step's calls there (an empty list for none), see pixelis.rewards.terms.term.Transition"
+        )
+    calls = () if calls is None else calls
+    if not isinstance(calls, Sequence) or not all(isinstance(call, Mapping) for call in calls):
+        raise RewardError(f"{component}: info['tool_calls'] must be a list of records, got {calls!r}")
+    return tuple(calls)
 
 
 TermFunction = Callable[[Transition], float]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pixelis.errors import ConfigError, RecordingError
+from pixelis.errors import ConfigError, RecordingError, shown
 
+_GREATEST = sys.float_info.max
 UNDECLARED_GAP = (
     "the environment declares no task_gap, the smallest task reward of a success less the largest of a "
     "failure; without it nothing keeps failures below successes. Give it where the reward terms are set up "
@@ -22,8 +24,8 @@ def check_gap(value: Any) -> float:
     Raises:
         ConfigError: it is no finite number of at least 0.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise ConfigError(f"task_gap: expected a finite number of at least 0, got {value!r:.80}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _GREATEST:
+        raise ConfigError(f"task_gap: expected a finite number of at least 0, got {shown(value)}")
     return float(value)
 
 
@@ -36,7 +38,7 @@ def check_line(value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"success_line: expected a finite number or None, got {value!r:.80}")
+        raise ConfigError(f"success_line: expected a finite number or None, got {shown(value)}")
     return float(value)
 
 
@@ -63,9 +65,9 @@ class ToolTraits:
     def __post_init__(self) -> None:
         """Check the ranges; ``leads_to`` may be a list."""
         if self.limit is not None and (type(self.limit) is not int or self.limit < 0):
-            raise ConfigError(f"a tool's limit is an integer of at least 0, or None; got {self.limit!r:.80}")
+            raise ConfigError(f"a tool's limit is an integer of at least 0, or None; got {shown(self.limit)}")
         if isinstance(self.leads_to, str):
-            raise ConfigError(f"a tool leads to a list of tools, got {self.leads_to!r:.80}")
+            raise ConfigError(f"a tool leads to a list of tools, got {shown(self.leads_to)}")
         object.__setattr__(self, "leads_to", tuple(self.leads_to))
 
 

@@ -87,10 +87,10 @@ def check_weight(value: Any, component: str) -> float:
         ConfigError: it is no finite number of at least 0; the message names the component.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigError(f"weight of {component}: expected a number of at least 0, got {value!r}")
-    if not math.isfinite(value) or value < 0:
+        raise ConfigError(f"weight of {component}: expected a number of at least 0, got {shown(value)}")
+    if not 0 <= value <= LARGEST:
         raise ConfigError(
-            f"weight of {component}: expected a finite number of at least 0, got {value}; "
+            f"weight of {component}: expected a finite number of at least 0, got {shown(value)}; "
             "a component that shall punish gives negative values under a positive weight"
         )
     return float(value)

@@ -11,6 +11,7 @@ import numpy as np
 from pixelis.errors import RecordingError, RewardError, shown
 from pixelis.rewards.stack.orchestrator import Part
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack, StepReward
+from pixelis.rewards.terms.term import CALLS_KEY
 from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.rewards.terms.weights import TASK
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
@@ -18,11 +19,9 @@ from pixelis.wrappers.recording.replay import Replayer
 from pixelis.wrappers.recording.trajectory import RecordedStep, Trajectory
 from pixelis.wrappers.recording.values import decode, tag_of
 from pixelis.wrappers.scoring.scoring import (
-    CALLS_KEY,
     TASK_KEY,
     EnvStep,
     LearningSchedule,
-    term_that_needs_calls,
 )
 
 Load = Callable[[Mapping[str, Any]], np.ndarray]
@@ -170,7 +169,7 @@ def _rescore(
 
 
 def _score(stack: RewardStack, played: EnvStep) -> StepReward:
-    needy = term_that_needs_calls(stack)
+    needy = stack.needs_calls
     transition = played.transition(needy or "rewards", needy is not None)
     (score,) = stack.score([(played.memory, transition, played.reward)])
     return score

@@ -18,7 +18,6 @@ from pixelis.wrappers.scoring.scoring import (
     LearningSchedule,
     Scored,
     as_text,
-    needs_progress,
 )
 from pixelis.wrappers.scoring.traits import progress_of
 
@@ -51,7 +50,7 @@ class EpisodeReward(gym.Wrapper[Any, Any, Any, Any]):
         self._observation: Any = None
         self._innermost = not any(is_term(layer) or is_orchestrator(layer) for layer in layers(env))
         self._learning = LearningSchedule(scorer.stack)
-        self._asks = needs_progress(scorer.stack)
+        self._asks = scorer.stack.needs_progress
         self._cut = CutEpisodes(type(self).__name__)
 
     @property

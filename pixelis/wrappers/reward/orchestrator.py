@@ -48,7 +48,8 @@ def orchestrator_scorer(
     orchestrator = Orchestrator({**inner, **(weights or {})}, chosen, stepwise)
     terms = [ReportedTerm(name, name in stepwise) for name in orchestrator.names if name != TASK]
     known = {*available_metrics, *orchestrator.metric_names}
-    stack = RewardStack(terms, orchestrator, curriculum=read_curriculum(curriculum, known))
+    stages = None if curriculum is None else read_curriculum(curriculum, known)
+    stack = RewardStack(terms, orchestrator, curriculum=stages)
     stack.adapt(traits_of(env))
     return OrchestratorScorer(stack)
 

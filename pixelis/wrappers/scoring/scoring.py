@@ -11,12 +11,12 @@ import numpy as np
 
 from pixelis.errors import RewardError, RewardWarning, WrapperOrderError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack, StepReward
-from pixelis.rewards.terms.term import Transition
+from pixelis.rewards.terms.term import CALLS_KEY, Transition, as_mapping, reported_calls
 from pixelis.rewards.terms.weights import TASK
 
 TASK_KEY = "reward_task"
 """``info`` key of the reward before any wrapper of ours; the innermost one sets it."""
-TERMS_KEY, PARTS_KEY, CALLS_KEY = "reward_terms", "reward_parts", "tool_calls"
+TERMS_KEY, PARTS_KEY = "reward_terms", "reward_parts"
 READ_KEYS = (TASK_KEY, TERMS_KEY, CALLS_KEY)
 
 CUT_IN_A_ROW = 10
@@ -76,16 +76,6 @@ class CutEpisodes:
             self._cut = 0
 
 
-def term_that_needs_calls(stack: RewardStack) -> str | None:
-    """Return the name of the first term that cannot do without tool calls, or None."""
-    return next((name for name, term in stack.terms.items() if getattr(term, "needs_calls", False)), None)
-
-
-def needs_progress(stack: RewardStack) -> bool:
-    """Return whether a term of the stack asks how near its goal an episode is."""
-    return any(getattr(term, "needs_progress", False) for term in stack.terms.values())
-
-
 def as_text(action: Any) -> str:
     """Return an action as terms take it.
 
@@ -103,21 +93,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return (list if isinstance(value, list) else tuple)(_plain(each) for each in value)
     return value
-
-
-def as_mapping(observation: Any) -> Mapping[str, Any]:
-    """Return an observation as terms take it.
-
-    A dict stays as it is; a string becomes ``text``, a uint8 array [H, W, 3] ``image``, and anything else
-    ``value``.
-    """
-    if isinstance(observation, Mapping):
-        return observation
-    if isinstance(observation, str):
-        return {"text": observation}
-    if isinstance(observation, np.ndarray) and observation.dtype == np.uint8 and observation.ndim == 3:
-        return {"image": observation}
-    return {"value": observation}
 
 
 def reported_terms(info: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -174,20 +149,11 @@ class EnvStep:
         Raises:
             RewardError: ``info`` has no tool calls but a term needs them, or they are no list of records.
         """
-        calls = self.info.get(CALLS_KEY)
-        if calls is None and needs_calls:
-            raise RewardError(
-                f"{component}: info has no 'tool_calls'; this term needs an env that puts the records of "
-                "each step's calls there (an empty list for none), see pixelis.rewards.terms.term.Transition"
-            )
-        calls = () if calls is None else calls
-        if not isinstance(calls, Sequence) or not all(isinstance(call, Mapping) for call in calls):
-            raise RewardError(f"{component}: info['tool_calls'] must be a list of records, got {calls!r}")
         return ReportedTransition(
             as_mapping(self.observation),
             as_text(self.action),
             as_mapping(self.next_observation),
-            tuple(calls),
+            reported_calls(self.info, component, needs_calls),
             self.terminated,
             self.truncated,
             self.progress,
@@ -213,7 +179,7 @@ class TermScorer:
     def __init__(self, stack: RewardStack) -> None:
         self.stack = stack
         (self.name,) = stack.terms
-        self._needs_calls = term_that_needs_calls(stack) is not None
+        self._needs_calls = stack.needs_calls is not None
 
     def score(self, steps: Sequence[EnvStep]) -> list[Scored]:
         """Return reward + weight × value of each step, and the raw value for its ``info``."""

@@ -20,7 +20,6 @@ from pixelis.wrappers.scoring.scoring import (
     EnvStep,
     LearningSchedule,
     as_text,
-    needs_progress,
 )
 from pixelis.wrappers.scoring.traits import progress_of_lanes
 
@@ -46,7 +45,7 @@ class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
         self._memories: list[EpisodeMemory | None] = [None] * self.num_envs
         self._observations: list[Any] = [None] * self.num_envs
         self._learning = LearningSchedule(scorer.stack)
-        self._asks = needs_progress(scorer.stack)
+        self._asks = scorer.stack.needs_progress
         self._cut = CutEpisodes(type(self).__name__)
 
     @property

@@ -116,7 +116,6 @@ def test_metrics_by_hand():
     assert row["diversity/distinct_1"] == pytest.approx((3 / 4 + 1 / 2) / 2)
     assert row["diversity/distinct_2"] == 1.0  # the second group has no pair of words
     assert row["diversity/counted"] == pytest.approx(5 / 6)
-    assert diversity_metrics(step, "none") == {}
     assert diversity_metrics([], "ngrams")["diversity/mean_distance"] is None
 
 

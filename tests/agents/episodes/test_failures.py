@@ -122,6 +122,60 @@ def test_our_own_errors_pass_and_long_messages_are_cut():
     assert len(described(ValueError("x" * 10_000))) < 400
     assert described(KeyError()) == "KeyError"
 
+    class Wordless(OSError):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert described(Wordless()) == "Wordless"
+
+
+class Answering(gym.Env):
+    """Returns what it is told to, from `reset` or from `step`."""
+
+    def __init__(self, start=None, later=None, **info) -> None:
+        self.start = {"text": "go"} if start is None else start
+        self.later, self.info = later, info
+
+    def reset(self, *, seed=None, options=None):
+        return self.start, {}
+
+    def step(self, action):
+        return self.later, 1.0, self.later is None, False, self.info
+
+
+@pytest.mark.parametrize(
+    ("env", "reason"),
+    [
+        (
+            Answering(start=["text"]),
+            "reset returned the observation list, expected a dict whose 'text' is a text",
+        ),
+        (
+            Answering(start={"text": 3}),
+            "reset returned the observation a dict with ['text'], expected a dict whose",
+        ),
+        (Answering(later={"image": 1}), "step returned the observation a dict with ['image'], expected"),
+        (Answering(success="no"), "the info of step cannot be read: success is 'no', expected true or false"),
+    ],
+)
+def test_what_cannot_be_read_fails_the_episode_alone_and_names_the_line(env, reason):
+    runner = EpisodeRunner(env, EpisodeRequest(0))
+    runner.reset()
+    if not runner.done:
+        runner.step("x")
+    assert runner.done and not runner.episode.valid_for_training
+    assert runner.episode.failure_reason.startswith(reason)
+    assert "test_failures.py:" in runner.episode.failure_place
+
+
+@pytest.mark.parametrize("success", [None, True, 0])
+def test_a_success_that_is_none_is_not_known(success):
+    runner = EpisodeRunner(Answering(success=success), EpisodeRequest(0))
+    runner.reset()
+    runner.step("x")
+    assert runner.done and runner.episode.valid_for_training
+    assert runner.episode.success is (None if success is None else bool(success))
+
 
 @pytest.mark.parametrize(
     "value", [None, "1.0", b"1", float("nan"), float("inf"), [1.0, 2.0], 1j, object(), {}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pixelis.agents.models.lora_targets import chosen_linears
+from pixelis.agents.models.lora import chosen_linears
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.run_files.saved_run import newest_adapter

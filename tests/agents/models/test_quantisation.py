@@ -10,15 +10,15 @@ import pytest
 import tomllib
 import torch
 
+from pixelis.agents.models.loading import QUANTIZATIONS, quantisation_config, quantised_loading
 from pixelis.agents.models.policy import LoraSettings, Policy
-from pixelis.agents.models.quantisation import QUANTIZATIONS, quantisation_config, quantised_loading
 from pixelis.agents.settings.base import choices_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import USER_MISTAKE, evaluate, train
 from pixelis.cli.evaluate import EvaluateSettings
 from pixelis.errors import ConfigError, MissingDependencyError
 
-CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
+CUDA = torch.device("cuda:0")
 KINDS = ["8bit", "4bit"]
 
 
@@ -51,7 +51,6 @@ def test_an_unknown_kind_gets_a_suggestion(text_folder: Path):
 
 
 def test_none_asks_for_nothing(text_folder: Path):
-    assert quantised_loading("none", torch.float32, CPU) == {}
     assert Policy.load(text_folder, device="cpu", quantization="none").base.dtype == torch.float32
 
 

@@ -19,8 +19,8 @@ from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import update_settings
 from pixelis.agents.rl.update import Updater, UpdateSettings

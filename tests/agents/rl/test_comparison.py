@@ -42,11 +42,6 @@ def by(advantage, episodes, groups, size, **more):
     return compared(reward_matrix(episodes, groups, size), episodes, GroupComparison(advantage, **more))
 
 
-def test_the_sum_is_what_it_was():
-    episodes = paid([{"a": 1.0}, {"a": 3.0}], 2)
-    assert by("sum", episodes, 1, 2).tolist() == [[1, 3]]
-
-
 def test_per_part_tells_mixes_apart_that_the_sum_does_not():
     # Two tasks of two episodes: in one the better episode wins by one part, in the other by both. The sum,
     # divided by its own deviation, makes the same of 1 and of 2 (the example of the paper's figure 2).

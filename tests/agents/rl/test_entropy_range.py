@@ -8,7 +8,7 @@ import logging
 import pytest
 from rich.console import Console
 
-from pixelis.agents.rl.entropy_range import EntropyRange
+from pixelis.agents.rl.alarms import EntropyRange
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli import train as command
 from pixelis.cli.console import warnings_on

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from pixelis.agents.episodes.seeds import task_seeds
-from pixelis.agents.rl.optimiser import Optimiser
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.rl.update import Updater

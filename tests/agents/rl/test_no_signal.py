@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pixelis.agents.rl.alarms import PATIENCE, NoSignal
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.no_signal import PATIENCE, NoSignal
 from pixelis.agents.rl.run import train
 from pixelis.agents.runs.metrics import read_metrics
 

@@ -13,8 +13,8 @@ from letter_model import build_letter_model
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.update import Updater, UpdateSettings
 

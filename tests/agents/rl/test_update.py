@@ -11,8 +11,8 @@ import torch
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.update import Updater, UpdateSettings
 
 

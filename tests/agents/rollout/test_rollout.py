@@ -227,9 +227,12 @@ def test_a_wrong_option_is_the_callers_mistake(text_policy: Policy, letter_env: 
         collect(text_policy, letter_env, [EpisodeRequest(0, options={"spilt": "test"})], SETTINGS, 0)
 
 
-def test_observations_without_text_are_refused(text_policy: Policy):
-    with pytest.raises(ConfigError, match="dict with 'text', got ndarray"):
-        collect(text_policy, "CartPole-v1", [EpisodeRequest(0)], SETTINGS, 0)
+def test_observations_without_text_fail_their_episode(text_policy: Policy):
+    (episode,) = collect(text_policy, "CartPole-v1", [EpisodeRequest(0)], SETTINGS, 0)
+    assert not episode.valid_for_training
+    assert episode.failure_reason.startswith(
+        "reset returned the observation ndarray, expected a dict whose 'text'"
+    )
 
 
 def test_envs_are_made_once_and_threads_change_nothing(

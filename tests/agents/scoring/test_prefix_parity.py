@@ -25,7 +25,7 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.decoding import SharedMemory
 from pixelis.agents.rollout.sampling import SamplingSettings
-from pixelis.agents.scoring import head
+from pixelis.agents.scoring import logprobs as scoring
 
 EXACT = 1e-5
 GROUPS, MEMBERS, TEMPERATURE = 3, 3, 1.25
@@ -138,7 +138,7 @@ def test_the_fast_path_is_the_same_function(
     assert (torch.cat(expected) - torch.cat(without)).abs().max() > 0.1  # the adapter matters
 
     scored = policy.logprobs(episodes, TEMPERATURE)
-    monkeypatch.setattr(head, "CHUNK_ELEMENTS", 4 * policy.vocabulary_size)  # four positions at a time
+    monkeypatch.setattr(scoring, "CHUNK_ELEMENTS", 4 * policy.vocabulary_size)  # four positions at a time
     in_chunks = policy.logprobs(episodes, TEMPERATURE)
     for row, (episode, truth) in enumerate(zip(episodes, expected, strict=True)):
         assert (recorded(episode) - truth).abs().max() < EXACT, "while decoding"

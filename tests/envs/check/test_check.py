@@ -55,6 +55,8 @@ def registered():
 def test_an_environment_that_is_made_already_is_told_so():
     with pytest.raises(ConfigError, match=r"got one that is made, .*CartPole.*: give its id, its class, or"):
         check_env(gym.make("CartPole-v1"))
+    with pytest.raises(ConfigError, match=r"got one that is made, .*: give its id, its class, or"):
+        check_env(gym.make_vec("CartPole-v1", 2))
 
 
 @pytest.mark.parametrize("env", ["CartPole-v1", lambda: gym.make("MountainCar-v0")], ids=["id", "function"])

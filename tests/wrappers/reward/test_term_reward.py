@@ -13,6 +13,7 @@ from calling_env import CallingEnv
 from gymnasium.utils.env_checker import check_env
 
 from pixelis.errors import ConfigError, RewardError, WrapperOrderError
+from pixelis.rewards.terms.term import as_mapping
 from pixelis.wrappers import (
     CoherenceReward,
     RecordTrajectory,
@@ -21,7 +22,6 @@ from pixelis.wrappers import (
     ToolPenalty,
     read_trajectories,
 )
-from pixelis.wrappers.scoring.scoring import as_mapping
 
 
 class SeenTerm:

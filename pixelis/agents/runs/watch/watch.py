@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -15,26 +14,10 @@ from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.runs.watch.divergence import Change, change_between, parts_ways
 from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
+from pixelis.agents.settings.rl import WatchSettings
 
 _LOG = logging.getLogger(__name__)
 _REWARD = "reward/mean"
-
-
-@dataclass(frozen=True)
-class WatchSettings:
-    """What is watched.
-
-    Attributes:
-        scorers: as `scorers.make_scorers` takes them; empty: nothing is watched.
-        episodes: most episodes of a step that are scored, at least 1.
-        window: steps in each of the two windows that are compared, at least 2.
-        z: standard errors that both changes must exceed.
-    """
-
-    scorers: Mapping[str, Any] = field(default_factory=dict)
-    episodes: int = 16
-    window: int = 20
-    z: float = 2.0
 
 
 class Watch:
@@ -43,7 +26,7 @@ class Watch:
     It draws no random numbers and changes no episode, so a run is the same with and without it.
 
     Args:
-        settings: what is watched.
+        settings: what is watched, at least one score.
         known: the environment's own scorers, see `scorers.make_scorers`.
 
     Raises:
@@ -52,7 +35,7 @@ class Watch:
 
     def __init__(self, settings: WatchSettings, known: Mapping[str, str] = MappingProxyType({})) -> None:
         self.settings = settings
-        self._scorers = make_scorers(settings.scorers, known)
+        self._scorers = make_scorers(settings.scores, known)
         self._rows: deque[dict[str, float | None]] = deque(maxlen=2 * settings.window)
         self._quiet = settings.window  # steps since the last alarm; a new stretch of alarms is told again
 
@@ -68,8 +51,6 @@ class Watch:
         Raises:
             RewardError: a scorer gave something else than finite numbers.
         """
-        if not self._scorers:
-            return {}
         seen = spread(episodes, self.settings.episodes)
         means = {name: mean_score(name, scorer, seen) for name, scorer in self._scorers.items()}
         self._rows.append({**means, _REWARD: row[_REWARD]})

@@ -115,7 +115,7 @@ def _with_plain_line_ends(text: str) -> str:
 
 def _names_of(prefix: str) -> set[str] | None:
     """Return the names that a prefix gives, its last function open or not; None if nobody knows."""
-    tree = parse(prefix).tree or parse(f"{prefix.rstrip()}\n    pass\n").tree
+    tree = parse(python_source.completed(prefix)).tree
     return None if tree is None else python_source.given_names(tree)
 
 

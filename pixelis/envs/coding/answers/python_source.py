@@ -82,6 +82,15 @@ def parse_trusted(source: str) -> ast.Module | None:
         return None
 
 
+def completed(prefix: str) -> str:
+    """Return code whose last function, class or block may still want a body, with one where it does."""
+    if parse_trusted(prefix) is not None:
+        return prefix
+    lines = prefix.rstrip().split("\n")
+    margin = lines[-1][: len(lines[-1]) - len(lines[-1].lstrip())]  # tabs and other widths than four go on
+    return "\n".join([*lines, f"{margin}    pass", ""])
+
+
 def _plain(escape: re.Match[str]) -> str:
     """Replace an escape by as many letters; a brace stays, for it means something in an f-string."""
     text = escape[0]

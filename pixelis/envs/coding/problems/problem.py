@@ -10,6 +10,7 @@ from annotated_types import Interval, Predicate
 from pydantic import PlainValidator, Strict
 
 from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison
+from pixelis.envs.coding.answers.extraction import defines
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.data.lines import MAX_LINE_BYTES
 from pixelis.envs.keywords import Expected
@@ -122,9 +123,12 @@ class Problem(Record):
 
     @property
     def prompt(self) -> str:
-        """Statement, signature (or code to complete) and examples, as they are asked."""
+        """Statement, given code, the signature where that has none, and examples, as they are asked."""
         shown = [f"{case.call(self.entry)} == {case.expected!r}" for case in self.examples]
-        parts = [self.statement, "```python\n" + (self.prefix or self.signature).rstrip() + "\n```"]
+        given = [self.prefix.rstrip()] if self.prefix.strip() else []
+        if not defines(self.prefix, self.entry):
+            given.append(self.signature)
+        parts = [self.statement, "```python\n" + "\n\n\n".join(given) + "\n```"]
         return "\n\n".join([*parts, *(["Examples:\n" + "\n".join(shown)] if shown else [])])
 
     def to_json(self) -> dict[str, Any]:

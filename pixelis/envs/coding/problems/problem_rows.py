@@ -13,7 +13,7 @@ from annotated_types import Interval, MinLen
 from pydantic import PlainValidator
 
 from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison
-from pixelis.envs.coding.answers.python_source import parse_trusted
+from pixelis.envs.coding.answers.python_source import completed, parse_trusted
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
 from pixelis.envs.coding.problems.literals import check_size, read_literal
 from pixelis.envs.coding.problems.problem import FunctionName, Problem, Source, TestCase
@@ -109,7 +109,7 @@ class _Own(Record):
             tests=tests,
             **{name: getattr(self, name) for name in same},
         )
-        return ProblemRow(problem, self.solution)
+        return ProblemRow(_with_parameters(problem, self.solution), self.solution)
 
     def _cases(self, name: str) -> tuple[TestCase, ...]:
         python = self.values == "python"
@@ -133,7 +133,8 @@ class _HumanEval(Record):
         name = self.task_id or _digest(self.prompt, self.entry_point)
         solution = self.canonical_solution and self.prompt + self.canonical_solution
         asked = statement, self.entry_point, self.prompt
-        return _asserted("human_eval", name, asked, self.test, self.split, solution)
+        read = _asserted("human_eval", name, asked, self.test, self.split, solution)
+        return replace(read, problem=_with_parameters(read.problem))
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,8 @@ class _Mbpp(Record):
         script = "\n".join([*([setup] if setup else []), *self.test_list, *self.challenge_test_list])
         asked = self.text or self.prompt, entry, ""
         read = _asserted("mbpp", f"mbpp/{self.task_id}", asked, script, self.split, self.code)
-        tests = read.problem.tests
-        parameters, returns = signature_of(self.code, entry) or (called_with(tests), "")
-        problem = replace(read.problem, parameters=parameters, returns=returns, examples=_one_example(tests))
-        return replace(read, problem=problem)
+        problem = replace(read.problem, examples=_one_example(read.problem.tests))
+        return replace(read, problem=_with_parameters(problem, self.code))
 
 
 _KINDS: dict[str, type[_HumanEval | _Mbpp]] = {
@@ -190,6 +189,16 @@ def row_of(value: Mapping[str, Any]) -> ProblemRow:
         raise DatasetError("a name or statement holds half of a surrogate pair; correct its text") from None
     _check_cases(row.problem)
     return row
+
+
+def _with_parameters(problem: Problem, solution: str = "") -> Problem:
+    """Return a problem with its parameters, else those of its code or a solution, or what fits the calls."""
+    if problem.parameters:
+        return problem
+    sources = (completed(problem.prefix), solution)
+    found = next((one for one in (signature_of(source, problem.entry) for source in sources) if one), None)
+    parameters, returns = found or (called_with((*problem.examples, *problem.tests)), "")
+    return replace(problem, parameters=parameters, returns=problem.returns or returns)
 
 
 def _one_example(tests: tuple[TestCase, ...]) -> tuple[TestCase, ...]:

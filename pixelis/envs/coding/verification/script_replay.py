@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from pixelis.envs.coding.answers.comparison import AnswerComparison, compare
-from pixelis.envs.coding.answers.extraction import defines
+from pixelis.envs.coding.answers.python_source import completed
 from pixelis.envs.coding.problems import Problem
 from pixelis.envs.coding.sandbox import Call, CallResult, Job, JobResult, Limits, Sandbox
 from pixelis.errors import ScriptNeededError
@@ -94,11 +94,8 @@ def replay_script(
 def _check(
     problem: Problem, outcomes: tuple[CallResult, ...], sandbox: Sandbox, limits: Limits | None
 ) -> JobResult:
-    prefix = problem.prefix
-    if prefix and defines(prefix, problem.entry):
-        prefix = f"{prefix.rstrip()}\n    pass\n"
     answers = [(one.kind, one.value if one.kind == "value" else _class_name(one.error)) for one in outcomes]
-    call = Call(([prefix, problem.script], problem.entry, answers))
+    call = Call(([completed(problem.prefix), problem.script], problem.entry, answers))
     return sandbox.run([Job(_CHECKER, _ENTRY, (call,), limits)])[0]
 
 

@@ -12,6 +12,7 @@ from random import Random
 
 from pixelis.envs.coding.answers.comparison import AnswerComparison, compare
 from pixelis.envs.coding.answers.extraction import defines
+from pixelis.envs.coding.answers.python_source import completed
 from pixelis.envs.coding.families import HiddenTests, hidden_tests
 from pixelis.envs.coding.problems import Problem, TestCase
 from pixelis.envs.coding.sandbox import Call, CallResult, Job, JobResult, Limits, Sandbox
@@ -194,8 +195,8 @@ def whole_program(problem: Problem, candidate: str) -> tuple[str, int]:
     if not problem.prefix:
         return candidate, 0
     prefix = problem.prefix if problem.prefix.endswith("\n") else problem.prefix + "\n"
-    if defines(candidate, problem.entry) and defines(prefix, problem.entry):
-        prefix += "    pass\n"  # an open function without a docstring needs a body
+    if defines(candidate, problem.entry):
+        prefix = completed(prefix)
     return prefix + candidate, prefix.count("\n")
 
 

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
-from pixelis.agents.runs.watch.watch import Watch, WatchSettings, spread
+from pixelis.agents.runs.watch.watch import Watch, spread
+from pixelis.agents.settings.rl import WatchSettings
 from pixelis.errors import ConfigError, RewardError
 
 AGAINST = {"watch_scorers:Reward": {"factor": -1.0}}
@@ -28,24 +29,20 @@ def steps(play):
     return note
 
 
-def test_nothing_is_watched_by_default(steps):
-    assert steps(Watch(WatchSettings()), 0.0, 1.0) == [{}, {}]
-
-
 def test_means_are_written_and_the_alarm_needs_two_whole_windows(steps):
-    rows = steps(Watch(WatchSettings(AGAINST, window=2)), 0.0, 0.0, 1.0, 1.0, 1.0)
+    rows = steps(Watch(WatchSettings(scores=AGAINST, window=2)), 0.0, 0.0, 1.0, 1.0, 1.0)
     assert [row[f"watch/{NAME}"] for row in rows] == [0, 0, -1, -1, -1]
     # Windows (0, 0 | 1, 1): no noise, so the rise and the fall count; then (0, 1 | 1, 1): 1/2 ≤ 2 · 1/2.
     assert [row["watch/alarm"] for row in rows] == [None, None, None, 1, 0]
 
 
 def test_a_score_that_rises_with_the_reward_is_no_alarm(steps):
-    rows = steps(Watch(WatchSettings({NAME: {}}, window=2)), 0.0, 0.0, 1.0, 1.0)
+    rows = steps(Watch(WatchSettings(scores={NAME: {}}, window=2)), 0.0, 0.0, 1.0, 1.0)
     assert rows[-1]["watch/alarm"] == 0
 
 
 def test_a_stretch_of_alarms_is_told_once_with_numbers_and_advice(steps, caplog):
-    watch = Watch(WatchSettings(AGAINST, window=2, z=0.5))
+    watch = Watch(WatchSettings(scores=AGAINST, window=2, z=0.5))
     steps(watch, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
     assert len(caplog.records) == 1
     assert caplog.records[0].levelname == "WARNING"
@@ -59,24 +56,24 @@ def test_a_stretch_of_alarms_is_told_once_with_numbers_and_advice(steps, caplog)
 
 def test_a_resumed_watch_goes_on_as_an_unbroken_one(steps):
     rewards = (0.0, 0.1, 0.0, 1.0, 1.1, 1.0, 1.2)
-    whole = steps(Watch(WatchSettings(AGAINST, window=2)), *rewards)
-    first = Watch(WatchSettings(AGAINST, window=2))
+    whole = steps(Watch(WatchSettings(scores=AGAINST, window=2)), *rewards)
+    first = Watch(WatchSettings(scores=AGAINST, window=2))
     halves = steps(first, *rewards[:3])
-    second = Watch(WatchSettings(AGAINST, window=2))
+    second = Watch(WatchSettings(scores=AGAINST, window=2))
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     assert halves + steps(second, *rewards[3:]) == whole
 
 
 def test_a_scorer_that_is_new_since_a_checkpoint_begins_without_a_past(steps):
-    old = Watch(WatchSettings({NAME: {}}, window=2))
+    old = Watch(WatchSettings(scores={NAME: {}}, window=2))
     steps(old, 0.0, 0.0, 0.0)
-    new = Watch(WatchSettings({"watch_scorers:Letters": {}}, window=2))
+    new = Watch(WatchSettings(scores={"watch_scorers:Letters": {}}, window=2))
     new.load_state_dict(old.state_dict())
     assert [row["watch/alarm"] for row in steps(new, 1.0, 1.0, 1.0, 1.0)] == [None, None, None, 0]
 
 
 def test_steps_without_a_valid_episode_are_left_out(play):
-    watch = Watch(WatchSettings(AGAINST, window=2))
+    watch = Watch(WatchSettings(scores=AGAINST, window=2))
     lost = [play(0.0, valid_for_training=False, failure_reason="no network")]
     assert watch.note(lost, {"reward/mean": None}) == {f"watch/{NAME}": None, "watch/alarm": None}
     for reward in (0.0, 0.0, 1.0, 1.0):
@@ -91,7 +88,7 @@ def test_episodes_are_spread_over_the_groups(play):
 
 
 def test_an_evaluation_scores_all_episodes(play):
-    watch = Watch(WatchSettings({NAME: {"factor": 2.0}}, episodes=1))
+    watch = Watch(WatchSettings(scores={NAME: {"factor": 2.0}}, episodes=1))
     assert watch.means([play(1.0), play(2.0), play(6.0)]) == {NAME: 6.0}
     assert watch.means([]) == {}
 

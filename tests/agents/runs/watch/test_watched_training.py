@@ -62,6 +62,18 @@ def test_a_resumed_run_has_the_same_watch(toy_config, tmp_path):
     assert comparable_metrics(resumed.folder.metrics) == comparable_metrics(whole.folder.metrics)
 
 
+def test_a_session_without_watch_and_evaluation_hands_on_what_an_earlier_one_knew(toy_config):
+    measured = toy_config(checkpoint_every=1, steps=2, eval_every=1, eval_episodes=2, **WATCHED)
+    with TrainingRun.start(measured) as run:
+        run.train(should_stop=lambda: run.trainer.finished_steps >= 1)
+    states = []
+    for config in (measured, measured.with_values(watch=None, eval_every=0)):
+        with TrainingRun.resume(measured.output, config) as run:
+            states.append({name: run.trainer.progress()[name] for name in ("watch", "evaluating")})
+    assert states[0] == states[1]
+    assert len(states[0]["watch"]["rows"]) == states[0]["evaluating"]["best"]["step"] == 1
+
+
 def test_a_wrong_watch_is_told_before_a_model_is_loaded(toy_config):
     with pytest.raises(ConfigError, match="there is no scorer 'tweet_evaluatoin'"):
         TrainingRun.start(toy_config(model="no-such-model", watch={"scores": {"tweet_evaluatoin": {}}}))

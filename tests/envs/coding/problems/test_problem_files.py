@@ -264,6 +264,24 @@ def test_an_mbpp_row_shows_its_signature_and_one_example(code, line):
     compile(f"{problem.signature}\n    pass", "x", "exec")
 
 
+def test_a_row_of_ones_own_shows_its_signature():
+    def shown(**fields) -> str:
+        row = {"statement": "Scale.", "entry": "scale", "tests": [{"args": [1, 2], "expected": 2}], **fields}
+        return row_of(row).problem.prompt.split("```")[1].removeprefix("python\n").rstrip()
+
+    assert shown() == "def scale(argument_1, argument_2):"
+    assert shown(solution="K = 1\n\ndef scale(n: int, by=1): return n * by") == "def scale(n: int, by=1):"
+    assert shown(parameters={"a": "int", "b": ""}, returns="int") == "def scale(a: int, b) -> int:"
+    given = "import math\n\nUNIT = 1"
+    assert shown(prefix=given, returns="int") == given + "\n\n\ndef scale(argument_1, argument_2) -> int:"
+    opened = given + "\n\ndef scale(a, b):\n\t'''Doubles.'''"
+    assert shown(prefix=opened + "\n") == opened
+
+
+def test_the_signature_of_a_prompt_is_that_of_its_function():
+    assert row_of(HUMAN_EVAL).problem.signature == "def twice(n: int) -> int:"
+
+
 def test_parameters_without_a_reference_fit_every_call():
     tests = ["assert f(1, 2, sep='-') == 3", "assert f(1) == 2", "assert f(2, sep='') == 4"]
     problem = row_of({**NEG, "test_list": tests}).problem

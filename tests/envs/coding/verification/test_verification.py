@@ -308,6 +308,23 @@ def test_a_prefix_without_docstring_is_closed():
     assert whole_program(helper, "def f(x): return LIMIT") == ("LIMIT = 3\ndef f(x): return LIMIT", 1)
 
 
+@pytest.mark.parametrize("margin", ["\t", "  ", "   "])
+def test_a_prefix_may_be_indented_as_it_likes(margin, sandbox):
+    asked = f"def twice(n):\n{margin}'''Return n doubled.'''\n"
+    row = row_of(
+        {
+            "prompt": asked,
+            "entry_point": "twice",
+            "canonical_solution": f"{margin}if n:\n{margin * 2}return 2 * n\n{margin}return 0\n",
+            "test": "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(0) == 0\n",
+        }
+    )
+    candidates = [row.solution, row.solution.removeprefix(asked), "def twice(n):\n    return n + n"]
+    assert [one.passed for one in verify(row.problem, candidates, sandbox=sandbox, seed=0)] == [True] * 3
+    open_loop = problem_of([TestCase((1,), 2)], prefix=f"def f(x):\n{margin}for i in x:\n{margin * 2}# look")
+    compile(whole_program(open_loop, "def f(x): return 2 * x")[0], "x", "exec")
+
+
 def test_a_script_is_never_run_and_no_tests_are_no_pass(sandbox):
     row = row_of(
         {

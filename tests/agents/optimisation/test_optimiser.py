@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.rl.optimiser import Optimiser, schedule
+from pixelis.agents.optimisation.optimiser import Optimiser, schedule
 from pixelis.errors import TrainingError
 
 

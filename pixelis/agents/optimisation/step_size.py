@@ -33,11 +33,11 @@ from torch import Tensor
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.micro_batch import MicroBatchSize
-from pixelis.agents.rl.optimiser import Before, Optimiser
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize
+from pixelis.agents.optimisation.optimiser import Before, Optimiser
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.scoring.distributions import distributions, divergence, entropy
-from pixelis.agents.scoring.head import CHUNK_ELEMENTS
+from pixelis.agents.scoring.logprobs import CHUNK_ELEMENTS
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.errors import TrainingError
 

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from pixelis.agents.rl.noise_scale import MUCH, PATIENCE, Contributions, NoiseScale, estimates
+from pixelis.agents.optimisation.noise_scale import MUCH, PATIENCE, Contributions, NoiseScale, estimates
 
 
 def drawn(signal, noise, sizes, generator, width=200):

@@ -17,10 +17,10 @@ import torch
 
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.optimisation.optimiser import Optimiser
+from pixelis.agents.optimisation.step_size import GROWTH, RateControl, chosen, tokens_read
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.run import TrainingRun, train
-from pixelis.agents.rl.step_size import GROWTH, RateControl, chosen, tokens_read
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.run_files.saved_run import settings_of
@@ -365,7 +365,7 @@ def test_a_run_goes_on_to_the_same_numbers(toy_config, tmp_path):
 def test_a_killed_run_goes_on_to_the_same_numbers(toy_config, tmp_path):
     whole = train(large_steps(toy_config, output=str(tmp_path / "whole")))
     config = large_steps(toy_config, output=str(tmp_path / "killed"))
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1] / "rl"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(here.parents[2])])}
     words = [sys.executable, "-c", PROGRAM, json.dumps(config.to_mapping())]
     with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as process:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize, explain_out_of_memory, is_out_of_memory
+from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.micro_batch import MicroBatchSize, explain_out_of_memory, is_out_of_memory
-from pixelis.agents.rl.optimiser import Optimiser
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.update import Updater, UpdateSettings
 from pixelis.agents.rollout.decoding import SharedMemory
@@ -226,7 +226,7 @@ ADDRESS_SPACE = """
     from pixelis.agents.episodes.episode import Episode, Segment
     from pixelis.agents.rl.batch import make_batch
     from pixelis.agents.losses.loss import LossSettings
-    from pixelis.agents.rl.optimiser import Optimiser
+    from pixelis.agents.optimisation.optimiser import Optimiser
     from pixelis.agents.rl.update import Updater, UpdateSettings
     from pixelis.agents.models.policy import LoraSettings, Policy
 
@@ -254,8 +254,9 @@ ADDRESS_SPACE = """
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space as Linux does")
 def test_an_address_space_that_is_really_too_small(tmp_path):
+    toys = Path(__file__).parents[1] / "rl"
     result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(ADDRESS_SPACE), Path(__file__).parent, str(tmp_path), "30"],
+        [sys.executable, "-c", textwrap.dedent(ADDRESS_SPACE), toys, str(tmp_path), "30"],
         capture_output=True,
         text=True,
         timeout=240,

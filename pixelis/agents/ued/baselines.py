@@ -1,23 +1,12 @@
-"""Samplers that learn nothing: the environment's own dials, and the two baselines."""
+"""Samplers that learn nothing: all values of the dials alike."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from pixelis.agents.ued.sampler import SAMPLERS, LevelRequest, LevelSampler, SampledLevel
 from pixelis.agents.ued.space import Level
 
 
-class OwnLevels(LevelSampler):
-    """Fresh seeds; the dials stay where the environment and its reset options have them."""
-
-    uses_dials: ClassVar[bool] = False
-
-    def draw(self, request: LevelRequest) -> list[SampledLevel]:
-        """Return new levels."""
-        return [SampledLevel(Level((), seed)) for seed in request.seeds[: request.count]]
-
-
+@SAMPLERS.register("uniform")
 class Uniform(LevelSampler):
     """Fresh levels; every cell that exists is equally likely."""
 
@@ -28,6 +17,7 @@ class Uniform(LevelSampler):
         ]
 
 
+@SAMPLERS.register("domain_random")
 class DomainRandom(LevelSampler):
     """Domain randomisation: fresh levels, every dial at random by itself (see `LevelSpace.draw_by_dial`).
 
@@ -40,12 +30,3 @@ class DomainRandom(LevelSampler):
             SampledLevel(Level(self.space.draw_by_dial(request.rng), seed))
             for seed in request.seeds[: request.count]
         ]
-
-
-SAMPLERS.register("none")(OwnLevels)
-
-
-SAMPLERS.register("uniform")(Uniform)
-
-
-SAMPLERS.register("domain_random")(DomainRandom)

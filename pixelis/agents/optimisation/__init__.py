@@ -1,0 +1,1 @@
+"""How far an update goes: the optimiser, the rate that finds itself, gradient noise, episodes a pass."""
