@@ -10,6 +10,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -34,7 +35,7 @@ LINKED_FOLDERS = ("envs", "agents", "rewards", "wrappers")
 
 SECONDS_FILE = Path(__file__).with_name("seconds.json")  # CPU seconds of a test function, all cases together
 LONG, SLOW = 0.3, 5.0
-_BEGAN = pytest.StashKey[float]()
+_BEGAN, _LEFT_OUT = pytest.StashKey[float](), pytest.StashKey[int]()
 _measured: defaultdict[str, float] = defaultdict(float)
 _unmarked: dict[str, float] = {}
 
@@ -108,8 +109,31 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             _unmarked[report.nodeid] = seconds
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what is left out, of which a run on several processes says nothing by itself."""
+    for item in items:
+        item.config.stash[_LEFT_OUT] = item.config.stash.get(_LEFT_OUT, 0) + 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that began the run how much this one has left out; each of them collects all."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = session.config.stash.get(_LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take notice of what a process has left out."""
+    node.config.stash[_LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     terminalreporter.write_line(f"{sum(_measured.values()):.0f} CPU seconds")
+    left_out = config.stash.get(_LEFT_OUT, 0)
+    if left_out and config.option.markexpr:
+        expression = config.option.markexpr
+        terminalreporter.write_line(f"{left_out} left out by -m '{expression}'; make test ALL=1 runs all")
     for nodeid, seconds in _unmarked.items():
         terminalreporter.write_line(f"{nodeid} took {seconds:.1f} CPU seconds: mark it slow")
     if config.getoption("record_seconds"):

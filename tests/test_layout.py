@@ -103,3 +103,15 @@ def test_tests_mirror_the_tree():
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*.py")}
     assert Path("envs/pixel/zoom_read") in folders
     assert not [str(f) for f in folders if not ((ROOT / "pixelis" / f).is_dir() or (ROOT / f).is_dir())]
+
+
+def test_a_class_name_stands_for_one_class():
+    """Each environment has players of its own, and each wrapper a twin for vector environments; else one."""
+    classes: dict[str, list[str]] = {}
+    for path in CODE:
+        if _name(path).startswith("pixelis/") and path.name != "players.py" and path.parent.name != "vector":
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    classes.setdefault(node.name, []).append(_name(path))
+    assert len(classes) > 500
+    assert not {name: paths for name, paths in classes.items() if len(paths) > 1}

@@ -24,7 +24,7 @@ import numpy as np
 from PIL import Image
 
 from pixelis.envs.pixel.base.tool_scores import box_iou
-from pixelis.envs.pixel.base.video import Film, Place, film_of
+from pixelis.envs.pixel.base.video import Film, Placement, film_of
 from pixelis.envs.pixel.tools.locators import Method
 from pixelis.envs.pixel.tools.tracking import Sighting, follow
 from pixelis.envs.pixel.track_read.paint import track_film
@@ -97,7 +97,7 @@ def street_videos(level: int, count: int) -> Iterator[Video]:
         yield Video(film, (scene.size, scene.size), tuple(_native(place, scene.size) for place in places))
 
 
-def _native(place: Place, size: int) -> tuple[Box | None, float]:
+def _native(place: Placement, size: int) -> tuple[Box | None, float]:
     if place.box is None:
         return None, place.visible
     x0, y0, x1, y1 = (value * size for value in place.box)

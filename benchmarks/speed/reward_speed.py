@@ -38,7 +38,7 @@ from curiosity_worlds import play_zoom_read
 from reward_episode import Clock, report_episodes
 
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
-from pixelis.rewards.curiosity.experience import ROW_DIMS, Rows
+from pixelis.rewards.curiosity.experience import ROW_DIMS, EncodedRows
 from pixelis.rewards.curiosity.term import CuriosityMemory, CuriosityTerm
 from pixelis.rewards.features.encoder import HashedEncoder
 from pixelis.rewards.features.state_encoder import Look
@@ -140,7 +140,9 @@ def tool_terms(episodes: Sequence[Sequence[Transition]]) -> list[float]:
 def model_only(size: int, rounds: int) -> list[float]:
     """Return the times per transition of the forward pass and the squared error."""
     model = CuriosityTerm().model
-    rows = Rows.unpacked(torch.randn(size, ROW_DIMS, generator=torch.Generator().manual_seed(0)).half())
+    rows = EncodedRows.unpacked(
+        torch.randn(size, ROW_DIMS, generator=torch.Generator().manual_seed(0)).half()
+    )
     model.rewards(rows)
     return [timed(lambda: model.rewards(rows).tolist(), size) for _ in range(rounds)]
 

@@ -77,7 +77,7 @@ def _compare(words: Sequence[str]) -> int:
 
     from pixelis.agents.run_files.run_folder import log_failure
     from pixelis.agents.runs.evaluate import evaluation_table
-    from pixelis.cli.pair import Pair, comparison_table, play_pair  # slow; a wrong flag is told before
+    from pixelis.cli.pair import PlayerPair, comparison_table, play_pair  # slow; a wrong flag is told before
 
     console = open_console()
     with Interrupts(), warnings_on(console):
@@ -91,7 +91,7 @@ def _compare(words: Sequence[str]) -> int:
             console.print(plan.env.split_note, soft_wrap=True)
         chosen = {**settings.to_mapping(), "a": name, "env": plan.env.id, "env_kwargs": dict(plan.env.kwargs)}
         results = None if path is None else Results(path, {"settings": chosen, "tasks": [], "pairs": {}})
-        pair = Pair((name, first), (settings.b, second), plan, settings)
+        pair = PlayerPair((name, first), (settings.b, second), plan, settings)
         try:
             with contextlib.nullcontext() if results is None else results:
                 rows, found = play_pair(pair, console, results)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.cli import run_command
-from pixelis.cli.training import Command, adapter_line, number
+from pixelis.cli.training import TrainingCommand, adapter_line, number
 
 if TYPE_CHECKING:
     from pixelis.agents.runs.metrics import Row
@@ -33,7 +33,7 @@ def describe(row: Row) -> str:
     )
 
 
-COMMAND = Command(
+COMMAND = TrainingCommand(
     program="expert_iteration.py",
     description="""\
 Train a model by expert iteration: play, keep the best episodes, learn them by SFT, and again. A baseline for

@@ -17,7 +17,7 @@ from pixelis.errors import suggest
 USER_MISTAKE, INTERRUPTED = 2, 130
 
 
-class Command(NamedTuple):
+class Subcommand(NamedTuple):
     """A word of the command line.
 
     Attributes:
@@ -29,24 +29,24 @@ class Command(NamedTuple):
     summary: str
 
 
-COMMANDS: Mapping[str, Command] = {
-    "train": Command(
+COMMANDS: Mapping[str, Subcommand] = {
+    "train": Subcommand(
         "pixelis.cli.train", "train an agent: GRPO or PPO for language models, or stable-baselines3"
     ),
-    "sft": Command("pixelis.cli.sft", "supervised warm start on demonstrations or chats"),
-    "expert": Command("pixelis.cli.expert", "expert iteration: play, keep what went well, learn it"),
-    "evaluate": Command("pixelis.cli.evaluate", "success of agents on held-out tasks, with intervals"),
-    "compare": Command("pixelis.cli.compare", "two models on the same tasks, task by task"),
-    "play": Command("pixelis.cli.play", "play an environment by hand"),
-    "replay": Command(
+    "sft": Subcommand("pixelis.cli.sft", "supervised warm start on demonstrations or chats"),
+    "expert": Subcommand("pixelis.cli.expert", "expert iteration: play, keep what went well, learn it"),
+    "evaluate": Subcommand("pixelis.cli.evaluate", "success of agents on held-out tasks, with intervals"),
+    "compare": Subcommand("pixelis.cli.compare", "two models on the same tasks, task by task"),
+    "play": Subcommand("pixelis.cli.play", "play an environment by hand"),
+    "replay": Subcommand(
         "pixelis.cli.replay", "play recorded episodes again, or score them under other rewards"
     ),
-    "export": Command("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),
-    "check-env": Command("pixelis.envs.check.check", "hold an environment to the contract"),
-    "verify": Command("pixelis.cli.verify_solutions", "judge a file of code samples, with Pass@k"),
-    "split-data": Command("pixelis.cli.split_data", "split tweets for SFT, GRPO and evaluation"),
-    "tweet-reward": Command("pixelis.cli.tweet_reward", "train a reward model of replies"),
-    "analyse-lora": Command("pixelis.cli.analyse_lora", "what an adapter has learnt, layer by layer"),
+    "export": Subcommand("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),
+    "check-env": Subcommand("pixelis.envs.check.check", "hold an environment to the contract"),
+    "verify": Subcommand("pixelis.cli.verify_solutions", "judge a file of code samples, with Pass@k"),
+    "split-data": Subcommand("pixelis.cli.split_data", "split tweets for SFT, GRPO and evaluation"),
+    "tweet-reward": Subcommand("pixelis.cli.tweet_reward", "train a reward model of replies"),
+    "analyse-lora": Subcommand("pixelis.cli.analyse_lora", "what an adapter has learnt, layer by layer"),
 }
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PlayerPair:
     """Two players and what they play.
 
     Attributes:
@@ -43,7 +43,7 @@ class Pair:
 
 
 def play_pair(
-    pair: Pair, console: Console, results: Results | None
+    pair: PlayerPair, console: Console, results: Results | None
 ) -> tuple[list[Evaluation], dict[str, PairedComparison]]:
     """Let both play in every mode; return the rows of the table, and mode → what was found."""
     rows, found, tasks = [], {}, []
@@ -70,7 +70,7 @@ def _episodes(
     label: str,
     player: Policy | Sb3Agent | str,
     mode: str,
-    pair: Pair,
+    pair: PlayerPair,
     results: Results | None,
     console: Console,
 ) -> tuple[Evaluation, list[Episode]]:

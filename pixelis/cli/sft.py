@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.settings.sft import SftConfig
 from pixelis.cli import run_command
-from pixelis.cli.training import Command, adapter_line, number
+from pixelis.cli.training import TrainingCommand, adapter_line, number
 
 if TYPE_CHECKING:
     from pixelis.agents.runs.metrics import Row
@@ -33,7 +33,7 @@ def describe(row: Row) -> str:
     return "  ".join(parts)
 
 
-COMMAND = Command(
+COMMAND = TrainingCommand(
     program="train_sft.py",
     description="""\
 Fine-tune a language or vision-language model on demonstrations: of an environment's scripted player, or of a

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import run_command
 from pixelis.cli.interrupts import Interrupts
-from pixelis.cli.training import Command
+from pixelis.cli.training import TrainingCommand
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +63,7 @@ def _warm_start(config: Any, console: Console, interrupts: Interrupts) -> Any:
     return None
 
 
-COMMAND = Command(
+COMMAND = TrainingCommand(
     program="train_agent.py",
     description="""\
 Train a language or vision-language model by GRPO in a Pixelis environment, or with --agent sb3-ppo,

@@ -23,7 +23,7 @@ Before = Callable[[Any, "Console", Interrupts], Any]
 
 
 @dataclass(frozen=True)
-class Command:
+class TrainingCommand:
     """A command that trains.
 
     Attributes:

@@ -61,7 +61,7 @@ class OneOf(Expected):
         return core_schema.literal_schema(list(self.names))
 
 
-class Word(Expected):
+class ShortText(Expected):
     """A note in an annotation: a printable text of some length, 1 to ``longest`` characters."""
 
     def __init__(self, longest: int, shortest: int = 1) -> None:

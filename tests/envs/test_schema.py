@@ -18,9 +18,9 @@ from pixelis.envs.schema import (
     Object,
     OneOf,
     Real,
+    ShortText,
     Stored,
     Text,
-    Word,
     check_count,
     check_range,
     read_fields,
@@ -31,7 +31,7 @@ Small = Annotated[Int, Interval(ge=0, le=9)]
 
 
 class Cell(NamedTuple):
-    name: Annotated[str, Word(4)]
+    name: Annotated[str, ShortText(4)]
     count: Small
 
 

@@ -22,7 +22,7 @@ from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
 from pixelis.agents.rl.comparison import COMPARISONS, GroupComparison
 from pixelis.agents.rl.refill import StepRollouts
-from pixelis.agents.rl.replay import ReplayBuffer, Stored, with_replay
+from pixelis.agents.rl.replay import ReplayBuffer, ReplayEntry, with_replay
 from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
 from pixelis.agents.rl.update import Updater, UpdateSettings
@@ -112,7 +112,7 @@ class GrpoLearner:
         self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else None
         self.updater = Updater(policy, self.optimiser, update)
         self.micro_batch = self.updater.micro_batch
-        self._drawn: list[Stored] = []
+        self._drawn: list[ReplayEntry] = []
         self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
         self._penalty_row = Row()
 

@@ -18,7 +18,7 @@ from pixelis.agents.rl.batch import StepBatch, padded, reading_order
 
 
 @dataclass(frozen=True)
-class Stored:
+class ReplayEntry:
     """An episode with the advantage it had when it was played.
 
     Attributes:
@@ -51,14 +51,14 @@ class ReplayBuffer:
 
     def __init__(self, capacity: int = 100, staleness: int = 10) -> None:
         self.capacity, self.staleness = capacity, staleness
-        self._stored: list[Stored] = []
+        self._stored: list[ReplayEntry] = []
 
     def __len__(self) -> int:
         """Return how many episodes are kept."""
         return len(self._stored)
 
     @property
-    def stored(self) -> tuple[Stored, ...]:
+    def stored(self) -> tuple[ReplayEntry, ...]:
         """What is kept, the largest advantage first; of equal ones the newest first."""
         return tuple(self._stored)
 
@@ -66,7 +66,7 @@ class ReplayBuffer:
         """Drop what is too old to be replayed in ``step``."""
         self._stored = [each for each in self._stored if step - each.step <= self.staleness]
 
-    def draw(self, count: int, generator: np.random.Generator) -> list[Stored]:
+    def draw(self, count: int, generator: np.random.Generator) -> list[ReplayEntry]:
         """Return up to ``count`` different episodes, each kept one as likely as the others."""
         count = min(count, len(self._stored))
         chosen = generator.choice(len(self._stored), count, replace=False) if count else []
@@ -77,7 +77,7 @@ class ReplayBuffer:
         for episode, advantage in zip(batch.episodes, batch.advantages, strict=True):
             row = np.atleast_1d(advantage)[: len(episode)]
             if row.max() > 0:
-                self._stored.append(Stored(_stripped(episode), row.copy(), step))
+                self._stored.append(ReplayEntry(_stripped(episode), row.copy(), step))
         self._stored.sort(key=lambda each: (-each.worth, -each.step))
         del self._stored[self.capacity :]
 
@@ -100,7 +100,7 @@ class ReplayBuffer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over the contents of another instance."""
         self._stored = [
-            Stored(
+            ReplayEntry(
                 Episode(
                     each["env_id"],
                     each["seed"],
@@ -115,7 +115,7 @@ class ReplayBuffer:
         ]
 
 
-def with_replay(batch: StepBatch, drawn: Sequence[Stored], max_completion_length: int) -> StepBatch:
+def with_replay(batch: StepBatch, drawn: Sequence[ReplayEntry], max_completion_length: int) -> StepBatch:
     """Return a batch with stored episodes added; each has a negative ``group`` of its own.
 
     The counts grow by what is added, so a replayed token weighs as much as a fresh one.

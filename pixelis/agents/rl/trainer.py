@@ -197,7 +197,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         return self._learner.optimiser.state_dict()
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
         self._learner.optimiser.load_state_dict(tensors)
 
     def progress(self) -> dict[str, Any]:

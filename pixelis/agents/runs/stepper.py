@@ -62,7 +62,7 @@ class Stepper(ABC, Generic[C]):
 
     @abstractmethod
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
 
     @abstractmethod
     def progress(self) -> dict[str, Any]:

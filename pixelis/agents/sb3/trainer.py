@@ -78,7 +78,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         return {"optimiser": self.learner.policy.optimizer.state_dict()}
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
         self.learner.policy.optimizer.load_state_dict(tensors["optimiser"])
 
     def progress(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pixelis.agents.sft.chats import load_chats as load_chats
     from pixelis.agents.sft.demonstrate import as_demonstration as as_demonstration
     from pixelis.agents.sft.demonstrate import demonstrations as demonstrations
-    from pixelis.agents.sft.learner import Learner as Learner
+    from pixelis.agents.sft.learner import SftLearner as SftLearner
     from pixelis.agents.sft.learner import SftSettings as SftSettings
     from pixelis.agents.sft.learner import SftStep as SftStep
     from pixelis.agents.sft.learner import rate_factor as rate_factor

@@ -92,7 +92,7 @@ class HeldOutScore:
     tokens: int
 
 
-class Learner:
+class SftLearner:
     """A policy with its AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101), one batch at a time.
 
     The loss is the mean over the demonstrated tokens of the whole batch; prompts and observations do not
@@ -214,7 +214,7 @@ def sft(
     useful = [episode for episode in episodes if episode.completion_length]
     if not useful:
         raise ConfigError("SFT needs at least one demonstration with a turn in it")
-    learner = Learner(policy, settings)
+    learner = SftLearner(policy, settings)
     total = settings.epochs * math.ceil(len(useful) / settings.batch_size)
     torch.manual_seed(settings.seed)
     steps: list[SftStep] = []

@@ -10,13 +10,13 @@ from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.settings.sft import SupervisedConfig
-from pixelis.agents.sft.learner import Learner, SftSettings
+from pixelis.agents.sft.learner import SftLearner, SftSettings
 
 C = TypeVar("C", bound=SupervisedConfig)
 
 
 class SupervisedStepper(LanguageStepper[C]):
-    """A trainer whose steps are those of a `Learner`; see `Stepper`.
+    """A trainer whose steps are those of a `SftLearner`; see `Stepper`.
 
     Attributes:
         learner: applies the optimiser.
@@ -26,14 +26,14 @@ class SupervisedStepper(LanguageStepper[C]):
     def __init__(self, config: C, policy: Policy, run: RunFolder) -> None:
         super().__init__(config, policy, run)
         self.rate = rate_of(config, policy)
-        self.learner = Learner(policy, learner_settings(config, self.rate))
+        self.learner = SftLearner(policy, learner_settings(config, self.rate))
 
     def state_dict(self) -> dict[str, Any]:
         """Return the learner's state."""
         return self.learner.state_dict()
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
         self.learner.load_state_dict(tensors)
 
 

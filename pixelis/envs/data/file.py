@@ -27,7 +27,7 @@ class RowKey(NamedTuple):
     digest: int
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """Where a row begins, the line's number from 1, and a function that gives its JSON object or raises."""
 
     number: int
@@ -78,7 +78,7 @@ class RowFile(ABC, Generic[R]):
         """Return the row that a JSON object describes; `DatasetError`, without its line, if none."""
 
     @abstractmethod
-    def enter(self, row: R, place: Place) -> RowKey:
+    def enter(self, row: R, place: RowPlace) -> RowKey:
         """Return what the index needs of a row; `DatasetError` to refuse it."""
 
     def kept(self, row: R) -> bool:
@@ -110,10 +110,11 @@ class RowFile(ABC, Generic[R]):
             file.seek(offset)
             return json_object(file.readline(MAX_LINE_BYTES + 1))
 
-    def places(self) -> Iterable[Place]:
+    def places(self) -> Iterable[RowPlace]:
         """Yield where the rows are, in the file's order."""
         return (
-            Place(line.number, line.offset, partial(json_object, line.text)) for line in read_lines(self.path)
+            RowPlace(line.number, line.offset, partial(json_object, line.text))
+            for line in read_lines(self.path)
         )
 
     def _index(self) -> None:
@@ -127,7 +128,7 @@ class RowFile(ABC, Generic[R]):
         if self.splits_apart:
             self._check_splits(digests, numbers)
 
-    def _entry(self, place: Place) -> tuple[R, RowKey]:
+    def _entry(self, place: RowPlace) -> tuple[R, RowKey]:
         row = self.parse(place.value())
         return row, self.enter(row, place)
 

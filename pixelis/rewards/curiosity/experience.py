@@ -12,7 +12,7 @@ from pixelis.rewards.features.state_encoder import ACTION_DIMS, STATE_DIMS
 ROW_DIMS = 2 * STATE_DIMS + ACTION_DIMS
 
 
-class Rows(NamedTuple):
+class EncodedRows(NamedTuple):
     """Encoded transitions: states [n, 768], actions [n, 128] and next states [n, 768], float32."""
 
     states: torch.Tensor
@@ -24,7 +24,7 @@ class Rows(NamedTuple):
         return torch.cat(self, 1).clamp_(-6e4, 6e4).to(torch.float16)
 
     @classmethod
-    def unpacked(cls, packed: torch.Tensor) -> Rows:
+    def unpacked(cls, packed: torch.Tensor) -> EncodedRows:
         """Return the rows of what `packed` returned."""
         return cls(*packed.float().split([STATE_DIMS, ACTION_DIMS, STATE_DIMS], 1))
 
@@ -63,10 +63,10 @@ class Experience:
         self._rows[places[newest:]] = packed[newest:]
         self._added += len(packed)
 
-    def sample(self, count: int, generator: torch.Generator) -> Rows:
+    def sample(self, count: int, generator: torch.Generator) -> EncodedRows:
         """Return ``count`` rows drawn with replacement, or fewer where fewer are kept."""
         size = len(self)
-        return Rows.unpacked(self._rows[torch.randint(size, (min(count, size),), generator=generator)])
+        return EncodedRows.unpacked(self._rows[torch.randint(size, (min(count, size),), generator=generator)])
 
     def state_dict(self) -> dict[str, Any]:
         """Return the rows kept and how many there ever were."""

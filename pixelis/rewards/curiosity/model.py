@@ -11,7 +11,7 @@ from torch.nn import functional
 from pixelis.errors import RewardError
 from pixelis.rewards.curiosity.controllable import ControllableFeatures
 from pixelis.rewards.curiosity.dynamics import InverseModel, LoRADynamicsModel
-from pixelis.rewards.curiosity.experience import ROW_DIMS, Experience, Rows, check_packed
+from pixelis.rewards.curiosity.experience import ROW_DIMS, EncodedRows, Experience, check_packed
 from pixelis.rewards.curiosity.settings import CuriositySettings
 from pixelis.rewards.features.state_encoder import STATE_DIMS
 
@@ -49,7 +49,7 @@ class CuriosityModel:
         )
         self._scorer: FoldedForwardModel | None = None  # of the model as it is
 
-    def rewards(self, rows: Rows) -> torch.Tensor:
+    def rewards(self, rows: EncodedRows) -> torch.Tensor:
         """Return the intrinsic rewards, float32 [n] and at least 0, of transitions."""
         self._scorer = self._scorer or FoldedForwardModel(self.forward_model, self.features)
         return self._scorer.squared_errors(rows).mul_(0.5 * self.settings.eta)
@@ -58,7 +58,7 @@ class CuriosityModel:
         """Train on new transitions and on remembered ones; return losses and counts.
 
         Args:
-            packed: new transitions, as `Rows.packed` gives them; those that do not fill a batch of
+            packed: new transitions, as `EncodedRows.packed` gives them; those that do not fill a batch of
                 ``fresh_size`` wait for the next call.
 
         Raises:
@@ -106,7 +106,7 @@ class CuriosityModel:
     # ------------------------------------------------------------------ private
 
     def _learn_batch(self, fresh: torch.Tensor, updates: int) -> list[torch.Tensor]:
-        rows = Rows.unpacked(fresh)
+        rows = EncodedRows.unpacked(fresh)
         if updates:
             self._step_gates(rows)
         self.features.count(rows.next_states)
@@ -114,7 +114,7 @@ class CuriosityModel:
         self._scorer = None
         return [self._step_models() for _ in range(updates)]
 
-    def _step_gates(self, rows: Rows) -> None:
+    def _step_gates(self, rows: EncodedRows) -> None:
         """Move the gates on transitions that the inverse model has not learnt from yet."""
         if not self.settings.gate_learning_rate:
             return
@@ -163,7 +163,7 @@ class FoldedForwardModel:
         self._bias = bias.detach() - states @ features.mean
         self._last = (last, last_bias.detach() + self._gates * features.mean)
 
-    def squared_errors(self, rows: Rows) -> torch.Tensor:
+    def squared_errors(self, rows: EncodedRows) -> torch.Tensor:
         """Return the mean over dimensions of (φ̂(s') − φ(s'))², float32 [n]."""
         with torch.no_grad():
             x = torch.addmm(self._bias, rows.states, self._states).addmm_(rows.actions, self._actions).relu_()

@@ -13,7 +13,7 @@ import torch
 
 from pixelis.errors import RewardError, StateError
 from pixelis.rewards.curiosity.dynamics import InverseModel, LoRADynamicsModel
-from pixelis.rewards.curiosity.experience import ROW_DIMS, Rows, check_packed
+from pixelis.rewards.curiosity.experience import ROW_DIMS, EncodedRows, check_packed
 from pixelis.rewards.curiosity.lru_cache import AgedCache, LRUCache
 from pixelis.rewards.curiosity.model import CuriosityModel
 from pixelis.rewards.curiosity.settings import CuriositySettings
@@ -227,14 +227,14 @@ class CuriosityTerm:
             return self._restored.clone()
         return torch.cat([self._restored, self._rows(self._scored).packed()])
 
-    def _rows(self, seen: Sequence[Seen]) -> Rows:
+    def _rows(self, seen: Sequence[Seen]) -> EncodedRows:
         """Return the encoded transitions; equal looks are encoded once."""
         features = self._encoded([before for before, _, _ in seen] + [after for _, _, after in seen])
         states, nexts = (
             torch.from_numpy(np.stack(side)) for side in (features[: len(seen)], features[len(seen) :])
         )
         actions = hash_texts([action for _, action, _ in seen], ACTION_DIMS, self.settings.seed)
-        return Rows(states, torch.from_numpy(actions), nexts)
+        return EncodedRows(states, torch.from_numpy(actions), nexts)
 
     def _encoded(self, looks: Sequence[Look]) -> list[np.ndarray]:
         """Return the features of looks, and note them there; what was seen is then let go."""

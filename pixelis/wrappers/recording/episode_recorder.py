@@ -10,7 +10,7 @@ from typing import Any
 from pixelis.errors import ConfigError, shown
 from pixelis.wrappers.recording.files import TrajectoryFile
 from pixelis.wrappers.recording.images import FOLDER, ImageFolder
-from pixelis.wrappers.recording.rows import Rows
+from pixelis.wrappers.recording.rows import EpisodeRows
 from pixelis.wrappers.recording.trajectory import FORMAT, VERSION, current_versions
 from pixelis.wrappers.recording.values import encode
 
@@ -22,7 +22,7 @@ class Draft:
         episode: its number.
     """
 
-    def __init__(self, episode: int, head: Mapping[str, Any], rows: Rows) -> None:
+    def __init__(self, episode: int, head: Mapping[str, Any], rows: EpisodeRows) -> None:
         self.episode = episode
         self._head, self._rows = head, rows
         self._reset = ""
@@ -106,7 +106,7 @@ class EpisodeRecorder:
             "episode": episode,
             "lane": lane,
         }
-        return Draft(episode, head, Rows(self._images.save if self._images else None))
+        return Draft(episode, head, EpisodeRows(self._images.save if self._images else None))
 
     def write(self, draft: Draft | None, *, finished: bool) -> None:
         """Append an episode's line; one without steps is left out.

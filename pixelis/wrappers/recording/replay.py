@@ -12,7 +12,7 @@ import numpy as np
 
 from pixelis.errors import RecordingError
 from pixelis.wrappers.recording.environments import make_env
-from pixelis.wrappers.recording.rows import REWARD_PREFIX, Rows, as_batched
+from pixelis.wrappers.recording.rows import REWARD_PREFIX, EpisodeRows, as_batched
 from pixelis.wrappers.recording.trajectory import Trajectory, current_versions
 from pixelis.wrappers.recording.values import decode, opaque_type, tag_of
 
@@ -96,7 +96,7 @@ class Replayer:
         """
         replay_env = self._replay_env(trajectory)
         before, replay_env.played = replay_env.played, None
-        rows = Rows(keep)
+        rows = EpisodeRows(keep)
         yield rows.reset(*replay_env.begin(trajectory, before))
         for step in trajectory.steps:
             observation, *rest = replay_env.call("step()", replay_env.env.step, decode(step.action))

@@ -15,7 +15,7 @@ KEPT_INFO = ("task", "tool_calls", "success", "valid_for_training", "failure_rea
 REWARD_PREFIX = "reward_"  # ``reward_terms`` and everything of its kind; MuJoCo's ``reward_ctrl`` likewise
 
 
-class Rows:
+class EpisodeRows:
     """Makes the rows of one episode.
 
     Of ``info`` it keeps `KEPT_INFO` and what begins with ``reward_``; a step's ``task`` only where it is not

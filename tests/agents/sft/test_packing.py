@@ -24,7 +24,7 @@ from transformers import (
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.policy import LoraSettings, Policy
-from pixelis.agents.sft import Learner, SftSettings, demonstrations, sft
+from pixelis.agents.sft import SftLearner, SftSettings, demonstrations, sft
 from pixelis.agents.sft.packing import block_mask, can_pack, pack, packable, score_rows
 from pixelis.errors import ConfigError
 
@@ -141,7 +141,7 @@ def test_loss_and_gradient_are_those_of_padded_rows(
     episodes = chats(policy)
 
     def gradient(settings: SftSettings) -> tuple[float, torch.Tensor, float]:
-        step = Learner(policy, settings).step(episodes, 0.0)
+        step = SftLearner(policy, settings).step(episodes, 0.0)
         parts = [parameter.grad.flatten() for parameter in policy.trainable_parameters()]
         return step.loss, torch.cat(parts).clone(), step.fill
 
@@ -189,7 +189,7 @@ def test_pictures_are_padded_and_it_is_said(
     monkeypatch.setattr("pixelis.agents.sft.packing._ANNOUNCED", set())
     episodes = demonstrations(vision_policy.chat, lambda: letter_env(pictures=True), "guess", range(3))
     with caplog.at_level(logging.WARNING, "pixelis"):
-        score = Learner(vision_policy, SftSettings(packing=True)).score(episodes)
+        score = SftLearner(vision_policy, SftSettings(packing=True)).score(episodes)
     expected = vision_policy.logprobs(episodes).logprobs.sum().item()
     assert score.loss == pytest.approx(-expected / score.tokens, rel=1e-4)
     assert not packable(episodes)

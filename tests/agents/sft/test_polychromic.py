@@ -16,7 +16,7 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.settings.sft import SftConfig
 from pixelis.agents.sft.demonstrate import add_observation, add_turn
-from pixelis.agents.sft.learner import Learner, SftSettings
+from pixelis.agents.sft.learner import SftLearner, SftSettings
 from pixelis.agents.sft.polychromic import DiversitySettings, DiversityTerm, prompt_of
 from pixelis.agents.sft.run import SftRun
 from pixelis.errors import ConfigError
@@ -159,7 +159,7 @@ def test_a_prompt_that_fills_the_context_is_passed_over(policy):
 def learn(policy: Policy, weight: float, steps: int = 50) -> tuple[float, float]:
     """Learn to say b fifteen times of sixteen; return diversity and loss at the end."""
     demonstrations = [demonstration(policy, letter) for letter in "b" * 15 + "c"]
-    learner = Learner(policy, SftSettings())
+    learner = SftLearner(policy, SftSettings())
     settings = DiversitySettings("ngrams", weight, samples=8, prompts=2, sampling=SHORT)
     term = DiversityTerm(policy, settings)
     diversities, losses = [], []

@@ -10,7 +10,7 @@ import torch
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.scoring.packing import SHORTEST_HEAD, common_head
-from pixelis.agents.sft import Learner, SftSettings
+from pixelis.agents.sft import SftLearner, SftSettings
 from pixelis.agents.sft.packing import score_rows
 from pixelis.agents.sft.shared_head import shared_scores
 
@@ -72,7 +72,7 @@ def test_a_training_step_is_the_same_whatever_is_shared(text_folder: Path):
     for size in (1, 3):  # micro-batches of one share nothing
         torch.manual_seed(0)
         policy = Policy.load(text_folder, device="cpu", lora=LoraSettings(rank=2))
-        step = Learner(policy, SftSettings(micro_batch_size=size)).step(chats(policy), 1e-3)
+        step = SftLearner(policy, SftSettings(micro_batch_size=size)).step(chats(policy), 1e-3)
         after.append((step.loss, step.grad_norm, step.fill))
     assert after[0][:2] == pytest.approx(after[1][:2], rel=1e-4)
     assert [fill for *_, fill in after] == [1.0, 1.0]

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from pixelis.errors import ConfigError, RewardError
-from pixelis.rewards.curiosity.experience import Rows
+from pixelis.rewards.curiosity.experience import EncodedRows
 from pixelis.rewards.curiosity.model import CuriosityModel
 from pixelis.rewards.curiosity.settings import CuriositySettings
 
 
-def random_rows(count: int, seed: int = 0) -> Rows:
+def random_rows(count: int, seed: int = 0) -> EncodedRows:
     generator = torch.Generator().manual_seed(seed)
-    return Rows(*(torch.randn(count, size, generator=generator) for size in (768, 128, 768)))
+    return EncodedRows(*(torch.randn(count, size, generator=generator) for size in (768, 128, 768)))
 
 
 def silent(settings: CuriositySettings) -> CuriosityModel:
@@ -28,7 +28,7 @@ def silent(settings: CuriositySettings) -> CuriosityModel:
 @pytest.mark.parametrize(("eta", "expected"), [(0.5, 0.25 * 4), (1.0, 0.5 * 4), (0.0, 0.0)])
 def test_reward_is_half_eta_times_the_mean_square(eta: float, expected: float):
     model = silent(CuriositySettings(eta=eta))
-    rows = Rows(torch.ones(1, 768), torch.ones(1, 128), torch.full((1, 768), 2.0))
+    rows = EncodedRows(torch.ones(1, 768), torch.ones(1, 128), torch.full((1, 768), 2.0))
     assert model.rewards(rows).tolist() == pytest.approx([expected])
 
 
@@ -36,7 +36,7 @@ def test_reward_counts_gates_and_mean():
     model = silent(CuriositySettings())
     model.features.mean.fill_(1.0)
     model.features.log_gates[:384] = torch.tensor(0.5).log()
-    rows = Rows(torch.ones(1, 768), torch.ones(1, 128), torch.full((1, 768), 3.0))
+    rows = EncodedRows(torch.ones(1, 768), torch.ones(1, 128), torch.full((1, 768), 3.0))
     # Half of the dimensions are 0.5 * (3 - 1) = 1, the others 2: a mean square of 2.5.
     assert model.rewards(rows).tolist() == pytest.approx([0.25 * 2.5])
 
@@ -107,7 +107,7 @@ def test_restored_model_goes_on_to_the_same_bits():
     assert late.updates == 6 and not torch.equal(late.rewards(random_rows(4)), model.rewards(random_rows(4)))
 
 
-def tell_tale(count: int, seed: int) -> Rows:
+def tell_tale(count: int, seed: int) -> EncodedRows:
     """Return rows where 128 dimensions change with the action, 128 are noise, and the rest never change."""
     generator = torch.Generator().manual_seed(seed)
     states = torch.zeros(count, 768)
@@ -116,7 +116,7 @@ def tell_tale(count: int, seed: int) -> Rows:
     nexts[:, :128] = actions
     for side in (states, nexts):
         side[:, 128:256] = torch.randn(count, 128, generator=generator)
-    return Rows(states, actions, nexts)
+    return EncodedRows(states, actions, nexts)
 
 
 def test_gates_close_on_noise_and_stay_open_elsewhere():

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.rewards.curiosity.experience import ROW_DIMS, Experience, Rows
+from pixelis.rewards.curiosity.experience import ROW_DIMS, EncodedRows, Experience
 
 
 def rows(*marks: float) -> torch.Tensor:
@@ -19,14 +19,14 @@ def kept(memory: Experience) -> set[float]:
 
 
 def test_packing_keeps_the_parts_apart():
-    parts = Rows(torch.full((2, 768), 1.0), torch.full((2, 128), 2.0), torch.full((2, 768), 3.0))
+    parts = EncodedRows(torch.full((2, 768), 1.0), torch.full((2, 128), 2.0), torch.full((2, 768), 3.0))
     packed = parts.packed()
     assert packed.shape == (2, 1664) and packed.dtype == torch.float16
-    assert all(torch.equal(a, b) for a, b in zip(Rows.unpacked(packed), parts, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(EncodedRows.unpacked(packed), parts, strict=True))
 
 
 def test_packing_bounds_what_half_precision_cannot_hold():
-    packed = Rows(torch.full((1, 768), 1e9), torch.zeros(1, 128), torch.full((1, 768), -1e9)).packed()
+    packed = EncodedRows(torch.full((1, 768), 1e9), torch.zeros(1, 128), torch.full((1, 768), -1e9)).packed()
     assert torch.isfinite(packed).all()
 
 

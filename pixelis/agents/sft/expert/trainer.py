@@ -19,7 +19,7 @@ from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.agents.sft.expert.selection import select
-from pixelis.agents.sft.learner import Learner, SftStep
+from pixelis.agents.sft.learner import SftLearner, SftStep
 from pixelis.agents.sft.stepper import SupervisedStepper, learner_settings
 
 _ORDER = 3  # what the generator is for; 1 and 2 are tasks and sampling
@@ -76,7 +76,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
         return {**super().state_dict(), "start": self._start if self.config.restart else []}
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
-        """Take over what `tensors` returned."""
+        """Take over what `state_dict` returned."""
         super().load_state_dict(tensors)
         if self.config.restart:
             self._start = [each.to(self.policy.device) for each in tensors["start"]]
@@ -114,7 +114,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
         with torch.no_grad():
             for parameter, start in zip(self.policy.trainable_parameters(), self._start, strict=True):
                 parameter.copy_(start)
-        self.learner = Learner(self.policy, learner_settings(self.config, self.rate))
+        self.learner = SftLearner(self.policy, learner_settings(self.config, self.rate))
 
 
 def _summary(steps: Sequence[SftStep]) -> Row:

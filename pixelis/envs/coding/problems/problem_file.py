@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from pixelis.envs.coding.problems.problem_rows import ProblemRow, row_of
-from pixelis.envs.data.file import Place, RowFile, RowKey
+from pixelis.envs.data.file import RowFile, RowKey, RowPlace
 from pixelis.errors import DatasetError, shown
 
 
@@ -35,7 +35,7 @@ class ProblemFile(RowFile[ProblemRow]):
         super().__init__(path)
         self._lines.clear()
 
-    def enter(self, row: ProblemRow, place: Place) -> RowKey:
+    def enter(self, row: ProblemRow, place: RowPlace) -> RowKey:
         """Count a row, and refuse a second one of its name."""
         problem = row.problem
         first = self._lines.setdefault(_digest(problem.id), place.number)

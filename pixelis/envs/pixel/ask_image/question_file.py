@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pixelis.envs.data.file import Place, RowFile, RowKey
+from pixelis.envs.data.file import RowFile, RowKey, RowPlace
 from pixelis.envs.pixel.ask_image.photo import open_photo
 from pixelis.envs.pixel.ask_image.question_rows import QuestionRow, row_of
 from pixelis.errors import DatasetError
@@ -34,7 +34,7 @@ class QuestionFile(RowFile[QuestionRow]):
         """Return where an image lies: relative paths start from the file's folder."""
         return self.path.parent / image
 
-    def enter(self, row: QuestionRow, place: Place) -> RowKey:
+    def enter(self, row: QuestionRow, place: RowPlace) -> RowKey:
         """Refuse a row whose image is not there."""
         if row.image != self._seen:
             self._check_image(row.image)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelis.envs.pixel.base.picture import Picture
-from pixelis.envs.pixel.base.video import Place
+from pixelis.envs.pixel.base.video import Placement
 from pixelis.envs.pixel.tools.labels import Labels
 from pixelis.envs.pixel.tools.masks import Mask
 from pixelis.envs.pixel.tools.ocr import PixelBox
@@ -167,7 +167,7 @@ def box_iou(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def track_iou(
-    places_of: Callable[[int], Sequence[Place]],
+    places_of: Callable[[int], Sequence[Placement]],
     start: tuple[int, Sequence[float]],
     rows: Sequence[Mapping[str, Any]],
 ) -> float | None:

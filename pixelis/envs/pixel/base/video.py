@@ -16,7 +16,7 @@ from pixelis.envs.tools import CallRefused
 
 
 @dataclass(frozen=True)
-class Place:
+class Placement:
     """Where one object of a video is in a frame, in truth.
 
     Attributes:
@@ -48,7 +48,7 @@ class Film:
     frames: int
     picture_of: Callable[[int], Picture]
     part_of: Callable[[int, PixelBox], Image.Image]
-    places_of: Callable[[int], Sequence[Place]] | None = None
+    places_of: Callable[[int], Sequence[Placement]] | None = None
 
 
 def film_of(images: Sequence[Image.Image]) -> Film:

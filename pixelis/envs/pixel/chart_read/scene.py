@@ -13,7 +13,7 @@ from pixelis.envs.pixel.chart_read.axis import Axis, label_value
 from pixelis.envs.pixel.drawing.fonts import Font
 from pixelis.envs.pixel.drawing.noise import Noise, Seed
 from pixelis.envs.pixel.tools.palette import RGB, BaseColour
-from pixelis.envs.schema import Bool, Int, OneOf, Stored, Word, check_count, check_range
+from pixelis.envs.schema import Bool, Int, OneOf, ShortText, Stored, check_count, check_range
 
 KINDS: tuple[str, ...] = ("bars", "lines")
 MARKS: tuple[str, ...] = ("disc", "square", "diamond")
@@ -56,7 +56,7 @@ class Series(Stored):
         heights: of each category above the foot of the axis, native pixels.
     """
 
-    name: Annotated[str, Word(16)]
+    name: Annotated[str, ShortText(16)]
     colour: BaseColour
     mark: Annotated[str, OneOf(MARKS)]
     heights: tuple[Int, ...]
@@ -85,12 +85,12 @@ class ChartScene(Stored):
 
     size: Annotated[Int, Interval(ge=256, le=4096)]
     kind: Annotated[str, OneOf(KINDS)]
-    title: Annotated[str, Word(60)]
+    title: Annotated[str, ShortText(60)]
     frame: tuple[Int, Int, Int, Int]
     axis: Axis
-    ticks: Annotated[tuple[Annotated[str, Word(8)], ...], Len(2, MAX_TICKS)]
+    ticks: Annotated[tuple[Annotated[str, ShortText(8)], ...], Len(2, MAX_TICKS)]
     grid: Bool
-    categories: Annotated[tuple[Annotated[str, Word(16)], ...], Len(1, MAX_CATEGORIES)]
+    categories: Annotated[tuple[Annotated[str, ShortText(16)], ...], Len(1, MAX_CATEGORIES)]
     series: Annotated[tuple[Series, ...], Len(1, MAX_SERIES)]
     theme: Annotated[str, OneOf(THEMES)]
     font: Font

@@ -11,7 +11,7 @@ from annotated_types import Interval
 from pixelis.envs.pixel.drawing.fonts import Font
 from pixelis.envs.pixel.drawing.noise import Noise, Seed
 from pixelis.envs.pixel.tools.palette import KINDS, RGB, Colour
-from pixelis.envs.schema import Int, OneOf, Real, Stored, Word, check_range
+from pixelis.envs.schema import Int, OneOf, Real, ShortText, Stored, check_range
 
 WHITE_INK: RGB = (250, 250, 246)
 BLACK_INK: RGB = (22, 22, 26)
@@ -39,7 +39,7 @@ class Sign(Stored):
     colour: Colour
     rgb: RGB
     ink: RGB
-    code: Annotated[str, Word(16)]
+    code: Annotated[str, ShortText(16)]
     center: tuple[Int, Int]
     size: tuple[_Side, _Side]
     angle_degrees: Annotated[Real, Interval(ge=-180, le=180)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from pixelis.envs.pixel.receipt_sum.scene import ReceiptScene, percent_of
-from pixelis.envs.schema import OneOf, Stored, Word
+from pixelis.envs.schema import OneOf, ShortText, Stored
 
 KINDS: tuple[str, ...] = ("named", "group", "lowest", "highest", "total", "due")
 """The sum of the lines that are named; of the lines with one word; the least and the greatest amount of
@@ -33,7 +33,7 @@ class ReceiptQuestion(Stored):
     """
 
     kind: Annotated[str, OneOf(KINDS)]
-    names: tuple[Annotated[str, Word(24)], ...] = ()
+    names: tuple[Annotated[str, ShortText(24)], ...] = ()
 
     def rows(self, scene: ReceiptScene) -> list[int]:
         """Indices of the lines it is about, struck ones included."""

@@ -11,7 +11,7 @@ from annotated_types import Ge, Interval, Len
 from pixelis.envs.pixel.drawing.fonts import Font
 from pixelis.envs.pixel.drawing.noise import Noise, Seed
 from pixelis.envs.pixel.tools.palette import Colour
-from pixelis.envs.schema import Bool, Int, OneOf, Stored, Word
+from pixelis.envs.schema import Bool, Int, OneOf, ShortText, Stored
 
 MARKS: tuple[str, ...] = ("", "struck", "underlined")
 """What a pen did to a line: nothing, a stroke through all of it, a stroke under its name."""
@@ -36,7 +36,7 @@ class Item(NamedTuple):
         mark: one of `MARKS`.
     """
 
-    name: Annotated[str, Word(24)]
+    name: Annotated[str, ShortText(24)]
     quantity: Annotated[Int, Interval(ge=1, le=99)]
     unit: Annotated[Int, Interval(ge=1, le=99_999)]
     mark: Annotated[str, OneOf(MARKS)]
@@ -71,7 +71,7 @@ class ReceiptScene(Stored):
 
     side: Annotated[Int, Interval(ge=256, le=4096)]
     form: Annotated[str, OneOf(FORMS)]
-    shop: Annotated[str, Word(24)]
+    shop: Annotated[str, ShortText(24)]
     left: Annotated[Int, Ge(0)]
     top: Annotated[Int, Ge(0)]
     font: Font

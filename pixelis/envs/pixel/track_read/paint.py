@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from pixelis.envs.pixel.base.picture import Picture
-from pixelis.envs.pixel.base.video import Film, Place
+from pixelis.envs.pixel.base.video import Film, Placement
 from pixelis.envs.pixel.drawing.sign_paint import draw_board
 from pixelis.envs.pixel.drawing.sign_texts import sign_text
 from pixelis.envs.pixel.drawing.signs import Sign
@@ -131,10 +131,10 @@ def _silhouettes(scene: TrackScene, frame: int) -> tuple[Silhouette, ...]:
     return tuple(silhouette(one.sprite[1], one.left, one.top) for one in layers(scene, frame))
 
 
-def vehicle_places(scene: TrackScene, frame: int) -> list[Place]:
+def vehicle_places(scene: TrackScene, frame: int) -> list[Placement]:
     """Return where every vehicle is in a frame; how much of it can be seen is found out when asked for."""
     return [
-        Place(_clipped(vehicle.box(frame), scene.size), partial(_visible_share, scene, frame, index))
+        Placement(_clipped(vehicle.box(frame), scene.size), partial(_visible_share, scene, frame, index))
         for index, vehicle in enumerate(scene.vehicles)
     ]
 

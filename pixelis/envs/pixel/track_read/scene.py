@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from pixelis.envs.pixel.drawing.fonts import Font
 from pixelis.envs.pixel.drawing.noise import Seed
 from pixelis.envs.pixel.tools.palette import PALETTE
-from pixelis.envs.schema import Bool, Int, OneOf, Stored, Word, check_count, check_range
+from pixelis.envs.schema import Bool, Int, OneOf, ShortText, Stored, check_count, check_range
 
 SCENE_SIZE = 1536
 MAX_FRAMES = 64
@@ -66,7 +66,7 @@ class Vehicle(Stored):
     colour: str
     right: Bool
     path: Annotated[tuple[_Place, ...], Len(1, MAX_FRAMES), BeforeValidator(_places), PlainSerializer(_axes)]
-    code: Annotated[str, Word(8, shortest=0)]
+    code: Annotated[str, ShortText(8, shortest=0)]
     font: Font
     states: tuple[_State, ...]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from pixelis.envs.data.file import Place, RowFile, RowKey
+from pixelis.envs.data.file import RowFile, RowKey, RowPlace
 from pixelis.envs.tweet.data.csv_records import check_header, csv_records, read_record, row_of_cells
 from pixelis.envs.tweet.data.tweet_rows import TweetRow, tweet_row
 from pixelis.errors import DatasetError
@@ -65,7 +65,7 @@ class TweetFile(RowFile[TweetRow]):
         """Whether the file is read as CSV."""
         return self.path.suffix.casefold() == ".csv"
 
-    def enter(self, row: TweetRow, place: Place) -> RowKey:
+    def enter(self, row: TweetRow, place: RowPlace) -> RowKey:
         """Note where the row is; rows of the same normalised text ask the same."""
         self._all.append(place.offset)
         return RowKey(row.split, int.from_bytes(row.digest(), "big"))
@@ -96,7 +96,7 @@ class TweetFile(RowFile[TweetRow]):
             except DatasetError as error:
                 raise DatasetError(f"{self.path}, line {place.number}: {error}") from None
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[RowPlace]:
         """Yield where the rows are, in the file's order."""
         if not self.is_csv:
             yield from super().places()
@@ -110,7 +110,7 @@ class TweetFile(RowFile[TweetRow]):
         except DatasetError as error:
             raise DatasetError(f"{self.path}, line {header.number}: {error}") from None
         for record in records:
-            yield Place(record.number, record.offset, partial(row_of_cells, self._columns, record.cells))
+            yield RowPlace(record.number, record.offset, partial(row_of_cells, self._columns, record.cells))
 
 
 def how_to_make(path: object) -> str:

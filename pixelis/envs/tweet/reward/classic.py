@@ -8,7 +8,7 @@ see docs/reference/tweet_reward.md.
 from __future__ import annotations
 
 from pixelis.envs.tweet.reading.sentiment import sentiment, tweet_sentiment
-from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.gates import ReplyPair
 
 LEAST_CHARACTERS, MOST_CHARACTERS, TOO_LONG_SCORE = 3, 500, 0.3
 GENERIC = [
@@ -39,31 +39,31 @@ def guard(reply: str) -> float | None:
     return TOO_LONG_SCORE if len(reply) > MOST_CHARACTERS else None
 
 
-def relevance(pair: Pair) -> float:
+def relevance(pair: ReplyPair) -> float:
     """Return (c + 1) / 2 for the cosine c of the embeddings: [0, 1], and 0.5 for unrelated texts."""
     return (pair.cosine + 1) / 2
 
 
-def length(pair: Pair) -> float:
+def length(pair: ReplyPair) -> float:
     """Return a score by characters n: 0.3 below 20, 0.6 below 50, 1 to 150, 0.8 to 280, 0.4 beyond."""
     count = len(pair.reply.raw)
     steps = ((20, 0.3), (50, 0.6), (151, 1.0), (281, 0.8))
     return next((score for bound, score in steps if count < bound), 0.4)
 
 
-def sentiment_match(pair: Pair) -> float:
+def sentiment_match(pair: ReplyPair) -> float:
     """Return 1 − |s(tweet) − s(reply)| / 2 for the sentiments s in [−1, 1]: [0, 1]."""
     return 1 - abs(tweet_sentiment(pair.tweet.plain) - sentiment(pair.reply.plain)) / 2
 
 
-def diversity(pair: Pair) -> float:
+def diversity(pair: ReplyPair) -> float:
     """Return distinct words by words, times 0.7 where that is below 0.5: [0, 1], 0 for no words."""
     words = pair.reply.raw.lower().split()
     ratio = len(set(words)) / len(words) if words else 0.0
     return ratio * 0.7 if ratio < 0.5 else ratio
 
 
-def punctuation(pair: Pair) -> float:
+def punctuation(pair: ReplyPair) -> float:
     """Return a score by the share p of ``!?.,`` among the characters.
 
     0.7 for p < 0.01, 1 for 0.02 ≤ p ≤ 0.08, 0.8 for other p ≤ 0.15, 0.3 beyond, 0 for an empty reply.
@@ -79,7 +79,7 @@ def punctuation(pair: Pair) -> float:
     return 0.8 if share <= 0.15 else 0.3
 
 
-def engagement(pair: Pair) -> float:
+def engagement(pair: ReplyPair) -> float:
     """Return a product, at most 1, in [0, 1].
 
     0.5 for a generic phrase anywhere in under 30 characters; 1.1 for a question mark; 1.05 for two or more of

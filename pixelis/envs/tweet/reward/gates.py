@@ -22,7 +22,7 @@ _PUNCTUATION_RUN = regex.compile(r"[!?]{6,}|[.]{8,}|(?:[!?.,*~_=-]\s?){10,}")
 
 
 @dataclass(frozen=True)
-class Pair:
+class ReplyPair:
     """A tweet, a reply to it, and how near their embeddings are.
 
     Attributes:
@@ -79,31 +79,31 @@ class GateLimits:
                 raise ConfigError(f"limits: {item.name}: expected a number of at least 0, got {value!r}")
 
 
-def _too_long(pair: Pair, limits: GateLimits) -> bool:
+def _too_long(pair: ReplyPair, limits: GateLimits) -> bool:
     reply = pair.reply
     return len(reply.raw) > MOST_CHARACTERS or reply.weighted_length > limits.weighted_length
 
 
-def _copy(pair: Pair, limits: GateLimits) -> bool:
+def _copy(pair: ReplyPair, limits: GateLimits) -> bool:
     if pair.cosine >= limits.cosine or is_copy(pair.tweet, pair.reply):
         return True
     near = pair.cosine >= limits.shared_cosine and len(pair.reply.content_words) >= 3
     return near and shared_content(pair.tweet, pair.reply) >= limits.shared_content
 
 
-def _prompt_leak(pair: Pair, limits: GateLimits) -> bool:
+def _prompt_leak(pair: ReplyPair, limits: GateLimits) -> bool:
     return patterns.PROMPT_LEAK.finds(pair.reply) or offers_candidates(pair.reply)
 
 
-def _template(pair: Pair, limits: GateLimits) -> bool:
+def _template(pair: ReplyPair, limits: GateLimits) -> bool:
     return patterns.TEMPLATE.finds(pair.reply)
 
 
-def _injection(pair: Pair, limits: GateLimits) -> bool:
+def _injection(pair: ReplyPair, limits: GateLimits) -> bool:
     return patterns.INJECTION.finds(pair.reply)
 
 
-def _stuffing(pair: Pair, limits: GateLimits) -> bool:
+def _stuffing(pair: ReplyPair, limits: GateLimits) -> bool:
     reply, tweet = pair.reply, pair.tweet
     new_tags = [tag for tag in reply.hashtags if tag not in tweet.hashtags]
     names = {name for name in reply.mentions if name not in tweet.mentions}
@@ -120,14 +120,14 @@ def _stuffing(pair: Pair, limits: GateLimits) -> bool:
     )
 
 
-def _is_spam(pair: Pair, limits: GateLimits) -> bool:
+def _is_spam(pair: ReplyPair, limits: GateLimits) -> bool:
     if patterns.SPAM_STRONG.finds(pair.reply):
         return True
     weak = patterns.SPAM_WEAK.found(pair.reply)
     return bool(weak) and len(weak - patterns.SPAM_WEAK.found(pair.tweet)) + bool(pair.reply.urls) >= 2
 
 
-def _abuse(pair: Pair, limits: GateLimits) -> bool:
+def _abuse(pair: ReplyPair, limits: GateLimits) -> bool:
     if is_abusive(pair.reply):
         return True
     return pair.faults.get("abuse", 0.0) >= limits.abuse and speaks_of_somebody(pair.reply)
@@ -142,7 +142,7 @@ class Gate:
         penalty: what it costs, in (0.7, 1]; 0.7 is all that style can earn.
     """
 
-    stops: Callable[[Pair, GateLimits], bool]
+    stops: Callable[[ReplyPair, GateLimits], bool]
     penalty: float
 
 
@@ -163,7 +163,7 @@ GATES: Mapping[str, Gate] = {
 """Every gate by name, in the order in which a score lists them."""
 
 
-def find_gates(pair: Pair, limits: GateLimits) -> tuple[str, ...]:
+def find_gates(pair: ReplyPair, limits: GateLimits) -> tuple[str, ...]:
     """Return the names of the gates that stop a pair; an empty reply is only empty.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pixelis.envs.tweet.reward import classic, robust
-from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.gates import ReplyPair
 
 PARTS = ("relevance", "length", "sentiment", "diversity", "punctuation", "engagement")
 """What a reply is scored by besides its gates."""
@@ -18,7 +18,7 @@ STYLE_FLOOR = 0.1
 TONE_FLOOR = 0.4
 """Share of all its points that a hostile or tone-deaf reply keeps in the robust preset."""
 
-Part = Callable[[Pair], float]
+Part = Callable[[ReplyPair], float]
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,15 @@ class Preset:
 
     parts: Mapping[str, Part]
     gated: bool
-    total: Callable[[Pair, Mapping[str, float], Mapping[str, float]], float]
+    total: Callable[[ReplyPair, Mapping[str, float], Mapping[str, float]], float]
 
 
-def _classic_total(pair: Pair, parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def _classic_total(pair: ReplyPair, parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
     guarded = classic.guard(pair.reply.raw)
     return _weighted(parts, weights) if guarded is None else guarded
 
 
-def _robust_total(pair: Pair, parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
+def _robust_total(pair: ReplyPair, parts: Mapping[str, float], weights: Mapping[str, float]) -> float:
     relevance = parts["relevance"]
     relevant = weights["relevance"] * relevance
     style = _weighted(parts, weights) - relevant
@@ -50,7 +50,7 @@ def _robust_total(pair: Pair, parts: Mapping[str, float], weights: Mapping[str, 
     return harmonic(points, faultless(pair), 0.5) if pair.faults else points
 
 
-def faultless(pair: Pair) -> float:
+def faultless(pair: ReplyPair) -> float:
     """Return the product of 1 − `doubt` over the faults of a pair: [0, 1]; 1 where no heads have looked."""
     return math.prod(1 - robust.doubt(chance) for chance in pair.faults.values())
 

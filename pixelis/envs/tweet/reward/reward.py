@@ -12,7 +12,7 @@ from pixelis.envs.tweet.learned.faults import ENCODER, FAULTS, PROBE, fault_feat
 from pixelis.envs.tweet.learned.features import pair_numbers
 from pixelis.envs.tweet.reading.own_words import own_text
 from pixelis.envs.tweet.reading.reading import ReadText
-from pixelis.envs.tweet.reward.gates import GATES, Pair, find_gates
+from pixelis.envs.tweet.reward.gates import GATES, ReplyPair, find_gates
 from pixelis.envs.tweet.reward.presets import MEANS, PARTS, PRESETS
 from pixelis.envs.tweet.reward.settings import Judge, TweetRewardSettings, TweetScore
 from pixelis.errors import ConfigError, RewardError, suggest
@@ -83,7 +83,7 @@ class TweetReward:
 
     def _read(
         self, tweets: Sequence[str], replies: Sequence[Sequence[str]], embed: bool = True
-    ) -> list[Pair]:
+    ) -> list[ReplyPair]:
         if isinstance(tweets, str) or len(tweets) != len(replies):
             raise RewardError(
                 f"tweet reward: expected a list of tweets and one list of replies for each, got "
@@ -96,10 +96,10 @@ class TweetReward:
             for column, reply in enumerate(_checked_group(group, row))
         ]
         if not embed or not read:
-            return [Pair(tweet, reply, float("nan")) for tweet, reply in read]
+            return [ReplyPair(tweet, reply, float("nan")) for tweet, reply in read]
         return self._embedded(read)
 
-    def _embedded(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[Pair]:
+    def _embedded(self, read: Sequence[tuple[ReadText, ReadText]]) -> list[ReplyPair]:
         """Return the pairs with their cosines and, where there are gates, those of own words, and faults."""
         texts = [text.for_encoder for column in zip(*read, strict=True) for text in column]
         own = [own_text(*pair) for pair in read] if self._preset.gated else []
@@ -109,11 +109,11 @@ class TweetReward:
             cosines[[not text for text in own], 1] = 0
         near = cosines.tolist()
         if not (own and self._looks_for_faults):
-            return [Pair(*pair, *one) for pair, one in zip(read, near, strict=True)]
+            return [ReplyPair(*pair, *one) for pair, one in zip(read, near, strict=True)]
         faults = self._faults(read, vectors, near)
         specific = shipped_faults().specificity(vectors[1], cosines[:, 0]).tolist()
         columns = zip(read, near, faults, specific, strict=True)
-        return [Pair(*pair, *one, *found) for pair, one, *found in columns]
+        return [ReplyPair(*pair, *one, *found) for pair, one, *found in columns]
 
     @property
     def _looks_for_faults(self) -> bool:
@@ -130,7 +130,7 @@ class TweetReward:
         found = model.probabilities(fault_features(vectors[0], vectors[1], numbers))
         return [dict(zip(FAULTS, row, strict=True)) for row in found.tolist()]
 
-    def _score(self, pair: Pair, encoder: str) -> TweetScore:
+    def _score(self, pair: ReplyPair, encoder: str) -> TweetScore:
         parts = {name: self._preset.parts[name](pair) for name in PARTS}
         gates = find_gates(pair, self.settings.limits) if self._preset.gated else ()
         if gates:
@@ -140,7 +140,7 @@ class TweetReward:
         found = {"faults": pair.faults, "specificity": pair.specificity}
         return TweetScore(total, parts, gates, pair.cosine, encoder, **found)
 
-    def _judged(self, pairs: Sequence[Pair], scores: list[TweetScore]) -> list[TweetScore]:
+    def _judged(self, pairs: Sequence[ReplyPair], scores: list[TweetScore]) -> list[TweetScore]:
         asked = [place for place, score in enumerate(scores) if not score.gates]
         if self._judge is None or not asked:
             return scores

@@ -18,7 +18,7 @@ from pixelis.envs.tweet.reading.lexicon import (
 )
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reading.sentiment import may_be_negative, sentiment, tweet_sentiment
-from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.gates import ReplyPair
 
 OWN_RELATED, OWN_RELEVANT = 0.10, 0.22
 """Cosines of the tweet and the reply's own words at which relevance begins and is full."""
@@ -63,7 +63,7 @@ def plateau(cosine: float, own_cosine: float | None = None) -> float:
     return near * ramp(cosine, SAME, CLOSE)
 
 
-def substance(pair: Pair) -> float:
+def substance(pair: ReplyPair) -> float:
     """Return how far the reply is more than stock praise: [0.2, 1].
 
     With k different content words and g different words of stock praise ("great", "insight", "thanks"), the
@@ -75,7 +75,7 @@ def substance(pair: Pair) -> float:
     return 0.2 + 0.8 * ramp(share, 0.3, 0.6)
 
 
-def relevance(pair: Pair) -> float:
+def relevance(pair: ReplyPair) -> float:
     """Return how near the reply is, and not too near, times `substance` and how specific it is: [0, 1].
 
     Near is `plateau` of the cosines, less what the fault heads doubt that it is on the topic, where they have
@@ -88,7 +88,7 @@ def relevance(pair: Pair) -> float:
     return near * specificity(pair) * substance(pair)
 
 
-def specificity(pair: Pair) -> float:
+def specificity(pair: ReplyPair) -> float:
     """Return 0.2 for a reply that is as near to a quarter of other posts, 1 from 5 % of them: [0.2, 1].
 
     A straight line between; 1 where that is not known. A reply with nothing in it about the tweet is nearer
@@ -115,7 +115,7 @@ def is_bare(reply: ReadText) -> bool:
     return sum(not _NUMBER.fullmatch(word) for word in reply.words) + reply.emoji < 2
 
 
-def length(pair: Pair) -> float:
+def length(pair: ReplyPair) -> float:
     """Return a score by weighted characters n: n/40 up to 40, 1 to 180, then falling to 0.5 at 280: [0, 1].
 
     Beyond 280 it falls on, to 0 at 380 (and a gate has closed).
@@ -124,7 +124,7 @@ def length(pair: Pair) -> float:
     return min(ramp(count, 0, 40), ramp(count, 380, 180))
 
 
-def tone(pair: Pair) -> float:
+def tone(pair: ReplyPair) -> float:
     """Return how far the reply is from hostility and from cheering at bad news: [0, 1].
 
     With VADER's s in [−1, 1] of tweet t and reply r, h = −s(r) − max(0, −s(t)) is its own hostility:
@@ -147,19 +147,19 @@ def tone(pair: Pair) -> float:
     return 1.0 if own <= 0.4 else 1 - ramp(own - max(0.0, -tweet_sentiment(pair.tweet.plain)), 0.4, 0.9)
 
 
-def _is_tone_deaf(pair: Pair, cheers: bool) -> bool:
+def _is_tone_deaf(pair: ReplyPair, cheers: bool) -> bool:
     before, about = tweet_sentiment(pair.tweet.plain), pair.tweet.word_set
     hardship = RELIEF.isdisjoint(about) and names_hardship(pair.tweet)
     return (hardship and (before < 0.3 or names_death(pair.tweet))) or (cheers and before <= -0.5)
 
 
-def diversity(pair: Pair) -> float:
+def diversity(pair: ReplyPair) -> float:
     """Return how far the share d of distinct words lies between 0.4 and 0.8: [0, 1]; 0 for no words."""
     words = pair.reply.words
     return ramp(len(pair.reply.word_set) / len(words), 0.4, 0.8) if words else 0.0
 
 
-def punctuation(pair: Pair) -> float:
+def punctuation(pair: ReplyPair) -> float:
     """Return a score by the share p of punctuation and emoji among the characters: [0, 1].
 
     1 up to p = 0.10, falling to 0 at 0.30; half of that where ``!`` or ``?`` come three in a row; 0.7 of it
@@ -175,7 +175,7 @@ def punctuation(pair: Pair) -> float:
     return score * 0.7 if not marks and len(text) > 100 else score
 
 
-def engagement(pair: Pair) -> float:
+def engagement(pair: ReplyPair) -> float:
     """Return how much the reply brings to this conversation: [0, 1].
 
     0.8 · min(1, k / 4) + 0.2 · q for the number k of content words that the tweet does not have (stock praise
@@ -187,7 +187,7 @@ def engagement(pair: Pair) -> float:
     return score * 0.5 if len(text) > 10 and text.isupper() else score
 
 
-def asks_something(pair: Pair) -> bool:
+def asks_something(pair: ReplyPair) -> bool:
     """Return whether one of the reply's questions has a content word.
 
     "What do you think?" fits under every tweet and asks nothing.

@@ -20,7 +20,7 @@ from pixelis.envs.pixel.base.tool_scores import (
     edit_distance,
     track_iou,
 )
-from pixelis.envs.pixel.base.video import Place
+from pixelis.envs.pixel.base.video import Placement
 from pixelis.envs.pixel.tools.labels import Silhouette, label_view
 from pixelis.envs.pixel.tools.ocr_truth import TextItem
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
@@ -204,8 +204,8 @@ def test_the_oracle_of_zoom_read_reads_without_an_error(reader):
 
 def places(frame):
     """Two objects; the first moves by 0.1 a frame and is hidden in frame 2, the second stands still."""
-    first = Place((0.1 * frame, 0.0, 0.1 * frame + 0.2, 0.2), 0.0 if frame == 2 else 1.0)
-    return [first, Place((0.6, 0.6, 0.8, 0.8), 1.0) if frame < 3 else Place(None, 0.0)]
+    first = Placement((0.1 * frame, 0.0, 0.1 * frame + 0.2, 0.2), 0.0 if frame == 2 else 1.0)
+    return [first, Placement((0.6, 0.6, 0.8, 0.8), 1.0) if frame < 3 else Placement(None, 0.0)]
 
 
 def rows(*boxes):

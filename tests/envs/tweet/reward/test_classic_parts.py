@@ -6,12 +6,12 @@ import pytest
 
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reward import classic
-from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.gates import ReplyPair
 from pixelis.envs.tweet.reward.presets import PRESETS, WEIGHTS
 
 
-def pair(reply: str, tweet: str = "A table.", cosine: float = 0.0) -> Pair:
-    return Pair(ReadText(tweet), ReadText(reply), cosine)
+def pair(reply: str, tweet: str = "A table.", cosine: float = 0.0) -> ReplyPair:
+    return ReplyPair(ReadText(tweet), ReadText(reply), cosine)
 
 
 @pytest.mark.parametrize(("cosine", "expected"), [(-1, 0), (0, 0.5), (0.4, 0.7), (1, 1)])

@@ -7,7 +7,7 @@ import pytest
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reading.repetition import copied_share, repeated_share
 from pixelis.envs.tweet.reading.slurs import digest, is_slur
-from pixelis.envs.tweet.reward.gates import GATES, GateLimits, Pair, find_gates
+from pixelis.envs.tweet.reward.gates import GATES, GateLimits, ReplyPair, find_gates
 from pixelis.errors import ConfigError
 
 TWEET = "Our village library closes on Saturday after ninety years. Come and take a book home."
@@ -20,7 +20,7 @@ LONG = (
 
 
 def gates(reply: str, tweet: str = TWEET, cosine: float = 0.4, **limits: float) -> tuple[str, ...]:
-    return find_gates(Pair(ReadText(tweet), ReadText(reply), cosine), GateLimits(**limits))  # pyright: ignore
+    return find_gates(ReplyPair(ReadText(tweet), ReadText(reply), cosine), GateLimits(**limits))  # pyright: ignore
 
 
 STOPPED = {

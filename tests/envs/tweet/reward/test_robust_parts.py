@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from pixelis.envs.tweet.reading.hardship import names_hardship
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reward import robust
-from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.gates import ReplyPair
 from pixelis.envs.tweet.reward.presets import PRESETS, WEIGHTS
 
 TWEET = "Our village library closes on Saturday after ninety years."
 
 
-def pair(reply: str, tweet: str = TWEET, cosine: float = 0.4) -> Pair:
-    return Pair(ReadText(tweet), ReadText(reply), cosine)
+def pair(reply: str, tweet: str = TWEET, cosine: float = 0.4) -> ReplyPair:
+    return ReplyPair(ReadText(tweet), ReadText(reply), cosine)
 
 
 def rises(values: list[float]) -> bool:

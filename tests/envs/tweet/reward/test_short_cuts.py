@@ -19,7 +19,7 @@ from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reading.repetition import COPY_RUN, COPY_SHARE, copied_share, is_copy
 from pixelis.envs.tweet.reading.sentiment import may_be_negative, sentiment
 from pixelis.envs.tweet.reward import robust
-from pixelis.envs.tweet.reward.gates import Pair
+from pixelis.envs.tweet.reward.gates import ReplyPair
 from pixelis.rewards.text import plain
 
 ROWS = [
@@ -51,10 +51,10 @@ def test_most_of_the_good_replies_are_not_looked_up():
 
 def test_tone_is_its_formula():
     for tweet, reply in PAIRS:
-        check_tone(Pair(ReadText(tweet), ReadText(reply), 0.4))
+        check_tone(ReplyPair(ReadText(tweet), ReadText(reply), 0.4))
 
 
-def check_tone(pair: Pair):
+def check_tone(pair: ReplyPair):
     value = robust.tone(pair)
     kind = not SYMPATHY.isdisjoint(pair.reply.word_set)
     if kind and names_hardship(pair.tweet):
