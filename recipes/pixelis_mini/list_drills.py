@@ -8,6 +8,8 @@ so that a place in the list tells nothing.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -20,6 +22,13 @@ ENDS = ("", "", "", " | {word} | {word}", " | ${number}", "\n${number}")
 """What may stand behind an element; nothing of it is asked for."""
 STARTS = ("", "", "### ", "{word} {word} | ", "- ")
 LARGEST_ID = 40
+WORDS = 3000
+
+
+def words_of(texts: Sequence[str]) -> list[str]:
+    """Return the words of three letters and more that stand most often in episodes, at most `WORDS`."""
+    counts = Counter(word for text in texts for word in re.findall(r"[A-Za-z]{3,}", text))
+    return [word for word, _ in counts.most_common(WORDS)]
 
 
 def lists(words: Sequence[str], count: int, seed: int = 0) -> Iterator[str]:

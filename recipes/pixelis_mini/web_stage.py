@@ -1,9 +1,9 @@
 """Which id belongs to which name: WebBrowse apart, after the other environments.
 
 What the first training leaves open is copying: the model says the right name and then another element's id,
-where names of several words stand in a list, and answers from another row of a table. Ordinary demonstrations
-teach it, in a few hundred steps of Muon on the inner matrices; the other environments go along, so that
-nothing is forgotten.
+where names of several words stand in a list, and answers from another row of a table. Demonstrations show
+that once or twice an episode, so drills show it for everything on a page, and for lists in which names differ
+in one word. Muon takes the inner matrices' steps; the other environments go along, so that nothing is forgotten.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from pathlib import Path
 from transformers import AutoTokenizer
 
 from pixelis_mini import collect, train
+from pixelis_mini.list_drills import lists, words_of
+from pixelis_mini.web_drills import drills_of
 
 WORK = "web_again"
 SEED = 30_000_000
@@ -30,13 +32,17 @@ class WebSettings:
         episodes: of WebBrowse, each also written with other names.
         code: episodes of CodeProblem, of those that the first stage wrote.
         tweet: of TweetReply, likewise.
+        drills: of pages of the first stage's episodes.
+        lists: drills of lists.
         steps: of training, 4,096 tokens each.
     """
 
-    episodes: int = 4000
-    code: int = 4000
-    tweet: int = 12_000
-    steps: int = 500
+    episodes: int = 6000
+    code: int = 3000
+    tweet: int = 10_000
+    drills: int = 8000
+    lists: int = 8000
+    steps: int = 2300
 
 
 def teach_web(
@@ -55,8 +61,13 @@ def teach_web(
     (folder / "tokenizer").mkdir(parents=True, exist_ok=True)
     for name in train.TOKENIZER_FILES:
         shutil.copyfile(source / name, folder / "tokenizer" / name)
+    seen = collect.texts_of(work / "web.jsonl")
     texts = {
-        "web": collect.played_texts(collect.play_web, range(SEED, SEED + settings.episodes)),
+        "web": [
+            *collect.played_texts(collect.play_web, range(SEED, SEED + settings.episodes)),
+            *drills_of(seen[: settings.drills]),
+            *lists(words_of(seen), settings.lists),
+        ],
         "code": collect.texts_of(work / "code.jsonl")[: settings.code],
         "tweet": collect.texts_of(work / "tweet.jsonl")[: settings.tweet],
     }
