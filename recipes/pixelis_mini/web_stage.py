@@ -3,7 +3,7 @@
 What the first training leaves open is copying: the model says the right name and then another element's id,
 where names of several words stand in a list, and answers from another row of a table. Demonstrations show
 that once or twice an episode, so drills show it for everything on a page, and for lists in which names differ
-in one word. Muon takes the inner matrices' steps; the other environments go along, so that nothing is forgotten.
+in one word. Muon takes the inner matrices; the other environments go along, so that nothing is forgotten.
 """
 
 from __future__ import annotations
