@@ -1,4 +1,4 @@
-"""Which id belongs to which name: WebBrowse apart, after the other environments.
+"""Which id belongs to which name: WebBrowse apart.
 
 What the first training leaves open is copying: the model says the right name and then another element's id,
 where names of several words stand in a list, and answers from another row of a table. Demonstrations show
