@@ -1,12 +1,13 @@
 """Rebuild the shipped model ``pixelis-mini``: ``python scripts/pretrain_mini.py --output my-mini``.
 
-Four stages, each written to ``--work`` so that the next can be run alone, the third on another machine too
+Five stages, each written to ``--work`` so that the next can be run alone, the third on another machine too
 (``python recipes/pixelis_mini/train.py`` imports nothing of pixelis):
 
 1. play: demonstrators of mixed quality play the three text environments.
 2. encode: the tokenizer is made of the episodes, and they become tokens.
 3. train: next-token training from random weights.
-4. topics: which words of a tweet belong to which topic, taught apart; an ordinary Hugging Face folder.
+4. web: which id belongs to which name of a page, taught apart.
+5. topics: which words of a tweet belong to which topic, taught apart; an ordinary Hugging Face folder.
 
 See ``docs/reference/pixelis_mini.md`` for what it takes and gives.
 """
@@ -22,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini import collect, train
 from pixelis_mini.topics_stage import TopicSettings, teach_topics
 from pixelis_mini.tweet_salad import Salad
+from pixelis_mini.web_stage import WebSettings, teach_web
 
 
 def main() -> None:
@@ -31,7 +33,7 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=Path("runs/pixelis-mini"), help="the model's folder")
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini"), help="folder of the tokens")
-    parser.add_argument("--stage", choices=("all", "play", "encode", "train", "topics"), default="all")
+    parser.add_argument("--stage", choices=("all", "play", "encode", "train", "web", "topics"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument("--web", type=int, default=20_000, help="episodes of WebBrowse")
     parser.add_argument("--code", type=int, default=32_000, help="episodes of CodeProblem")
@@ -46,10 +48,14 @@ def main() -> None:
     if arguments.stage in ("all", "train"):
         settings = train.TrainSettings(minutes=arguments.minutes)
         train.train(arguments.work, arguments.work / "trained", settings, partial(print, flush=True))
+    pages = arguments.work / "pages"
+    if arguments.stage in ("all", "web"):
+        teach_web(
+            arguments.work / "trained", arguments.work, pages, WebSettings(), partial(print, flush=True)
+        )
     if arguments.stage in ("all", "topics"):
         salad = Salad(collect.tweet_topics(wide=True))
-        source = arguments.work / "trained"
-        teach_topics(source, arguments.work, arguments.output, salad, TopicSettings())
+        teach_topics(pages, arguments.work, arguments.output, salad, TopicSettings())
 
 
 if __name__ == "__main__":

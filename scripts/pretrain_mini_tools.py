@@ -8,6 +8,7 @@ What was played is kept in ``--work``. ``docs/reference/pixelis_mini_tools.md`` 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from functools import partial
 from pathlib import Path
@@ -20,12 +21,11 @@ from pixelis_mini_tools.words import extend
 
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
-EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "AskImage": 2000}
-"""TrackRead has a routine too, but a step of GRPO would read some two hundred plates: it is not taught."""
-DRILLS, MIXED = 50_000, 6000
+EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000}
+DRILLS, MIXED = 30_000, 6000
 """Drills of the first part of the training, and among the episodes of the second."""
-DRILLED = 0.55
-"""Share of the training that goes to drills alone."""
+STEPS = (850, 1900)
+"""Of the two parts: once through the drills, and some five times through the episodes."""
 CONTEXT = 4096
 
 
@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument(
         "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS + MIXED} drills"
     )
-    parser.add_argument("--minutes", type=float, default=60.0, help="of training, on the device there is")
+    parser.add_argument("--steps", type=int, nargs=2, default=STEPS, help="of the two parts of training")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     arguments = parser.parse_args()
@@ -52,16 +52,18 @@ def main() -> None:
         collect.play(arguments.work, counts, arguments.processes)
     if arguments.stage in ("all", "train"):
         share, drills = arguments.share, arguments.work / "drills"
-        for folder, drilled, part, start in (
-            (drills, DRILLS, DRILLED, drills / "tokenizer"),
-            (arguments.work, MIXED, 1 - DRILLED, drills / "model"),
+        for folder, drilled, steps, start in (
+            (drills, DRILLS, arguments.steps[0], drills / "tokenizer"),
+            (arguments.work, MIXED, arguments.steps[1], drills / "model"),
         ):
             extend(shipped_folder(MINI_NAME), folder / "tokenizer", CONTEXT)
             collect.encode(folder, folder / "tokenizer", round(drilled * share))
             settings = train.TrainSettings(
-                minutes=arguments.minutes * part,
+                minutes=math.inf,
+                steps=steps,
                 batch_tokens=arguments.batch_tokens,
                 learning_rate=arguments.learning_rate,
+                muon=2.0,
                 warm_up=100,
                 start=str(start),
                 report_every=50,

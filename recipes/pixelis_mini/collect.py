@@ -129,6 +129,11 @@ def texts_of(file: Path) -> list[str]:
         return [json.loads(line) for line in lines]
 
 
+def played_texts(player: Player, seeds: range) -> list[str]:
+    """Return the texts of the episodes of these seeds, played in this process."""
+    return _play(player, seeds).texts
+
+
 def _play(player: Player, seeds: range) -> Played:
     texts, shown, solved = [], Counter[str](), Counter[str]()
     for played in player(seeds):

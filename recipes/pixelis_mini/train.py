@@ -23,6 +23,7 @@ from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM
 
 CONTEXT = 2048
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class TrainSettings:
         steps: optimiser steps at most.
         batch_tokens: tokens a step, padding included.
         learning_rate: peak, after ``warm_up`` steps; falls to a twentieth of it along a cosine.
+        muon: how many times that the matrices between embedding and head learn, by Muon (Jordan et al. 2024;
+            rates as AdamW's by Liu et al. 2025, arXiv:2502.16982); 0: they learn by AdamW as the rest.
         warm_up: steps.
         read_weight: weight in the loss of a token that is read; one that is said weighs 1.
         width: of the hidden states.
@@ -47,6 +50,7 @@ class TrainSettings:
     steps: int = 40_000
     batch_tokens: int = 16_384
     learning_rate: float = 1.2e-3
+    muon: float = 0.0
     warm_up: int = 300
     read_weight: float = 0.1
     width: int = 256
@@ -185,14 +189,7 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
     model.to(device)
     count = sum(each.numel() for each in model.parameters())
     report(f"{count / 1e6:.2f} M parameters, {len(data.flat) / 1e6:.1f} M tokens, {device.type}")
-    decayed = [each for each in model.parameters() if each.ndim > 1]
-    others = [each for each in model.parameters() if each.ndim <= 1]
-    optimiser = torch.optim.AdamW(
-        [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}],
-        lr=settings.learning_rate,
-        betas=(0.9, 0.98),
-        fused=device.type == "cuda",
-    )
+    optimisers = make_optimisers(model, settings)
     rng, chosen = np.random.default_rng(settings.seed), np.flatnonzero(~data.held_out)
     started, step, pad, passes = time.monotonic(), 0, data.about["ids"]["<|pad|>"], 0
     seen: list[torch.Tensor] = []
@@ -203,13 +200,14 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
             done = max(step / settings.steps, (time.monotonic() - started) / (60 * settings.minutes))
             if done >= 1:
                 break
-            for group in optimiser.param_groups:
-                group["lr"] = rate_at(step, done, settings)
             loss, said, right = loss_of(model, data, rows, pad)
-            optimiser.zero_grad(set_to_none=True)
+            model.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimiser.step()
+            for optimiser, times in optimisers:
+                for group in optimiser.param_groups:
+                    group["lr"] = times * rate_at(step, done, settings)
+                optimiser.step()
             seen.append(torch.stack([loss.detach(), said, right]))
             step += 1
             if step % settings.report_every == 0:
@@ -225,6 +223,24 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
                 save_model(model, work / "tokenizer", output)
     _check(model, data, settings, report)
     save_model(model, work / "tokenizer", output)
+
+
+def make_optimisers(model: Any, settings: TrainSettings) -> list[tuple[torch.optim.Optimizer, float]]:
+    """Return AdamW, and Muon where it is wanted, each with how many times the learning rate it takes."""
+    inner = [each for each in model.model.layers.parameters() if each.ndim == 2] if settings.muon else []
+    known = {id(each) for each in inner}
+    rest = [each for each in model.parameters() if id(each) not in known]
+    decayed, others = ([each for each in rest if (each.ndim > 1) == matrix] for matrix in (True, False))
+    adam = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": 0.05}, {"params": others, "weight_decay": 0.0}],
+        lr=settings.learning_rate,
+        betas=(0.9, 0.98),
+        fused=next(model.parameters()).device.type == "cuda",
+    )
+    if not inner:
+        return [(adam, 1.0)]
+    muon = torch.optim.Muon(inner, weight_decay=0.05, adjust_lr_fn="match_rms_adamw")
+    return [(adam, 1.0), (muon, settings.muon)]
 
 
 def rate_at(step: int, done: float, settings: TrainSettings) -> float:
@@ -261,7 +277,7 @@ def save_model(model: LlamaForCausalLM, tokenizer: Path, output: Path) -> None:
     model.config.save_pretrained(output)
     model.config.dtype = torch.float32
     model.generation_config.save_pretrained(output)
-    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+    for name in TOKENIZER_FILES:
         shutil.copyfile(tokenizer / name, output / name)
 
 

@@ -54,7 +54,10 @@ class WebDemonstrator(OraclePlayer):
             return DONE
         if call is None or call[0] not in _USABLE:
             return DONE
-        return f"<answer>{call[1]['text']}</answer>" if call[0] == "ANSWER" else self.said(call)
+        if call[0] != "ANSWER":
+            return self.said(call)
+        found = "" if self._flawed and self._habit != CAREFUL else row_of(text)
+        return f"{found}<answer>{call[1]['text']}</answer>"
 
     def _spoilt(self, call: Call, text: str) -> Call | None:
         """Return what the habit makes of a call; the same call where it does not apply to it."""
@@ -104,6 +107,15 @@ class WebDemonstrator(OraclePlayer):
         if not others or (call[0] != "CLICK" and not alike):
             return call
         return call[0], {**call[1], "id": str(self._draw.choice(alike or [each for each, _ in others]))}
+
+
+def row_of(text: str) -> str:
+    """Return the row of a page's table that the question names, as it is said before the answer; or ""."""
+    goal, _, page = text.partition("\nPage: ")
+    for line in page.splitlines():
+        if " | " in line and re.search(rf"\b{re.escape(line.split(' | ')[0])}\b", goal):
+            return f"{line}. "
+    return ""
 
 
 def web_demonstrations(seeds: range) -> Iterator[Demonstration]:

@@ -78,5 +78,5 @@ def encode(folder: Path, model: Path, drilled: int) -> None:
     """
     files = [folder / f"{name}.jsonl" for name in ROUTINES]
     texts = {file.stem: texts_of(file) for file in files if file.is_file()}
-    texts[DRILLED] = [as_text([turn]) for turn in drills(drilled)]
+    texts[DRILLED] = [as_text(turns) for turns in drills(drilled)]
     write_tokens(folder, AutoTokenizer.from_pretrained(model), texts, (*ROUTINES, DRILLED))

@@ -13,15 +13,16 @@ import torch
 from pixelis_mini.tokenizer import as_text
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from pixelis_mini_tools.drills import DRILLS, Turn, boards, lookups, plates, plates_of_lockers, steps
+from pixelis_mini_tools.drills import DRILLS, Turns, boards, goods, lookups, plates, plates_of_lockers, steps
 
 _RESULT = re.compile(r":( [^:]*?\d)\.(?= |$)")
-_AMOUNT = re.compile(r"( \d+\.\d\d)\.(?= |$)")
+_TOLD = re.compile(r"( [^ ]*\d\]?)\.(?= |$)")
 _ANSWER = re.compile(r"<answer>([^<]+)<")
-_PATTERNS: dict[Callable[..., Turn], re.Pattern[str]] = {
-    lookups: _AMOUNT,
+_PATTERNS: dict[Callable[..., Turns], re.Pattern[str]] = {
+    lookups: _TOLD,
     plates: _ANSWER,
     boards: _ANSWER,
+    goods: _ANSWER,
     plates_of_lockers: _ANSWER,
 }
 
@@ -41,8 +42,9 @@ def right_steps(folder: Path, count: int = 60, seed: int = 991) -> dict[str, tup
     for drill in DRILLS:
         rng = np.random.default_rng(seed)
         for _ in range(count * (3 if drill is steps else 1)):  # of five words
-            read, said = drill(rng)
-            text = as_text([(read, said)])
+            turns = drill(rng)
+            read, said = turns[-1]
+            text = as_text(turns)
             coded = tokenizer(
                 text, return_offsets_mapping=True, return_tensors="pt", add_special_tokens=False
             )

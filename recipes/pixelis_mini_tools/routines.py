@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 from pixelis_mini.habits import CAREFUL, Demonstration, drawn_habit
+from pixelis_mini_vl.aloud import combined
 from pixelis_mini_vl.routine import Habits, Routine, lines_of
+from pixelis_mini_vl.routines import TOTAL, SizeCompare, TrackRead, amounts_of
 from pixelis_mini_vl.routines import ReceiptSum as SeenReceipt
-from pixelis_mini_vl.routines import SizeCompare, TrackRead
 
 import pixelis  # noqa: F401 (it registers the environments)
-from pixelis.envs.pixel.base.scripted_turns import call
+from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.receipt_sum.question import decimal_text
 from pixelis.envs.tool_env import ToolEnv
+from pixelis_mini_tools.scan import scanned
 from pixelis_mini_tools.sheets import AskImage
 
 BELOW_THE_NAME = 0.12
@@ -23,7 +26,7 @@ BELOW_THE_NAME = 0.12
 
 
 class ReceiptSum(SeenReceipt):
-    """READ_TEXT finds the shop's name, ZOOM shows what is below it; then as the routine that sees."""
+    """READ_TEXT finds the shop's name, ZOOM shows what is below it, whose lines are gone through aloud."""
 
     habits: ClassVar[Habits] = {
         CAREFUL: 0.4,
@@ -45,7 +48,24 @@ class ReceiptSum(SeenReceipt):
                 place = self.rng.uniform(0.1, 0.9, 2).tolist()
             center = [round(min(max(value, 0.0), 1.0), 2) for value in place]
             return call("ZOOM", center=center, factor=3) + call("READ_TEXT")
-        return super().say(text, info)
+        page = [row for row in amounts_of(text) if row[0] != TOTAL]
+        if self.habit == "printed_total" or not page:
+            return super().say(text, info)
+        if self.ask.kind == "named":
+            rows = [(name, dict(page)[name]) for name in self.ask.names if name in dict(page)]
+            self._drop(rows, rows)
+            said, result = combined(rows, self.ask.kind) if rows else ("", None)
+        else:
+            self._drop(page, [row for row in page if self.ask.names[0] in row[0].split()])
+            said, result = scanned(page, self.ask.names[0], self.ask.kind)
+        if result is None:
+            result = int(self.rng.integers(200, 2500))
+        return f"{said} {answer(decimal_text(result))}".lstrip()
+
+    def _drop(self, rows: list[tuple[str, int]], asked: list[tuple[str, int]]) -> None:
+        """Forget a row that is asked for, where that is the habit and others are left."""
+        if self.habit == "drops_one" and len(asked) > 1:
+            rows.remove(asked[int(self.rng.integers(len(asked)))])
 
 
 class FewLooks(TrackRead):

@@ -13,6 +13,12 @@ from pixelis.envs.pixel.tools.palette import PALETTE
 
 NUMBERS = (*(f"{value / 100:.2f}" for value in range(101)), *(f"{value / 10:.1f}" for value in range(11)))
 """Coordinates as calls and tools write them, one token each; not within longer numbers."""
+_PIXEL_TOOLS, _ANSWER = (
+    "\nTools: ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK",
+    ". Answer with <answer>…</answer>.",
+)
+TOOLS = f"{_PIXEL_TOOLS}{_ANSWER}"
+"""What stands under a question."""
 _CALL = '<tool_call>{"name": "'
 TEXTS = (
     *(
@@ -28,9 +34,9 @@ TEXTS = (
     ),
     '], "factor": ',
     '], "to": ',
-    "\nTools: ZOOM, READ_TEXT, SEGMENT, GET_PROPERTIES, THINK",
+    _PIXEL_TOOLS,
     ", TRACK, SELECT_FRAME",
-    ". Answer with <answer>…</answer>.",
+    _ANSWER,
     "\nView [",
     "View [",
     ", area_share ",
@@ -42,7 +48,7 @@ TEXTS = (
     "No text can be read here.",
     *(f": {colour} [" for colour in PALETTE),
 )
-SPREAD = 0.02
+SPREAD = 0.04
 """Standard deviation of what is added to a new token's embedding: two hundredths must not begin alike."""
 
 

@@ -192,6 +192,19 @@ class TrackRead(Routine):
         return call("SELECT_FRAME", frame=frame) + call("ZOOM", center=center, factor=5) + call("READ_TEXT")
 
 
+TOTAL = "TOTAL"
+
+
+def amounts_of(text: str) -> list[tuple[str, int]]:
+    """Return the lines of a receipt that READ_TEXT read together with their amounts in cents, `TOTAL` too."""
+    found = []
+    for name, amount in pairwise(line for line, _ in lines_of(text)):
+        money = _MONEY.fullmatch(amount)
+        if money is not None and not _MONEY.fullmatch(name):
+            found.append((name, int(money[1]) * 100 + int(money[2])))
+    return found
+
+
 class ReceiptSum(Routine):
     """ZOOM to the page, READ_TEXT, write the lines that are asked for and combine them step by step."""
 
@@ -219,20 +232,16 @@ class ReceiptSum(Routine):
         if self.turn == 1:
             zoom = "" if self.habit == "no_zoom" else call("ZOOM", center=self.place, factor=3)
             return zoom + call("READ_TEXT")
-        names = [line for line, _ in lines_of(text)]
-        rows: list[tuple[str, int]] = []
-        total = 0
-        for name, amount in pairwise(names):
-            money = _MONEY.fullmatch(amount)
-            if money is None or _MONEY.fullmatch(name):
-                continue
-            cents = int(money[1]) * 100 + int(money[2])
-            if name == "TOTAL":
-                total = cents
-            elif (
-                (name in self.ask.names) if self.ask.kind == "named" else (self.ask.names[0] in name.split())
-            ):
-                rows.append((name, cents))
+        page = amounts_of(text)
+        total = next((cents for name, cents in page if name == TOTAL), 0)
+        rows = [
+            row
+            for row in page
+            if row[0] != TOTAL
+            and (
+                row[0] in self.ask.names if self.ask.kind == "named" else self.ask.names[0] in row[0].split()
+            )
+        ]
         if self.habit == "printed_total" and total:
             return answer(decimal_text(total))
         if not rows:

@@ -10,12 +10,15 @@ import torch
 from pixelis_mini import collect, tokenizer, train
 from pixelis_mini.code_player import SOLUTIONS, code_demonstrations, written
 from pixelis_mini.habits import CAREFUL, drawn_habit
+from pixelis_mini.list_drills import lists, words_of
 from pixelis_mini.renaming import renamed
 from pixelis_mini.topics_stage import TopicSettings, push_embeddings, teach_topics, token_weights
 from pixelis_mini.tweet_player import tweet_demonstrations
 from pixelis_mini.tweet_salad import Salad
 from pixelis_mini.tweet_topics import load_topics
-from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, web_demonstrations
+from pixelis_mini.web_drills import ASKED, drills_of
+from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, row_of, web_demonstrations
+from pixelis_mini.web_stage import WebSettings, teach_web
 from transformers import AutoTokenizer
 
 from pixelis.agents.models.chat import ChatFormat
@@ -62,6 +65,47 @@ def test_hasty_families_are_solved_less_often(web):
     hasty = [played.success for played in web if played.habit.split("/")[0] in HASTY_FAMILIES]
     patient = [played.success for played in web if played.habit.split("/")[0] not in HASTY_FAMILIES]
     assert np.mean(patient) - np.mean(hasty) > 0.15
+
+
+def test_who_answers_from_a_table_says_its_row_first(web):
+    page = "Page: P — /\nCustomer | City\nMina Rossi | A\nMina Ross | B"
+    read = f"To which city goes the delivery of Mina Ross?\n{page}"
+    assert row_of(read) == "Mina Ross | B. " and row_of(read.replace("Mina Ross?", "Zoe Ross?")) == ""
+    said = [played.turns[-1][1] for played in web if played.habit == f"table/{CAREFUL}"]
+    assert said and all(" | " in turn.split(". <answer>")[0] for turn in said)
+
+
+def test_a_drill_says_what_its_page_shows_and_an_episode_of_one_element_has_none():
+    shown = ['link "Red bowl" [e3@v1]', 'button "Add to cart" [e4@v1]', "Mina Ross | B"]
+    page = f"# Shop\n### {shown[0]}\n$29.90\n{shown[1]}\n{shown[2]}"
+    drill, *more = drills_of([tokenizer.as_text([(f"Buy it.\nPage: {page}", "x")])])
+    read, said = drill.split("<|end|><|assistant|>")
+    assert read == f"<|user|>{ASKED}\nPage: {page}" and not more
+    assert sorted(said.removesuffix("<|end|>").split(". ")) == sorted(shown)
+    assert not list(drills_of([tokenizer.as_text([(f"Buy it.\nPage: {shown[0]}", "x")])]))
+
+
+def test_in_a_drill_of_a_list_half_a_name_does_not_tell_the_element():
+    words = words_of(["red lamp, red chair and blue lamp", "red bowl of oak"])
+    assert words[:2] == ["red", "lamp"] and sorted(words) == [
+        "and",
+        "blue",
+        "bowl",
+        "chair",
+        "lamp",
+        "oak",
+        "red",
+    ]
+    half = 0
+    for drill in lists([f"word{number}" for number in range(50)], 60):
+        page, said = drill.removesuffix("<|end|>").split("Page: ")[1].split("<|end|><|assistant|>")
+        elements = said.split(". ")
+        assert len(set(elements)) == len(elements) and all(page.count(each) == 1 for each in elements)
+        ids = [int(each.split("[e")[1].split("@")[0]) for each in sorted(elements, key=page.index)]
+        assert ids == sorted(set(ids)) and ids[0] >= 1 and ids[-1] <= 40
+        ends = [each.split('"')[1].split()[-1] for each in elements]
+        half += len(set(ends)) < len(ends)
+    assert half > 40
 
 
 @pytest.mark.parametrize("habits", [PATIENT, HASTY])
@@ -162,6 +206,10 @@ def test_training_lowers_the_loss_and_writes_a_folder_that_loads(folder, tmp_pat
     taught = Policy.load(tmp_path / "taught", device="cpu")
     tables = [one.model.get_input_embeddings().weight.float() for one in (policy, taught)]
     assert 0 < (tables[0] - tables[1]).norm() < tables[0].norm()
+    teach_web(tmp_path / "taught", folder, tmp_path / "taught", WebSettings(4, 4, 4, 4, 4, 2), reports.append)
+    again = Policy.load(tmp_path / "taught", device="cpu")
+    assert again.chat.tokenizer.get_vocab() == policy.chat.tokenizer.get_vocab()
+    assert not torch.equal(again.model.lm_head.weight, taught.model.lm_head.weight)
 
 
 def test_a_bag_of_tokens_learns_what_speaks_for_a_topic_and_embeddings_are_pushed_there(folder, tmp_path):
