@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pixelis_mini_vl.aloud import columns
+from pixelis_mini_vl.aloud import taken_in
 
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 
@@ -19,7 +19,7 @@ def scanned(rows: Sequence[tuple[str, int]], word: str, kind: str) -> tuple[str,
     Args:
         rows: name of a line and its amount in cents.
         word: of the lines that count.
-        kind: ``lowest`` or ``highest`` of their amounts, in place of their sum, whose `columns` are said.
+        kind: ``lowest`` or ``highest`` of their amounts, in place of their sum, see `taken_in`.
 
     Returns:
         What is said, and the result in cents; None where no line has the word.
@@ -33,11 +33,6 @@ def scanned(rows: Sequence[tuple[str, int]], word: str, kind: str) -> tuple[str,
         if result is None:
             result = cents
             continue
-        said += f" {decimal_text(result)} {decimal_text(cents)}: "
-        if kind in ("lowest", "highest"):
-            result = (min if kind == "lowest" else max)(result, cents)
-        else:
-            said += f"{columns(result, cents)} "
-            result += cents
-        said += f"{decimal_text(result)}."
+        step, result = taken_in(result, cents, kind)
+        said += f" {step}"
     return said, result

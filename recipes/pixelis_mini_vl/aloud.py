@@ -43,14 +43,26 @@ def combined(rows: Sequence[tuple[str, int]], kind: str) -> tuple[str, int]:
     (name, result), *others = rows
     said = f"{name} {decimal_text(result)}."
     for other, cents in others:
-        said += f" {other} {decimal_text(cents)}. {decimal_text(result)} {decimal_text(cents)}: "
-        if kind in ("lowest", "highest"):
-            result = (min if kind == "lowest" else max)(result, cents)
-        else:
-            said += f"{columns(result, cents)} "
-            result += cents
-        said += f"{decimal_text(result)}."
+        step, result = taken_in(result, cents, kind)
+        said += f" {other} {decimal_text(cents)}. {step}"
     return said, result
+
+
+def taken_in(result: int, cents: int, kind: str) -> tuple[str, int]:
+    """Return ("15.80 10.26: 10.26.", 1026) for the lowest: the result so far, the next, what comes out.
+
+    Args:
+        result: in cents, so far.
+        cents: the next amount.
+        kind: as for `combined`.
+    """
+    said = f"{decimal_text(result)} {decimal_text(cents)}: "
+    if kind in ("lowest", "highest"):
+        result = (min if kind == "lowest" else max)(result, cents)
+    else:
+        said += f"{columns(result, cents)} "
+        result += cents
+    return f"{said}{decimal_text(result)}.", result
 
 
 def columns(a: int, b: int) -> str:

@@ -24,6 +24,7 @@ def in_html(text: str) -> str:
     """Return a text for a page: escaped, and with a mark for each sign that acts or that nobody sees."""
 
     def shown(found: re.Match[str]) -> str:
+        """Return the mark of a sign, or the sign itself where everybody sees it."""
         name = _name_of(found)
         if name is None:
             return found[0]

@@ -57,6 +57,7 @@ def add_routes(runs: Runs) -> None:
 
     @app.get("/picture/{number}/{name}")
     def picture(number: int, name: str) -> Response:
+        """Answer with a picture that a run has kept, by its digest; 404 for every other name."""
         match, run = re.fullmatch(r"([0-9a-f]{64})\.png", name), _run(runs, number)
         data = None if match is None or run is None else run.picture(match[1], LARGEST_PICTURE)
         if data is None or not data.startswith(b"\x89PNG\r\n"):
@@ -65,6 +66,7 @@ def add_routes(runs: Runs) -> None:
 
     @app.get("/line/{number}/{file}/{line}")
     def line(number: int, file: str, line: int) -> Response:
+        """Answer with a line of a run's file of episodes as plain text; 404 where there is none."""
         run = _run(runs, number)
         text = None if run is None else _line(run, file, line)
         if text is None:
