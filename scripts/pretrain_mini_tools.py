@@ -21,11 +21,11 @@ from pixelis_mini_tools.words import extend
 
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
-EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000}
-DRILLS, MIXED = 30_000, 6000
+EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000, "CountTiny": 2000}
+DRILLS, MIXED = 30_000, 3000
 """Drills of the first part of the training, and among the episodes of the second."""
-STEPS = (850, 1900)
-"""Of the two parts: once through the drills, and some five times through the episodes."""
+STEPS = (600, 1300)
+"""Of the two parts: less than once through the drills, and about once through the episodes."""
 CONTEXT = 4096
 
 
@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, nargs=2, default=STEPS, help="of the two parts of training")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
+    parser.add_argument("--half", action="store_true", help="products in bfloat16, see TrainSettings.half")
     arguments = parser.parse_args()
     if arguments.stage in ("all", "play"):
         counts = {name: round(count * arguments.share) for name, count in EPISODES.items()}
@@ -67,6 +68,7 @@ def main() -> None:
                 warm_up=100,
                 start=str(start),
                 report_every=50,
+                half=arguments.half,
             )
             output = arguments.output if folder == arguments.work else drills / "model"
             train.train(folder, output, settings, partial(print, flush=True))

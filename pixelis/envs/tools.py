@@ -274,6 +274,8 @@ def _explain(problem: ValidationError) -> str:
     message = problem.message
     if problem.validator == "minProperties":
         message = "give at least one argument"
+    elif problem.validator == "enum" and len(message) > _MESSAGE_LIMIT:
+        message = f"expected one of {', '.join(map(str, problem.validator_value))}"
     elif len(message) > _MESSAGE_LIMIT:  # jsonschema repeats the offending value, which may be a megabyte
         message = f"not valid under the rule {problem.validator!r}"
     return f"{where + ': ' if where else ''}{message}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,11 +12,12 @@ import numpy as np
 from pixelis_mini.habits import CAREFUL, Demonstration, drawn_habit
 from pixelis_mini_vl.aloud import combined
 from pixelis_mini_vl.routine import Habits, Routine, lines_of
-from pixelis_mini_vl.routines import TOTAL, SizeCompare, TrackRead, amounts_of
+from pixelis_mini_vl.routines import QUARTERS, TOTAL, SizeCompare, TrackRead, amounts_of
 from pixelis_mini_vl.routines import ReceiptSum as SeenReceipt
 
 import pixelis  # noqa: F401 (it registers the environments)
 from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.count_tiny.scene import LEVELS, CountScene
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 from pixelis.envs.tool_env import ToolEnv
 from pixelis_mini_tools.scan import scanned
@@ -23,6 +25,7 @@ from pixelis_mini_tools.sheets import AskImage
 
 BELOW_THE_NAME = 0.12
 """From the middle of a receipt's first line, which a whole view shows, to the middle of the receipt."""
+_LISTED = re.compile(r"^(\d+): ", re.M)
 
 
 class ReceiptSum(SeenReceipt):
@@ -87,11 +90,45 @@ class SizeByMeasure(SizeCompare):
     }
 
 
+class CountTiny(Routine):
+    """SEGMENT lists the pieces of the colour in four quarters; the number of the last one is the answer."""
+
+    habits: ClassVar[Habits] = {
+        CAREFUL: 0.4,
+        "too_few": 0.25,
+        "overview": 0.1,
+        "other_colour": 0.1,
+        "answer_at_once": 0.15,
+    }
+
+    def begin(self) -> None:
+        """Choose the quarters and the colour."""
+        colours = sorted({colour for colour, _ in CountScene.from_json(self.task.data["scene"]).looks})
+        asked = self.task.data["colour"]
+        others = [colour for colour in colours if colour != asked]
+        self.colour = str(self.rng.choice(others)) if self.habit == "other_colour" else asked
+        quarters = QUARTERS[: int(self.rng.integers(1, 4))] if self.habit == "too_few" else QUARTERS
+        self.open = [call("ZOOM", center=quarter, factor=2) for quarter in quarters]
+        if self.habit in ("answer_at_once", "overview"):
+            self.open = ["" for _ in range(self.habit == "overview")]
+        self.last = 0
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the next look, or the answer."""
+        self.last = max([self.last, *(int(each) for each in _LISTED.findall(text))])
+        if self.open:
+            return self.open.pop(0) + call("SEGMENT", colour=self.colour)
+        if self.habit == "answer_at_once" or not self.last:
+            return answer(str(int(self.rng.choice(LEVELS[self.task.difficulty].counts))))
+        return answer(str(self.last))
+
+
 ROUTINES: Mapping[str, type[Routine]] = {
     "SizeCompare": SizeByMeasure,
     "ReceiptSum": ReceiptSum,
     "TrackRead": FewLooks,
     "AskImage": AskImage,
+    "CountTiny": CountTiny,
 }
 
 

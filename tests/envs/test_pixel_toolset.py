@@ -223,6 +223,19 @@ def test_an_empty_view_says_so(workspace):
     assert call(workspace, "SEGMENT").text == "No region stands out here."
 
 
+def test_segment_lists_a_colour_alone(workspace):
+    every = call(workspace, "SEGMENT").data["regions"]
+    assert sorted(row["colour"] for row in every) == ["blue", "red"]
+    result = call(workspace, "SEGMENT", colour="red")
+    assert result.text == "3: red [0.10, 0.10, 0.30, 0.30]"  # 1 and 2 are those of the first call
+    assert call(workspace, "GET_PROPERTIES", region=3).data["colour"] == "red"
+    assert call(workspace, "SEGMENT", colour="green").text == "No region stands out here."
+    refused = call(workspace, "SEGMENT", colour="reddish")
+    assert (refused.ok, refused.error_code) == (False, "bad_arguments")
+    assert "sky blue" in refused.text
+    assert call(workspace, "SEGMENT", colour="red", point=[0.5, 0.5]).error_code == "bad_arguments"
+
+
 def test_read_outside_the_view_is_refused(workspace):
     call(workspace, "ZOOM", center=[0.25, 0.25], factor=2)
     assert call(workspace, "READ_TEXT", box=[0.6, 0.6, 0.8, 0.8]).error_code == "out_of_view"

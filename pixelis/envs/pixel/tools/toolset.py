@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pixelis.envs.pixel.tools.colours import colour_names
 from pixelis.envs.pixel.tools.properties import measure
 from pixelis.envs.pixel.tools.segment import salient_regions, segment_box, segment_point
 from pixelis.envs.pixel.tools.view import Box, square_around, square_box
@@ -32,6 +33,7 @@ BOX_SCHEMA = {
     "description": "[x0, y0, x1, y1], 0-1",
 }
 _POINT = {"type": "array", "items": _COORDINATE, "minItems": 2, "maxItems": 2, "description": "[x, y], 0-1"}
+_COLOUR = {"type": "string", "enum": list(colour_names()), "description": "list only this colour"}
 REGION_SCHEMA = {"type": "integer", "minimum": 1, "description": "id of a region from SEGMENT"}
 _FACTOR = {"type": "number", "minimum": 1, "maximum": MAX_FACTOR, "description": "1 shows the whole scene"}
 
@@ -141,13 +143,15 @@ READ_TEXT: Tool[PixelWorkspace] = Tool(
 
 
 def _segment(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
-    match one_of(arguments, "point", "box"):
+    match one_of(arguments, "point", "box", "colour"):
         case "point":
             masks = [segment_point(workspace.view, *workspace.point_to_view(arguments["point"]))]
         case "box":
             masks = [segment_box(workspace.view, workspace.to_view(checked_box(arguments["box"])))]
         case _:
             masks = [region.mask for region in salient_regions(workspace.view, MAX_REGIONS)]
+            if wanted := arguments.get("colour"):
+                masks = [mask for mask in masks if measure(workspace.view, mask).colour == wanted]
     rows = [_describe_region(workspace, mask) for mask in masks if mask.any()]
     text = "\n".join(
         f"{row['region']}: {row['colour']} {format_box(row['box'], workspace.box_decimals)}" for row in rows
@@ -169,8 +173,8 @@ def _describe_region(workspace: PixelWorkspace, mask: Any) -> dict[str, Any]:
 SEGMENT: Tool[PixelWorkspace] = Tool(
     "SEGMENT",
     "Segment the object at a point or in a box; with neither, list the regions of the current view "
-    "that stand out.",
-    {"properties": {"point": _POINT, "box": BOX_SCHEMA}},
+    "that stand out, all or those of a colour.",
+    {"properties": {"point": _POINT, "box": BOX_SCHEMA, "colour": _COLOUR}},
     _segment,
     ToolTraits(limit=10, leads_to=("GET_PROPERTIES", "TRACK"), visual=True),
 )
