@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
@@ -275,7 +275,7 @@ def _explain(problem: ValidationError) -> str:
     if problem.validator == "minProperties":
         message = "give at least one argument"
     elif problem.validator == "enum" and len(message) > _MESSAGE_LIMIT:
-        message = f"expected one of {', '.join(map(str, problem.validator_value))}"
+        message = f"expected one of {', '.join(map(str, cast(Sequence[Any], problem.validator_value)))}"
     elif len(message) > _MESSAGE_LIMIT:  # jsonschema repeats the offending value, which may be a megabyte
         message = f"not valid under the rule {problem.validator!r}"
     return f"{where + ': ' if where else ''}{message}."

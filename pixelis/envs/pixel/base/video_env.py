@@ -33,7 +33,7 @@ class VideoEnv(PixelEnv):
     | TRACK | `box` or `region` in the open frame, optional `to` frame | where the object is in 16 frames |
     | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
     | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
-    | SEGMENT | `point`, or `box`, or `colour`, or nothing | the region there; else all that stand out, or those of the colour |
+    | SEGMENT | `point`, `box`, `colour`, or nothing | that region; else what stands out, of that colour |
     | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
     | THINK | `thought` | nothing |
 
