@@ -21,7 +21,10 @@ from pixelis_mini_tools.words import extend
 
 from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
-EPISODES = {"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000, "CountTiny": 2000}
+EPISODES = {
+    **{"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000},
+    **{"CountTiny": 2000, "ChartRead": 2000},
+}
 DRILLS, MIXED = 30_000, 3000
 """Drills of the first part of the training, and among the episodes of the second."""
 STEPS = (600, 1300)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from pixelis_mini_vl.routines import ReceiptSum as SeenReceipt
 
 import pixelis  # noqa: F401 (it registers the environments)
 from pixelis.envs.pixel.base.scripted_turns import answer, call
+from pixelis.envs.pixel.chart_read.env import asked_point
 from pixelis.envs.pixel.count_tiny.scene import LEVELS, CountScene
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 from pixelis.envs.tool_env import ToolEnv
@@ -25,6 +26,12 @@ from pixelis_mini_tools.sheets import AskImage
 
 BELOW_THE_NAME = 0.12
 """From the middle of a receipt's first line, which a whole view shows, to the middle of the receipt."""
+THIRDS = ([0.17, 0.83], [0.5, 0.83], [0.83, 0.83])
+"""Middles of three views of factor 3 along the foot of a chart."""
+CATEGORIES_BELOW, ABOVE_THE_FOOT = 0.89, 0.89
+"""Height from which on names of categories stand, and one that every bar has."""
+_LABEL = re.compile(r"\d+\.\d+k?")
+_BOX = re.compile(r": \w[\w ]* \[([\d.]+), ([\d.]+), ([\d.]+), ([\d.]+)\]")
 _LISTED = re.compile(r"^(\d+): ", re.M)
 
 
@@ -69,6 +76,58 @@ class ReceiptSum(SeenReceipt):
         """Forget a row that is asked for, where that is the habit and others are left."""
         if self.habit == "drops_one" and len(asked) > 1:
             rows.remove(asked[int(self.rng.integers(len(asked)))])
+
+
+class ChartRead(Routine):
+    """READ_TEXT finds the category and a label of the axis, SEGMENT the bar; CALCULATE says its value."""
+
+    habits: ClassVar[Habits] = {
+        CAREFUL: 0.4,
+        "nearest_label": 0.2,
+        "other_bar": 0.2,
+        "one_look": 0.1,
+        "answer_at_once": 0.1,
+    }
+
+    def begin(self) -> None:
+        """Nothing is read yet."""
+        scene, _, category = asked_point(self.task)
+        self.asked = scene.categories[category]
+        self.label = self.guess = f"{10 ** self.rng.uniform(0, 3):.3g}"
+        self.rows = (0.0, 0.0)
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return the looks, the outline, the calculation, or the answer."""
+        if self.turn == 1 and self.habit != "answer_at_once":
+            looks = THIRDS[: 1 if self.habit == "one_look" else 3]
+            return "".join(call("ZOOM", center=place, factor=3) + call("READ_TEXT") for place in looks)
+        if self.turn == 2:
+            return self._outline(lines_of(text))
+        bar = _BOX.search(text)
+        if self.turn == 3 and bar is not None:
+            if self.habit == "nearest_label":
+                return answer(self.label)
+            foot, (above, below) = bar[4], self.rows
+            number = self.label.replace("k", "*1000")
+            rise = f"({foot}-({above:.4f}+{below:.4f})/2)"
+            return call("CALCULATE", expression=f"{number}*({foot}-{bar[2]})/{rise}")
+        value = re.fullmatch(r"[\d.e+-]+", text.strip())
+        return answer(value[0] if self.turn == 4 and value is not None else self.guess)
+
+    def _outline(self, lines: Sequence[tuple[str, list[float]]]) -> str:
+        """Return the category's place and a label's aloud and SEGMENT there; a guess if one is missing."""
+        numbers = [row for row in lines if _LABEL.fullmatch(row[0])]
+        labels = [row for row in numbers if row[1][0] < 0.2 and float(row[0].rstrip("k"))]
+        below = [row for row in lines if row[1][1] > CATEGORIES_BELOW and row not in numbers]
+        names = [row for row in below if (row[0] != self.asked) == (self.habit == "other_bar")]
+        if not names or not labels:
+            return answer(self.guess)
+        name, place = names[int(self.rng.integers(len(names)))]
+        self.label, box = labels[0]
+        self.rows = (box[1], box[3])
+        aloud = f"{name} {place[0]:.4f}. {self.label} {box[1]:.4f} {box[3]:.4f}. "
+        back = call("ZOOM", center=[0.5, 0.5], factor=1)
+        return aloud + back + call("SEGMENT", point=[place[0], ABOVE_THE_FOOT])
 
 
 class FewLooks(TrackRead):
@@ -129,6 +188,7 @@ ROUTINES: Mapping[str, type[Routine]] = {
     "TrackRead": FewLooks,
     "AskImage": AskImage,
     "CountTiny": CountTiny,
+    "ChartRead": ChartRead,
 }
 
 
@@ -143,7 +203,7 @@ def demonstrations(
         reader: of READ_TEXT, ``ocr`` or ``truth``.
         questions: file of AskImage's; None for those of the package.
     """
-    difficulties = (0, 0) if name == "AskImage" else (0, 1)
+    difficulties = (0, 0) if name in ("AskImage", "ChartRead") else (0, 1)
     more = {"data": str(questions)} if questions is not None and name == "AskImage" else {}
     envs = [_open(name, difficulty, reader, **more) for difficulty in difficulties]
     for seed in seeds:

@@ -20,6 +20,8 @@ from pixelis.envs.pixel.chart_read.players import chart_read_players
 from pixelis.envs.pixel.chart_read.sample import LEVELS, sample_chart
 from pixelis.envs.pixel.chart_read.scene import MARK_RADIUS, ChartScene
 from pixelis.envs.pixel.chart_read.text import chart_texts
+from pixelis.envs.pixel.tools.calculate import CALCULATE
+from pixelis.envs.pixel.tools.toolset import PIXEL_TOOLS
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace
 from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
@@ -108,12 +110,28 @@ class ChartReadEnv(PixelEnv):
     384×384, where all texts but the title are 4 pixels high: too small to be read. The agent must ZOOM to the
     labels of the value axis and READ_TEXT there, find the bar or mark, outline it with SEGMENT (its box's
     upper edge, or its middle, is the height), and interpolate between two labels, in logarithms where "log
-    scale" is written in the upper right corner. Boxes are told with four decimals here, a sixth of a pixel of
+    scale" is written in the upper right corner; CALCULATE works an expression out. Boxes are told with four decimals here, a sixth of a pixel of
     the scene.
 
     Labels have five characters whatever the scale (`0.042`, `4.170`, `41.70`, `417.0`, `4.17k`: k is 1,000),
     steps are no round numbers, and the value is drawn apart from its height in the picture, so a chart whose
     labels were not read tells nothing. No label is within 3 % of the value.
+
+    ## Action space
+
+    `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
+    episode.
+
+    | call | arguments | effect |
+    |---|---|---|
+    | ZOOM | `center` + `factor` 1–50 (default 4), or `box`, or `region` | the view becomes the square there |
+    | READ_TEXT | optional `box` or `region` | text of the current view, with boxes and confidence |
+    | SEGMENT | `point`, `box`, `colour`, or nothing | that region; else what stands out, of that colour |
+    | GET_PROPERTIES | `region` | colour, area, shape and position of a region of the current view |
+    | CALCULATE | `expression` of numbers, + - * / ( ), log, exp, sqrt | its value, six digits |
+    | THINK | `thought` | nothing |
+
+    Coordinates are `[x, y]` and `[x0, y0, x1, y1]` in 0–1 of the scene, whatever the view.
 
     ## Rewards
 
@@ -158,6 +176,7 @@ class ChartReadEnv(PixelEnv):
     of the value asked for is 5.7 pixels or more.
     """
 
+    tools = (*PIXEL_TOOLS, CALCULATE)
     turns = 12
     task_gap = 1.0
     tool_limits = MappingProxyType({"ZOOM": 8})  # the title, the axis, its labels and the mark
