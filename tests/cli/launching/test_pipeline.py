@@ -1,0 +1,215 @@
+"""``pixelis pipeline``: whole ones, killed and interrupted ones, changed files, steps that fail."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from launching_commands import Command, Started, wait_until
+
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.cli.launching import pipeline
+
+TEXT = """
+folder: {folder}
+steps:
+  sft:
+    command: sft
+    settings:
+      env: toy_env:Toy/Echo-v0
+      data: echo.jsonl
+      model: {model}
+      steps: 4
+      batch_size: 8
+      lr: 0.01
+      eval_episodes: 0
+  grpo:
+    command: train
+    settings:
+      env: toy_env:Toy/Echo-v0
+      model: ${{sft}}
+      groups: 4
+      group_size: 4
+      max_new_tokens: 2
+      lr: 0.01
+      steps: {steps}
+      eval_episodes: 0
+      checkpoint_every: 2
+  table:
+    command: evaluate
+    settings: {{agent: "${{sft}},${{grpo}}", episodes: {episodes}, max_new_tokens: 2}}
+  export:
+    command: export
+    settings: {{run: "${{grpo}}"}}
+"""
+
+
+@pytest.fixture
+def write(tmp_path, letter_model):
+    """Return a function that writes ``my.yaml``."""
+    lines = [
+        {"messages": [{"role": "user", "content": each}, {"role": "assistant", "content": each}]}
+        for each in "abcd"
+    ]
+    (tmp_path / "echo.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines * 8))
+
+    def file(folder: str = "out", steps: int = 30, episodes: int = 4, **replaced: str) -> None:
+        text = TEXT.format(folder=folder, model=letter_model, steps=steps, episodes=episodes)
+        for old, new in replaced.items():
+            assert old in text
+            text = text.replace(old, new)
+        (tmp_path / "my.yaml").write_text(text)
+
+    return file
+
+
+def begun(started: Started, step: int) -> Command:
+    """Start the pipeline; return its process when the training has made some steps."""
+    process = started.pixelis("pipeline", "my.yaml")
+    metrics = started.folder / "out" / "grpo" / "metrics.jsonl"
+    reached = wait_until(
+        lambda: process.poll() is not None or (metrics.exists() and len(read_metrics(metrics)) >= step)
+    )
+    assert reached and process.poll() is None, process.printed()
+    return process
+
+
+def stamps(folder: Path) -> dict[str, float]:
+    return {str(path): path.stat().st_mtime_ns for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.slow
+def test_killed_in_its_training_it_goes_on_and_equals_one_that_was_not(started, write, tmp_path):
+    write(folder="whole")
+    code, said = started.whole("pipeline", "my.yaml")
+    assert code == 0, said
+    assert "all 4 steps are done; everything is in whole" in said
+    table = json.loads((tmp_path / "whole" / "table.json").read_text())
+    assert {row["agent"] for row in table["rows"]} == {"whole/sft", "whole/grpo"}
+    assert (tmp_path / "whole" / "export" / "config.json").is_file()
+
+    write()
+    process = begun(started, 5)
+    code, said = started.whole("pipeline", "my.yaml")
+    assert code == 2 and f"another process works in it ({process.pid})" in said, said
+    for each in started.living():  # training and pipeline, in one moment
+        each.kill()
+    assert process.wait(20) == -signal.SIGKILL
+    sft = stamps(tmp_path / "out" / "sft")
+
+    code, said = started.whole("pipeline", "my.yaml", "--dry-run")
+    assert code == 0, said
+    plan = [line for line in said.splitlines() if re.match(r"\w+: (does|done|goes)", line)]
+    assert plan[0] == "sft: done" and plan[1].startswith("grpo: goes on with pixelis train")
+    assert plan[1].endswith("--resume out/grpo, into out/grpo") and plan[2].startswith("table: does")
+
+    code, said = started.whole("pipeline", "my.yaml")
+    assert code == 0, said
+    assert "step 1/4, sft: done" in said and "--resume out/grpo" in said
+    assert stamps(tmp_path / "out" / "sft") == sft and started.living() == []
+    metrics = [tmp_path / name / "grpo" / "metrics.jsonl" for name in ("whole", "out")]
+    assert comparable_metrics(metrics[0]) == comparable_metrics(metrics[1])
+    weights = [path.parents[1] / "export" / "model.safetensors" for path in metrics]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_interrupted_it_saves_and_leaves_nothing_behind(started, write, tmp_path, number):
+    write(steps=100_000)
+    process = begun(started, 3)
+    process.send_signal(number)
+    process.wait(60)
+    assert started.all_ended()
+    metrics = tmp_path / "out" / "grpo" / "metrics.jsonl"
+    done = len(read_metrics(metrics))
+    assert (tmp_path / "out" / "grpo" / "checkpoints" / f"step-{done:08d}").is_dir()
+    if number != signal.SIGKILL:
+        assert process.returncode == 130
+        said = process.printed()
+        assert "interrupted in step 'grpo'; go on with:\n  python -m pixelis pipeline my.yaml" in said
+        assert "stopping after this step and saving" in (tmp_path / "out" / "grpo.log").read_text()
+
+
+@pytest.mark.slow
+def test_a_step_that_fails_a_file_that_changes_and_steps_done_anew(started, write, tmp_path):
+    full = {"model: ${sft}": "model: ${sft}\n      train: full"}
+    write(steps=2, **full, **{'run: "${grpo}"': 'run: "${grpo}", adapter_only: true'})
+    code, said = started.whole("pipeline", "my.yaml")
+    assert code == 1, said
+    (error,) = [line for line in said.splitlines() if line.startswith("error: step")]
+    assert "step 'export' failed (exit code 2): 'out/grpo' trained all weights" in error
+    assert error.endswith("its log is out/export.log; go on with: python -m pixelis pipeline my.yaml")
+    assert "trained all weights" in (tmp_path / "out" / "export.log").read_text()
+
+    write(steps=2, **full)  # the step that failed, mended
+    code, said = started.whole("pipeline", "my.yaml")
+    assert code == 0, said
+    assert [said.count(f"step {number}/4") for number in (1, 2, 3, 4)] == [1] * 4 and said.count(
+        "done\n"
+    ) == 3
+    before = stamps(tmp_path / "out")
+
+    write(steps=2, episodes=5, **full)
+    for words in ((), ("--dry-run",)):
+        code, said = started.whole("pipeline", "my.yaml", *words)
+        assert code == 2 and said.count("\n") == 1, said
+        assert "step 'table' was done with other settings: episodes was 4 and is 5" in said
+    assert stamps(tmp_path / "out") == before
+    code, said = started.whole("pipeline", "my.yaml", "--redo-from", "table")
+    assert code == 0, said
+    rows = json.loads((tmp_path / "out" / "table.json").read_text())["rows"]
+    assert [row["episodes"] for row in rows] == [5] * 4
+    old = json.loads((tmp_path / "out" / "replaced" / "1" / "table.json").read_text())["rows"]
+    assert [row["episodes"] for row in old] == [4] * 4
+    assert (tmp_path / "out" / "replaced" / "1" / "export" / "config.json").is_file()
+    assert "what was there of table and later steps is in out/replaced/1" in said
+
+    state = json.loads((tmp_path / "out" / "pipeline.json").read_text())
+    state["steps"]["export"]["state"] = "begun"  # as if killed between the export and its note
+    (tmp_path / "out" / "pipeline.json").write_text(json.dumps(state))
+    code, said = started.whole("pipeline", "my.yaml")
+    assert code == 0 and (tmp_path / "out" / "export" / "config.json").is_file(), said
+
+
+@pytest.mark.slow
+def test_a_step_that_is_killed_is_told(started, write, tmp_path):
+    write(steps=100_000)
+    process = begun(started, 3)
+    (training,) = [each for each in started.living() if each.cmdline()[2:4] == ["pixelis", "train"]]
+    training.kill()
+    assert process.wait(60) == 1
+    assert "error: step 'grpo' failed (ended by signal 9, SIGKILL; the system does that" in process.printed()
+    assert started.living() == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "FILE comes first"),
+        (("none.yaml",), "there is none at 'none.yaml'"),
+        (("my.yaml", "--redo-from", "grop"), "has no step 'grop'. Did you mean 'grpo'?"),
+        (("my.yaml", "--redo-form", "grpo"), "Did you mean '--redo-from'?"),
+        (("my.yaml", "other.yaml"), "unknown argument 'other.yaml'"),
+    ],
+)
+def test_mistakes_in_the_words_are_one_line(words, told, write, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write()
+    assert pipeline.main(words) == 2
+    said = capsys.readouterr()
+    assert told in said.err and said.err.count("\n") == 1 and not said.out
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_tells_every_command_and_writes_nothing(write, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write()
+    assert pipeline.main(["my.yaml", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "sft: does pixelis sft --config out/sft.yaml, into out/sft\n" in said
+    assert "    model: out/sft\n" in said and "export: does pixelis export" in said
+    assert not (tmp_path / "out").exists()
