@@ -266,26 +266,23 @@ def _show(launch: Launch, children: Children) -> Servers:
     logs = Path(folders[0]) / "launch"
     here = [sys.executable, "-m"]
     board = ["--logdir", folders[0], "--host", HOST, "--port", settings.tensorboard_port]
-    servers = {
-        "monitor": (
-            settings.monitor_port,
-            [*here, "pixelis", "monitor", *folders, "--port", settings.monitor_port],
-        ),
-        "TensorBoard": (settings.tensorboard_port, [*here, "tensorboard.main", *board]),
-    }
+    watch = ["pixelis", "monitor", *folders, "--port", settings.monitor_port]
+    ports = {"monitor": settings.monitor_port, "TensorBoard": settings.tensorboard_port}
+    words = {"monitor": [*here, *watch], "TensorBoard": [*here, "tensorboard.main", *board]}
     started = {
-        name: children.start(list(map(str, words)), logs / f"{name.lower()}.log")
-        for name, (_, words) in servers.items()
+        name: children.start(list(map(str, words[name])), logs / f"{name.lower()}.log") for name in ports
     }
-    for name, (port, _) in servers.items():
-        _wait_until_up(name, started[name], port, logs / f"{name.lower()}.log", children)
-        print(f"{name}: http://{HOST}:{port}", flush=True)
+    try:
+        for name, port in ports.items():
+            _wait_until_up(name, started[name], port, logs / f"{name.lower()}.log")
+            print(f"{name}: http://{HOST}:{port}", flush=True)
+    except KeyboardInterrupt:
+        _clear(folders)
+        raise
     return started
 
 
-def _wait_until_up(
-    name: str, process: subprocess.Popen[bytes], port: int, log: Path, children: Children
-) -> None:
+def _wait_until_up(name: str, process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     """Wait until a server answers.
 
     Raises:
@@ -327,7 +324,7 @@ def _train(launch: Launch, servers: Servers, children: Children, relay: Relay) -
     elif code == 0 and settings.monitor:
         look = shlex.join(["pixelis", "monitor", str(folder)])
         print(f"monitor and TensorBoard end with it; look again with: {look}")
-    _clear(folder)
+    _clear(launch.probed.folders)
     return code
 
 
@@ -337,12 +334,13 @@ def _flags(settings: LaunchSettings) -> Iterator[tuple[str, str]]:
         yield name, f"--{name.replace('_', '-')}{'' if value is True else f'={value}'}"
 
 
-def _clear(folder: Path) -> None:
-    """Leave nothing of the launcher's own in a folder in which no run has begun."""
-    if not (folder / "config.yaml").exists():
-        shutil.rmtree(folder / "launch", ignore_errors=True)
-        with suppress(OSError):
-            folder.rmdir()
+def _clear(folders: Sequence[str]) -> None:
+    """Leave nothing of the launcher's own in folders in which no run has begun."""
+    for folder in map(Path, folders):
+        if not (folder / "config.yaml").exists():
+            shutil.rmtree(folder / "launch", ignore_errors=True)
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _last(log: Path) -> str:

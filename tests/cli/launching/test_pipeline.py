@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sys
 from pathlib import Path
 
 import pytest
 from launching_commands import Command, Started, wait_until
 
-from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli.launching import pipeline
 
 TEXT = """
@@ -82,24 +83,20 @@ def stamps(folder: Path) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_killed_in_its_training_it_goes_on_and_equals_one_that_was_not(started, write, tmp_path):
-    write(folder="whole")
-    code, said = started.whole("pipeline", "my.yaml")
-    assert code == 0, said
-    assert "all 4 steps are done; everything is in whole" in said
-    table = json.loads((tmp_path / "whole" / "table.json").read_text())
-    assert {row["agent"] for row in table["rows"]} == {"whole/sft", "whole/grpo"}
-    assert (tmp_path / "whole" / "export" / "config.json").is_file()
-
-    write()
-    process = begun(started, 5)
+@pytest.mark.timeout(600)  # many Pythons are started afresh
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed pipeline leaves its step running")
+def test_killed_in_its_training_it_goes_on_from_there(started, write, tmp_path):
+    write(steps=100_000)
+    process = begun(started, 3)
     code, said = started.whole("pipeline", "my.yaml")
     assert code == 2 and f"another process works in it ({process.pid})" in said, said
-    for each in started.living():  # training and pipeline, in one moment
-        each.kill()
-    assert process.wait(20) == -signal.SIGKILL
-    sft = stamps(tmp_path / "out" / "sft")
+    process.kill()
+    assert process.wait(20) == -signal.SIGKILL and started.all_ended(60)
+    folder, sft = tmp_path / "out" / "grpo", stamps(tmp_path / "out" / "sft")
+    done = len(read_metrics(folder / "metrics.jsonl"))
+    assert (folder / "checkpoints" / f"step-{done:08d}").is_dir()  # it was told, and saved
 
+    write(steps=done + 2)  # a setting that decides no number, so a training that has begun takes it
     code, said = started.whole("pipeline", "my.yaml", "--dry-run")
     assert code == 0, said
     plan = [line for line in said.splitlines() if re.match(r"\w+: (does|done|goes)", line)]
@@ -109,32 +106,39 @@ def test_killed_in_its_training_it_goes_on_and_equals_one_that_was_not(started, 
     code, said = started.whole("pipeline", "my.yaml")
     assert code == 0, said
     assert "step 1/4, sft: done" in said and "--resume out/grpo" in said
+    assert "all 4 steps are done; everything is in out" in said
     assert stamps(tmp_path / "out" / "sft") == sft and started.living() == []
-    metrics = [tmp_path / name / "grpo" / "metrics.jsonl" for name in ("whole", "out")]
-    assert comparable_metrics(metrics[0]) == comparable_metrics(metrics[1])
-    weights = [path.parents[1] / "export" / "model.safetensors" for path in metrics]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
+    assert [row["step"] for row in read_metrics(folder / "metrics.jsonl")] == list(range(1, done + 3))
+    table = json.loads((tmp_path / "out" / "table.json").read_text())
+    assert {row["agent"] for row in table["rows"]} == {"out/sft", "out/grpo"}
+    assert (tmp_path / "out" / "export" / "config.json").is_file()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_interrupted_it_saves_and_leaves_nothing_behind(started, write, tmp_path, number):
+@pytest.mark.timeout(600)  # many Pythons are started afresh
+def test_a_training_that_is_killed_is_told_and_ctrl_c_saves(started, write, tmp_path):
     write(steps=100_000)
     process = begun(started, 3)
-    process.send_signal(number)
-    process.wait(60)
-    assert started.all_ended()
+    (training,) = [each for each in started.living() if each.cmdline()[2:4] == ["pixelis", "train"]]
+    training.kill()
+    assert process.wait(120) == 1
+    assert "error: step 'grpo' failed (ended by signal 9, SIGKILL; the system does that" in process.printed()
+    assert started.living() == []
+
     metrics = tmp_path / "out" / "grpo" / "metrics.jsonl"
+    process = begun(started, len(read_metrics(metrics)) + 2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(120) == 130 and started.living() == []
     done = len(read_metrics(metrics))
     assert (tmp_path / "out" / "grpo" / "checkpoints" / f"step-{done:08d}").is_dir()
-    if number != signal.SIGKILL:
-        assert process.returncode == 130
-        said = process.printed()
-        assert "interrupted in step 'grpo'; go on with:\n  python -m pixelis pipeline my.yaml" in said
-        assert "stopping after this step and saving" in (tmp_path / "out" / "grpo.log").read_text()
+    said = process.printed()
+    assert "interrupted in step 'grpo'; go on with:\n  python -m pixelis pipeline my.yaml" in said
+    assert "stopping after this step and saving" in said
+    assert "stopping after this step and saving" in (tmp_path / "out" / "grpo.log").read_text()
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # many Pythons are started afresh
 def test_a_step_that_fails_a_file_that_changes_and_steps_done_anew(started, write, tmp_path):
     full = {"model: ${sft}": "model: ${sft}\n      train: full"}
     write(steps=2, **full, **{'run: "${grpo}"': 'run: "${grpo}", adapter_only: true'})
@@ -173,17 +177,6 @@ def test_a_step_that_fails_a_file_that_changes_and_steps_done_anew(started, writ
     (tmp_path / "out" / "pipeline.json").write_text(json.dumps(state))
     code, said = started.whole("pipeline", "my.yaml")
     assert code == 0 and (tmp_path / "out" / "export" / "config.json").is_file(), said
-
-
-@pytest.mark.slow
-def test_a_step_that_is_killed_is_told(started, write, tmp_path):
-    write(steps=100_000)
-    process = begun(started, 3)
-    (training,) = [each for each in started.living() if each.cmdline()[2:4] == ["pixelis", "train"]]
-    training.kill()
-    assert process.wait(60) == 1
-    assert "error: step 'grpo' failed (ended by signal 9, SIGKILL; the system does that" in process.printed()
-    assert started.living() == []
 
 
 @pytest.mark.parametrize(
