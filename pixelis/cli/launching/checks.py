@@ -21,7 +21,7 @@ _GB = 1e9
 
 
 @dataclass(frozen=True)
-class Finding:
+class Requirement:
     """What one check has found.
 
     Attributes:
@@ -35,22 +35,22 @@ class Finding:
     is_fine: bool = True
 
 
-def check_python() -> Finding:
+def check_python() -> Requirement:
     """Look at the interpreter (one that is too old does not come here: the shell script looks before)."""
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding("python", f"{version}, {sys.executable}", sys.version_info >= (3, 10))
+    return Requirement("python", f"{version}, {sys.executable}", sys.version_info >= (3, 10))
 
 
-def check_monitor() -> Finding:
+def check_monitor() -> Requirement:
     """Look for the packages of the extra ``monitor``."""
     missing = [name for name in MONITOR_PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
         advice = "install them with: pip install 'pixelis[monitor]', or leave --monitor out"
-        return Finding("extras", f"--monitor needs {', '.join(missing)}; {advice}", False)
-    return Finding("extras", "monitor, TensorBoard")
+        return Requirement("extras", f"--monitor needs {', '.join(missing)}; {advice}", False)
+    return Requirement("extras", "monitor, TensorBoard")
 
 
-def check_ports(ports: dict[str, int]) -> Iterator[Finding]:
+def check_ports(ports: dict[str, int]) -> Iterator[Requirement]:
     """Look whether ports of this machine are free.
 
     Args:
@@ -58,7 +58,7 @@ def check_ports(ports: dict[str, int]) -> Iterator[Finding]:
     """
     if len(set(ports.values())) < len(ports):
         same = next(iter(ports.values()))
-        yield Finding("ports", f"{' and '.join(ports)} must differ, both are {same}", False)
+        yield Requirement("ports", f"{' and '.join(ports)} must differ, both are {same}", False)
         return
     fine = True
     for flag, port in ports.items():
@@ -66,12 +66,12 @@ def check_ports(ports: dict[str, int]) -> Iterator[Finding]:
             check_port(HOST, port, flag)
         except ConfigError as error:
             fine = False
-            yield Finding("ports", str(error), False)
+            yield Requirement("ports", str(error), False)
     if fine:
-        yield Finding("ports", ", ".join(f"{port} ({flag})" for flag, port in ports.items()))
+        yield Requirement("ports", ", ".join(f"{port} ({flag})" for flag, port in ports.items()))
 
 
-def check_disk(folder: Path, wanted_gb: float) -> Finding:
+def check_disk(folder: Path, wanted_gb: float) -> Requirement:
     """Look whether a folder can be written, and how much room its disk has.
 
     Args:
@@ -81,7 +81,7 @@ def check_disk(folder: Path, wanted_gb: float) -> Finding:
     place = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
         what = "no writable folder" if place.is_dir() else "no folder"
-        return Finding(
+        return Requirement(
             "disk",
             f"cannot write to {str(folder)!r}: {str(place)!r} is {what}; choose another --output",
             False,
@@ -90,11 +90,11 @@ def check_disk(folder: Path, wanted_gb: float) -> Finding:
     if free < wanted_gb:
         told = f"{free:.2f} GB are free on the disk of {str(folder)!r}, {wanted_gb:g} GB are wanted"
         advice = "make room, choose a folder of another disk with --output, or ask for less with --disk-gb"
-        return Finding("disk", f"{told}; {advice}", False)
-    return Finding("disk", f"{free:.1f} GB free for {folder}, {wanted_gb:g} wanted")
+        return Requirement("disk", f"{told}; {advice}", False)
+    return Requirement("disk", f"{free:.1f} GB free for {folder}, {wanted_gb:g} wanted")
 
 
-def check_memory(wanted_gb: float) -> Finding:
+def check_memory(wanted_gb: float) -> Requirement:
     """Look how much memory is free, in this machine and in the control group that this process is in.
 
     Args:
@@ -103,11 +103,11 @@ def check_memory(wanted_gb: float) -> Finding:
     free = available_memory() / _GB
     if free < wanted_gb:
         advice = "end other programs, or ask for less with --memory-gb"
-        return Finding("memory", f"{free:.2f} GB are free, {wanted_gb:g} GB are wanted; {advice}", False)
-    return Finding("memory", f"{free:.1f} GB free, {wanted_gb:g} wanted")
+        return Requirement("memory", f"{free:.2f} GB are free, {wanted_gb:g} GB are wanted; {advice}", False)
+    return Requirement("memory", f"{free:.1f} GB free, {wanted_gb:g} wanted")
 
 
-def check_devices(wanted: int, found: int) -> Finding:
+def check_devices(wanted: int, found: int) -> Requirement:
     """Look whether the CUDA devices are there, and whether the trainer can use as many.
 
     Args:
@@ -116,12 +116,12 @@ def check_devices(wanted: int, found: int) -> Finding:
     """
     if found < wanted:
         told = f"--multi-gpu {wanted} wants {wanted} CUDA device{'s' * (wanted > 1)}, torch sees {found}"
-        return Finding("gpu", f"{told}; leave it out (--device says where to train)", False)
+        return Requirement("gpu", f"{told}; leave it out (--device says where to train)", False)
     if wanted > 1:
         told = f"--multi-gpu {wanted}: one training uses one device, several learners do not exist yet"
         advice = "take --multi-gpu 1, or start a run for each device, with --device cuda:0, cuda:1, …"
-        return Finding("gpu", f"{told}; {advice}", False)
-    return Finding("gpu", f"{found} CUDA device{'s' * (found != 1)}, 1 is trained on")
+        return Requirement("gpu", f"{told}; {advice}", False)
+    return Requirement("gpu", f"{found} CUDA device{'s' * (found != 1)}, 1 is trained on")
 
 
 def available_memory(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:

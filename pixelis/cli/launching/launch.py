@@ -20,7 +20,7 @@ from pixelis.cli import USER_MISTAKE, called_as, in_words_of_caller, run_command
 from pixelis.cli.arguments import Arguments, Words
 from pixelis.cli.launching.checks import (
     HOST,
-    Finding,
+    Requirement,
     check_devices,
     check_disk,
     check_memory,
@@ -212,13 +212,13 @@ def _is_ready(launch: Launch, children: Children) -> bool:
     settings, findings = launch.settings, [check_python()]
     _tell(findings)
     launch.probed = probed = _probe(launch.words, children)
-    later = [Finding("training", problem, False) for problem in probed.problems]
+    later = [Requirement("training", problem, False) for problem in probed.problems]
     if not probed.problems:
-        later.append(Finding("training", f"{probed.env} with {probed.model}, into {probed.output}"))
+        later.append(Requirement("training", f"{probed.env} with {probed.model}, into {probed.output}"))
     if settings.multi_gpu is not None:
         later.append(check_devices(settings.multi_gpu, probed.cuda_devices))
     elif probed.device_problem:
-        later.append(Finding("gpu", probed.device_problem, False))
+        later.append(Requirement("gpu", probed.device_problem, False))
     later.append(check_disk(Path(probed.output or RUNS), settings.disk_gb))
     later.append(check_memory(settings.memory_gb))
     if settings.monitor:
@@ -228,7 +228,7 @@ def _is_ready(launch: Launch, children: Children) -> bool:
     return all(finding.is_fine for finding in [*findings, *later])
 
 
-def _tell(findings: Sequence[Finding]) -> None:
+def _tell(findings: Sequence[Requirement]) -> None:
     for finding in findings:
         if finding.is_fine:
             print(f"  ok  {finding.name}: {finding.told}", flush=True)

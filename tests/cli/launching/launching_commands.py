@@ -57,7 +57,7 @@ class Started:
     def whole(self, *words: object) -> tuple[int, str]:
         """Run the command ``pixelis`` to its end; return its exit code and what it printed."""
         process = self.pixelis(*words)
-        code = process.wait(timeout=240)
+        code = process.wait(timeout=500)
         return code, process.printed()
 
     def living(self) -> list[psutil.Process]:
