@@ -13,6 +13,7 @@ from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError
 USER_MISTAKE, FAILED = 2, 1
 SCRIPTS = {
     "train_agent.py": "train",
+    "launch_rft_training.sh": "launch",
     "train_sft.py": "sft",
     "expert_iteration.py": "expert",
     "evaluate_agent.py": "evaluate",

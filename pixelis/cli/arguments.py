@@ -79,6 +79,7 @@ class Arguments(Generic[S]):
         settings: their class, or what returns it for the settings as they were written.
         examples: last lines of the help.
         resumes: whether there is ``--resume FOLDER``.
+        takes_file: whether the help tells of ``--config FILE``.
     """
 
     def __init__(
@@ -89,9 +90,10 @@ class Arguments(Generic[S]):
         examples: str = "",
         *,
         resumes: bool = False,
+        takes_file: bool = True,
     ) -> None:
         self._program, self._description, self._examples = program, description, examples
-        self._settings, self._resumes = settings, resumes
+        self._settings, self._resumes, self._takes_file = settings, resumes, takes_file
 
     def read(self, words: Sequence[str]) -> S:
         """Return the settings that the words of a command line ask for.
@@ -178,10 +180,12 @@ class Arguments(Generic[S]):
         if section:
             yield from _help_of(kind, tuple(section.split(".")), self._program)
             return
-        yield f"usage: {self._program} [--config FILE] [--flag value ...]\n"
+        file = " [--config FILE]" * self._takes_file
+        yield f"usage: {self._program}{file} [--flag value ...]\n"
         yield f"{self._description}\n\nSettings:"
-        what = "YAML file of settings, or the name of a shipped one; flags override it"
-        yield from _line("--config FILE", what)
+        if self._takes_file:
+            what = "YAML file of settings, or the name of a shipped one; flags override it"
+            yield from _line("--config FILE", what)
         if self._resumes:
             yield from _line("--resume FOLDER", "go on with the run in this folder, with its settings")
         sections = {name: field for name, field in fields.items() if kinds_of(field.annotation)}

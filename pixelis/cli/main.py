@@ -34,6 +34,12 @@ COMMANDS: Mapping[str, Subcommand] = {
         "pixelis.cli.train", "train an agent: GRPO or PPO for language models, or stable-baselines3"
     ),
     "sft": Subcommand("pixelis.cli.sft", "supervised warm start on demonstrations or chats"),
+    "launch": Subcommand(
+        "pixelis.cli.launching.launch", "check this machine, train, and show it: monitor and TensorBoard"
+    ),
+    "pipeline": Subcommand(
+        "pixelis.cli.launching.pipeline", "several commands in one file: SFT, GRPO, evaluate, export"
+    ),
     "expert": Subcommand("pixelis.cli.expert", "expert iteration: play, keep what went well, learn it"),
     "evaluate": Subcommand("pixelis.cli.evaluate", "success of agents on held-out tasks, with intervals"),
     "compare": Subcommand("pixelis.cli.compare", "two models on the same tasks, task by task"),

@@ -43,7 +43,7 @@ def _monitor(words: Sequence[str]) -> int:
     from pixelis.monitor.reading.runs import Runs
 
     runs = Runs(list(dict.fromkeys(places)) or ["runs"])
-    _check_port(settings.host, settings.port)
+    check_port(settings.host, settings.port)
 
     from pixelis.monitor.app.server import serve
 
@@ -53,8 +53,13 @@ def _monitor(words: Sequence[str]) -> int:
     return 0
 
 
-def _check_port(host: str, port: int) -> None:
-    """Check that the port is free.
+def check_port(host: str, port: int, flag: str = "--port") -> None:
+    """Check that a port is free.
+
+    Args:
+        host: address that is to be listened at.
+        port: likewise.
+        flag: what chooses another port, for the message.
 
     Raises:
         ConfigError: it is not, or the address is none of this machine's.
@@ -66,6 +71,6 @@ def _check_port(host: str, port: int) -> None:
             found.bind((host, port))
     except OSError as error:
         raise ConfigError(
-            f"cannot listen at {host}:{port}: {error.strerror or error}; another monitor may be there, "
-            f"choose another --port, such as {port % 65_535 + 1}"
+            f"cannot listen at {host}:{port}: {error.strerror or error}; another program may be there, "
+            f"choose another {flag}, such as {port % 65_535 + 1}"
         ) from error
