@@ -37,7 +37,7 @@ class _Bar:
 
 
 class TrainingProgress(_Bar):
-    """Shows each step's success, reward, KL, speed and the time that is left.
+    """Shows each step's success, reward, KL, speed, the time that is left, and the alarms that are on.
 
     Args:
         console: where to write.
@@ -70,11 +70,12 @@ class TrainingProgress(_Bar):
         )
         self._task = self._bar.add_task("train", total=steps, completed=done, text="")
 
-    def update(self, row: Row) -> None:
-        """Show the metrics of one step."""
+    def update(self, row: Row, alarms: Sequence[str] = ()) -> None:
+        """Show the metrics of one step, and the names of the alarms that are on."""
         self._done = int(row["step"] or 0)
         self._elapsed = row["time/elapsed"] or 0.0
-        text = f"{self._tell(row)}  eta {self._remaining()}"
+        told = f"[bold red]ALARM {', '.join(alarms)}[/]  " if alarms else ""
+        text = f"{told}{self._tell(row)}  eta {self._remaining()}"
         if self._console.is_terminal:
             self._bar.update(self._task, completed=self._done, text=text)
         else:
