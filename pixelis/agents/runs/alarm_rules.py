@@ -255,8 +255,9 @@ _METRICS = (
     "groups/filter_rate",
     "completion/mean",
     "watch/alarm",
-    "train/loss",
 )
+_SUPERVISED = ("tokens/demonstrated", "expert/kept")
+"""One of these is told by runs whose ``train/loss`` is that of demonstrations; a small network's is another."""
 
 
 class AlarmWatch:
@@ -273,7 +274,7 @@ class AlarmWatch:
         self.on: tuple[str, ...] = ()
         self.began: dict[str, int] = {}
         self.rows = 0
-        self._tracks = {name: Track() for name in (*_METRICS, "truncated", "grad_norm")}
+        self._tracks = {name: Track() for name in (*_METRICS, "truncated", "grad_norm", "train/loss")}
         self._seen: dict[str, int] = {}
 
     def note(self, row: Mapping[str, Any]) -> list[Alarm]:
@@ -282,6 +283,8 @@ class AlarmWatch:
             self._tracks[name].note(_number(row.get(name)))
         cut, played = _number(row.get("episodes/truncated")), _number(row.get("episodes/count"))
         self._tracks["truncated"].note(cut / played if cut is not None and played else None)
+        loss = row.get("train/loss") if any(name in row for name in _SUPERVISED) else None
+        self._tracks["train/loss"].note(_number(loss))
         self._note_gradient(row, bool(played))
         seen = {name: rule.see(self._tracks) for name, rule in RULES.items()}
         self.on = tuple(name for name, words in seen.items() if words is not None)

@@ -51,7 +51,7 @@ def test_a_healthy_run_has_none():
         ("KL is large", {"policy/kl_reference": 2.0}, {}),
         ("KL is large", {"policy/kl_reference": None, "policy/kl_sampler": 0.5}, {}),
         ("no differences inside groups", {"groups/filter_rate": 1.0}, {}),
-        ("loss above its start", {"train/loss": 1.5}, {"train/loss": 0.4}),
+        ("loss above its start", {"train/loss": 1.5}, {"train/loss": 0.4, "expert/kept": 3}),
         ("episodes run out", {"episodes/truncated": 40}, {}),
         ("answers are empty", {"completion/mean": 1.0}, {}),
         ("reward and watched scores part", {"watch/alarm": 1}, {}),
@@ -152,9 +152,13 @@ def rows_of(**values):
             [("entropy falls", 4)],
         ),
         # Loss: .5 nats above the mean of the first five.
-        (rows_of(train__loss=[1.0] * 5 + [1.4] * 20), []),
-        (rows_of(train__loss=[1.0] * 5 + [1.6] * 4), []),
-        (rows_of(train__loss=[1.0] * 5 + [1.6] * 5), [("loss above its start", 10)]),
+        (rows_of(train__loss=[1.0] * 5 + [1.4] * 20, tokens__demonstrated=[9] * 25), []),
+        (rows_of(train__loss=[1.0] * 5 + [1.6] * 4, tokens__demonstrated=[9] * 9), []),
+        (
+            rows_of(train__loss=[1.0] * 5 + [1.6] * 5, tokens__demonstrated=[9] * 10),
+            [("loss above its start", 10)],
+        ),
+        (rows_of(train__loss=[1.0] * 5 + [1.6] * 5), []),  # as of a small network, which may rise
         # Truncated: 16 of 64 at the start, so above one half; empty: from 4 tokens to below 2.
         (rows_of(episodes__truncated=[16] * 5 + [32] * 9, episodes__count=[64] * 14), []),
         (
