@@ -105,9 +105,10 @@ class TrainingCommand:
             trainer.finished_steps,
             trainer.elapsed_seconds,
             self.describe(config),
+            lambda: trainer.alarms.on,
         )
         with interrupts.deferred(), progress:
-            run.train(lambda row: progress.update(row, trainer.alarms.on), lambda: interrupts.requested)
+            run.train(progress.update, lambda: interrupts.requested)
         if interrupts.requested or trainer.stopped_by:
             return False
         if run.evaluates:

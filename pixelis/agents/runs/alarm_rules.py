@@ -257,7 +257,7 @@ _METRICS = (
     "watch/alarm",
 )
 _SUPERVISED = ("tokens/demonstrated", "expert/kept")
-"""One of these is told by runs whose ``train/loss`` is that of demonstrations; a small network's is another."""
+"""Told by runs whose ``train/loss`` is that of demonstrations; that of a small network is another."""
 
 
 class AlarmWatch:
