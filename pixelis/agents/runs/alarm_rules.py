@@ -8,7 +8,7 @@ it is larger than `ERRORS` standard errors of the difference. Steps without a va
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -245,6 +245,11 @@ RULES: dict[str, Rule] = {
     ),
 }
 """Every alarm by its name."""
+_READ = {
+    "policy/entropy_alarm": ("entropy rises", "entropy falls"),
+    "watch/alarm": ("reward and watched scores part",),
+}
+"""Metrics that are alarms by themselves → the alarms here that tell them."""
 _METRICS = (
     "success/rate",
     "policy/entropy",
@@ -258,6 +263,11 @@ _METRICS = (
 )
 _SUPERVISED = ("tokens/demonstrated", "expert/kept")
 """Told by runs whose ``train/loss`` is that of demonstrations; that of a small network is another."""
+
+
+def is_told(metric: str, found: Sequence[Alarm]) -> bool:
+    """Return whether a metric that is an alarm by itself is told by one of these."""
+    return any(alarm.name in _READ.get(metric, ()) for alarm in found)
 
 
 class AlarmWatch:
