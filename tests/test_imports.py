@@ -95,6 +95,7 @@ RULES: dict[str, Callable[[str], bool]] = {
             "pixelis.agents.viewing.visible",
             "pixelis.agents.episode_files",
             "pixelis.agents.runs.alarm_rules",
+            "pixelis.agents.runs.alarm_tracks",
         )
         and name not in ("pixelis.agents.viewing", "pixelis.agents.runs")
     ),

@@ -11,6 +11,8 @@ from pixelis.cli.interrupts import INTERRUPTED, interruptible
 from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError, UserCodeError
 
 USER_MISTAKE, FAILED = 2, 1
+ALARMED = 3
+"""Exit code of a training that an alarm has ended (``on_alarm: stop``)."""
 SCRIPTS = {
     "train_agent.py": "train",
     "launch_rft_training.sh": "launch",

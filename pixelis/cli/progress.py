@@ -37,7 +37,7 @@ class _Bar:
 
 
 class TrainingProgress(_Bar):
-    """Shows each step's success, reward, KL, speed and the time that is left.
+    """Shows each step's success, reward, KL, speed, the time that is left, and the alarms that are on.
 
     Args:
         console: where to write.
@@ -46,6 +46,7 @@ class TrainingProgress(_Bar):
         done: steps that were finished in earlier sessions.
         elapsed_seconds: training time of those sessions.
         tell: returns what is told of a step; by default what GRPO measures.
+        alarms: returns the names of the alarms that are on; by default there are none.
     """
 
     def __init__(
@@ -56,9 +57,10 @@ class TrainingProgress(_Bar):
         done: int,
         elapsed_seconds: float,
         tell: Callable[[Row], str] | None = None,
+        alarms: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._console, self._steps = console, steps
-        self._tell = tell or describe
+        self._tell, self._alarms = tell or describe, alarms
         self._minutes, self._done, self._elapsed = minutes, done, elapsed_seconds
         self._first = done
         self._started = time.perf_counter()
@@ -71,10 +73,12 @@ class TrainingProgress(_Bar):
         self._task = self._bar.add_task("train", total=steps, completed=done, text="")
 
     def update(self, row: Row) -> None:
-        """Show the metrics of one step."""
+        """Show the metrics of one step, after the names of the alarms that are on."""
         self._done = int(row["step"] or 0)
         self._elapsed = row["time/elapsed"] or 0.0
-        text = f"{self._tell(row)}  eta {self._remaining()}"
+        alarms = ", ".join(self._alarms())
+        told = f"[bold red]ALARM {alarms}[/]  " if alarms else ""
+        text = f"{told}{self._tell(row)}  eta {self._remaining()}"
         if self._console.is_terminal:
             self._bar.update(self._task, completed=self._done, text=text)
         else:

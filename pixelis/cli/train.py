@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import run_command
 from pixelis.cli.interrupts import Interrupts
-from pixelis.cli.training import TrainingCommand
+from pixelis.cli.training import TrainingCommand, stop_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,7 +43,7 @@ def _teller(config: Any) -> Callable[[Row], str]:
 
 
 def _warm_start(config: Any, console: Console, interrupts: Interrupts) -> Any:
-    """Do the SFT run that comes first; return the settings of the next, None when it was interrupted."""
+    """Do the SFT run that comes first; return the settings of the next, or the exit code if it broke off."""
     if getattr(config, "warm_start", None) is None:
         return config
     from pixelis.agents.rl.run import TrainingRun
@@ -59,8 +59,9 @@ def _warm_start(config: Any, console: Console, interrupts: Interrupts) -> Any:
             finished = False
     if finished:
         return started_from(config, run)
-    console.print("interrupted in the warm start; the same command goes on with it")
-    return None
+    code, why = stop_of(run)
+    console.print(f"{why} in the warm start; the same command goes on with it")
+    return code
 
 
 COMMAND = TrainingCommand(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pixelis.cli import INTERRUPTED, called_as
+from pixelis.cli import ALARMED, INTERRUPTED, called_as
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.evaluating import show_evaluation, show_partial
@@ -34,7 +34,8 @@ class TrainingCommand:
         run: returns the class of the run of settings (a function, so that the slow imports wait for it).
         describe: returns what the progress line of a run with these settings tells of a step.
         closing: the last line of a run.
-        before: what comes before a new run: from its settings to those of the run, None when interrupted.
+        before: what comes before a new run: from its settings to those of the run, or to the exit code where
+            it did not come to its end.
     """
 
     program: str
@@ -65,8 +66,8 @@ class TrainingCommand:
         with Interrupts() as interrupts, warnings_on(console):
             if resume is None and self.before is not None:
                 config = self.before(config, console, interrupts)
-                if config is None:
-                    return INTERRUPTED
+                if isinstance(config, int):
+                    return config
             run = kind.resume(resume, config) if resume is not None else kind.start(config)
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
@@ -77,7 +78,7 @@ class TrainingCommand:
                     finished = self.complete(run, console, interrupts)
                 except KeyboardInterrupt:
                     finished = False
-                return 0 if finished else self._interrupted(run, console)
+                return 0 if finished else self._broken_off(run, console)
 
     def _rate(self, run: Run[Any, Any]) -> str:
         """Return how the learning rate that was not given is told."""
@@ -87,7 +88,7 @@ class TrainingCommand:
         return told if run.config.lr == "auto" else f"{told}, by the model's size"
 
     def complete(self, run: Run[Any, Any], console: Console, interrupts: Interrupts) -> bool:
-        """Evaluate, train and evaluate, with progress; return whether it came to its end.
+        """Evaluate, train and evaluate, with progress; return whether it came to its end, see `stop_of`.
 
         Raises:
             KeyboardInterrupt: Ctrl-C outside training, or a second one inside.
@@ -104,10 +105,11 @@ class TrainingCommand:
             trainer.finished_steps,
             trainer.elapsed_seconds,
             self.describe(config),
+            lambda: trainer.alarms.on,
         )
         with interrupts.deferred(), progress:
             run.train(progress.update, lambda: interrupts.requested)
-        if interrupts.requested:
+        if interrupts.requested or trainer.stopped_by:
             return False
         if run.evaluates:
             show_evaluation(run, console, "after")
@@ -131,12 +133,22 @@ class TrainingCommand:
         console.print(f"{steps} steps in {minutes:.1f} minutes of training")
         console.print(self.closing(run), soft_wrap=True)
 
-    def _interrupted(self, run: Run[Any, Any], console: Console) -> int:
+    def _broken_off(self, run: Run[Any, Any], console: Console) -> int:
         """Say what was kept and how to go on from the newest checkpoint; return the exit code."""
         show_partial(run, console)
         command = shlex.join([*called_as(self.program), "--resume", str(run.folder.path)])
-        console.print(f"interrupted; resume with:\n  {command}", soft_wrap=True)
-        return INTERRUPTED
+        code, why = stop_of(run)
+        console.print(f"{why}; resume with:\n  {command}", soft_wrap=True)
+        return code
+
+
+def stop_of(run: Run[Any, Any]) -> tuple[int, str]:
+    """Return the exit code of a run that did not come to its end, and why, in words."""
+    alarms = run.trainer.stopped_by
+    if not alarms:
+        return INTERRUPTED, "interrupted"
+    told = ", ".join(alarm.name for alarm in alarms)
+    return ALARMED, f"stopped after step {run.trainer.finished_steps} by an alarm ({told})"
 
 
 def number(value: float | int | None, form: str) -> str:

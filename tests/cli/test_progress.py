@@ -57,6 +57,21 @@ def test_elsewhere_than_in_a_terminal_each_step_is_one_line():
     assert all("eta " in line for line in lines)
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_the_alarms_that_are_on_come_first(is_terminal):
+    on, out = ["success fell", "KL is large"], io.StringIO()
+    console = Console(file=out, width=300, force_terminal=is_terminal)
+    with TrainingProgress(console, 20, None, 0, 0, alarms=lambda: on) as progress:
+        progress.update(ROW)
+        assert is_terminal or "step 12/20  ALARM success fell, KL is large  success 0.50" in out.getvalue()
+        progress._bar.refresh()
+        assert "ALARM success fell, KL is large" in out.getvalue()
+        on.clear()
+        out.truncate(0)
+        progress.update({**ROW, "step": 13})
+    assert "ALARM" not in out.getvalue()
+
+
 def test_the_time_limit_bounds_the_eta():
     out = io.StringIO()
     console = Console(file=out, width=200)

@@ -121,10 +121,16 @@ class RateControl:
         """Lower the rate where the KL cannot say by how much."""
         self.rate = max(SMALLER[0] * self.rate, self._low)
 
+    def lower_ceiling(self, factor: float) -> None:
+        """Let this share of the rate be the most that it will be, in bounds."""
+        self._high = max(factor * self.rate, self._low)
+        self.rate = min(self.rate, self._high)
+
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs."""
         return {
             "rate": self.rate,
+            "highest": self._high,
             "curvatures": list(self._curvatures),
             "entropy": self._entropy,
             "gradients": [self._square, self._seen],
@@ -135,6 +141,7 @@ class RateControl:
         self.rate, self._entropy = float(state["rate"]), state["entropy"]
         self._curvatures = deque(map(float, state["curvatures"]), maxlen=WINDOW)
         self._square, self._seen = state["gradients"]
+        self._high = float(state.get("highest", self._high))  # older checkpoints: it was never lowered
 
 
 class StepSizer:
@@ -220,6 +227,11 @@ class StepSizer:
         }
         self._before, self._kl, self._lr, self._seconds = [], math.nan, 0.0, 0.0
         return row
+
+    def lower_ceiling(self, factor: float) -> None:
+        """Let this share of the rate be the most that it will be; see `RateControl.lower_ceiling`."""
+        self._control.lower_ceiling(factor)
+        self._optimiser.steer(self._control.rate)
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs, as JSON-able values."""

@@ -1,9 +1,9 @@
-"""Alarms of a run: nothing to learn from for a while, and a policy whose entropy says it comes apart."""
+"""What alarms need that a row of metrics does not say: why there is no gradient, and where entropy began."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -27,14 +27,18 @@ GOOD = 0.8
 
 
 class NoSignal:
-    """Counts steps in a row that had no gradient and warns once per stretch of them.
+    """Counts steps in a row that had no gradient, and knows why; told once per stretch of them.
 
     Args:
         patience: how many are silently accepted.
+
+    Attributes:
+        words: what is wrong and what to do; None while there are fewer such steps.
     """
 
     def __init__(self, patience: int = PATIENCE) -> None:
-        self._patience, self._steps = patience, 0
+        self._patience, self._steps, self._is_due = patience, 0, False
+        self.words: str | None = None
 
     def note(self, batch: StepBatch, episodes: Sequence[Episode]) -> None:
         """Take notice of a step.
@@ -44,29 +48,46 @@ class NoSignal:
             episodes: all it played.
         """
         self._steps = 0 if batch.counts is not None else self._steps + 1
-        if self._steps != self._patience:
-            return
+        self.words = self._reason(episodes) if self._steps >= self._patience else None
+        self._is_due = self._steps == self._patience
+
+    def tell(self, is_alarm: bool) -> None:
+        """Warn where it is time to; not where the alarm of the metrics is on, which uses these words.
+
+        Args:
+            is_alarm: whether it is; it is not where the task is solved, and there is nothing more to learn.
+        """
+        if self._is_due and not is_alarm:
+            _LOG.warning(self.words)
+        self._is_due = False
+
+    def state_dict(self) -> dict[str, int]:
+        """Return what a resumed run needs."""
+        return {"steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Take over what `state_dict` returned."""
+        self._steps = int(state["steps"])
+
+    def _reason(self, episodes: Sequence[Episode]) -> str:
         valid = [episode for episode in episodes if episode.valid_for_training]
-        if valid:
-            rate = success_rate(valid)
-            _LOG.warning(
-                "every group has the same reward for %d steps: no gradient%s; change --difficulty so that "
-                "some episodes of a group succeed and some fail, raise --temperature or --group-size, or let "
-                "demonstrations come first (--warm-start)",
-                self._steps,
-                "" if rate is None else f" (success rate {rate:.2f})",
+        if not valid:
+            reasons = sorted({str(episode.failure_reason) for episode in episodes})
+            return (
+                f"no episode could be trained on for {self._steps} steps: no gradient; mend the env, which "
+                f"says: {'; '.join(reasons[:3])}"
             )
-        else:
-            reasons = {episode.failure_reason for episode in episodes}
-            _LOG.warning(
-                "no episode could be trained on for %d steps: no gradient; mend the env, which says: %s",
-                self._steps,
-                "; ".join(sorted(str(reason) for reason in reasons)[:3]),
-            )
+        rate = success_rate(valid)
+        success = "" if rate is None else f" (success rate {rate:.2f})"
+        return (
+            f"every group has the same reward for {self._steps} steps: no gradient{success}; change "
+            "--difficulty so that some episodes of a group succeed and some fail, raise --temperature or "
+            "--group-size, or let demonstrations come first (--warm-start)"
+        )
 
 
 class EntropyRange:
-    """Compares the entropy of each step with that of the first ones, and warns once per stretch outside.
+    """Compares the entropy of each step with that of the first ones; see ``policy/entropy_alarm``.
 
     Both bounds are relative to the start, because what is usual depends on model and task, and have an
     absolute guard, because tiny entropies multiply easily.
@@ -92,8 +113,6 @@ class EntropyRange:
         self._last = [*self._last, entropy][-WINDOW:]
         start, now = float(np.mean(self._start)), float(np.mean(self._last))
         found = self._side(start, now, success) if len(self._last) == WINDOW else 0
-        if found and found != self._outside:
-            _tell(found, start, now)
         self._outside = found
         return found
 
@@ -112,22 +131,3 @@ class EntropyRange:
         if start >= LEAST_START and now < FALL * start and (success is None or success < GOOD):
             return -1
         return 0
-
-
-def _tell(side: int, start: float, now: float) -> None:
-    if side > 0:
-        _LOG.warning(
-            "ALARM: the policy's entropy rose from %.3g to %.3g nats a token: it comes apart, and loses what "
-            "it knew; go back to an earlier checkpoint with a lower --lr (a third), or give it a KL penalty "
-            "(--beta)",
-            start,
-            now,
-        )
-    else:
-        _LOG.warning(
-            "ALARM: the policy's entropy fell from %.3g to %.3g nats a token while it does not succeed yet: "
-            "it says nearly the same every time and hardly explores; lower --lr, raise --temperature, or "
-            "widen the range of the surrogate (--loss.surrogate.epsilon_high)",
-            start,
-            now,
-        )

@@ -17,6 +17,7 @@ from pixelis.agents.runs.run import Run
 from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
 from pixelis.agents.settings.run_settings import AUTO
+from pixelis.errors import TrainingError
 
 
 class TrainingRun(Run[TrainConfig, Trainer]):
@@ -37,6 +38,11 @@ class TrainingRun(Run[TrainConfig, Trainer]):
             config = cls.ready_for_warm_start(config)
             with open_warm_start(config) as warm:
                 warm.complete()
+            if alarms := warm.trainer.stopped_by:
+                raise TrainingError(
+                    f"the warm start in {str(warm.folder.path)!r} was stopped by an alarm "
+                    f"({alarms[0].name}); see its log.txt; starting again goes on with it"
+                )
             config = started_from(config, warm)
         return super().start(config)
 

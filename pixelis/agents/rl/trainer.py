@@ -172,6 +172,7 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     def after_step(self) -> None:
         """Write sample episodes where it is time to, and a checkpoint where the curriculum has moved on."""
+        self._no_signal.tell(is_alarm="no gradient" in self.alarms.on)
         if self.rewards.change is not None:
             self.save_named(self.rewards.change.stage)
         if self.finished_steps % self.config.trajectories_every == 0 or self.finished_steps == 1:
@@ -180,6 +181,16 @@ class Trainer(LanguageStepper[TrainConfig]):
     def after_last_step(self) -> None:
         """Write the sample episodes of the last step, whichever it was."""
         self._write_samples()
+
+    def explain(self, alarm: str) -> str | None:
+        """Return what is known of steps without a gradient, and of scores that part from the reward."""
+        watched = None if self.watch is None else self.watch.words
+        return {"no gradient": self._no_signal.words, "reward and watched scores part": watched}.get(alarm)
+
+    def lower_rate(self, factor: float) -> Row:
+        """Multiply the learning rate; with ``lr: auto`` it stays below a share of what it is now."""
+        self._learner.updater.lower_rate(factor)
+        return {"policy/lr": self._learner.optimiser.lr}
 
     def measure(self) -> Row:
         """Evaluate where it is time to, see `Evaluating`."""
@@ -210,6 +221,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
             "entropy": self._entropy.state_dict(),
+            "no_signal": self._no_signal.state_dict(),
             "update": self._learner.updater.state_dict(),
             **self._earlier,
             **{name: part.state_dict() for name, part in self._measuring.items()},
@@ -231,10 +243,10 @@ class Trainer(LanguageStepper[TrainConfig]):
         for name, part in self._measuring.items():
             if name in progress:
                 part.load_state_dict(progress[name])
-        if "entropy" in progress:
-            self._entropy.load_state_dict(progress["entropy"])
-        if "update" in progress:
-            self._learner.updater.load_state_dict(progress["update"])
+        parts = {"entropy": self._entropy, "no_signal": self._no_signal, "update": self._learner.updater}
+        for name, part in parts.items():
+            if name in progress:
+                part.load_state_dict(progress[name])
         # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
         self._learner.micro_batch.value = int(progress["micro_batch_size"])
 

@@ -147,6 +147,13 @@ class Updater:
         step_size = self.sizer.end() if self.sizer is not None else Row()
         return self._row(first, last, norms) | step_size | times
 
+    def lower_rate(self, factor: float) -> None:
+        """Multiply the learning rate by a factor below 1; where it is steered, nothing raises it again."""
+        if self.sizer is not None:
+            self.sizer.lower_ceiling(factor)
+        else:
+            self.optimiser.steer(factor * self.optimiser.rate)
+
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs besides policy and optimiser, as JSON-able values."""
         sizer = {"step_size": self.sizer.state_dict()} if self.sizer is not None else {}

@@ -8,21 +8,21 @@ it is larger than `ERRORS` standard errors of the difference. Steps without a va
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-RECENT, PAST, LEAST_PAST = 5, 20, 10
+from pixelis.agents.runs.alarm_tracks import LONG, RECENT, Track, deviation
+
 ERRORS = 4.0
-LONG = 10
-"""Steps that something has to last where a few say nothing."""
 GOOD = 0.8
 """Success from which equal rewards and a low entropy are what learning is for."""
 RISEN = 0.08
 """Nats by which entropy has to rise."""
 FALLEN = 0.25
 """By which success has to fall."""
+LOST = 0.5
+"""Nats by which the loss on demonstrations has to lie above its start."""
 QUIET = 10
 """Steps without an alarm after which it is told anew."""
 MOST_KEPT = 100
@@ -38,6 +38,7 @@ class Alarm:
         row: of the metrics, from 0.
         step: that the row tells, None where it does not.
         advice: what to do.
+        seen: what of the metric, in words with numbers.
     """
 
     name: str
@@ -45,269 +46,296 @@ class Alarm:
     row: int
     step: int | None
     advice: str
-
-
-class Track:
-    """The values of a metric that rules look at: the first, the last ones, and the best mean."""
-
-    def __init__(self) -> None:
-        self.first: list[float] = []
-        self.silent = 0  # rows in a row that did not tell it, or told 0
-        self.best: float | None = None  # largest mean of `LONG` values
-        self._past, self._recent, self._long = RunningWindow(PAST), RunningWindow(RECENT), RunningWindow(LONG)
-
-    def note(self, value: float | None) -> None:
-        """Take the value of the next row."""
-        self.silent = 0 if value else self.silent + 1
-        if value is None:
-            return
-        left = self._recent.note(value)
-        if left is not None:
-            self._past.note(left)
-        self._long.note(value)
-        if len(self.first) < RECENT:
-            self.first.append(value)
-        if (now := self.long()) is not None and (self.best is None or now > self.best):
-            self.best = now
-
-    def recent(self) -> float | None:
-        """Return the mean of the last `RECENT` values, None where there are fewer."""
-        return self._recent.mean if self._recent.is_full else None
-
-    def long(self) -> float | None:
-        """Return the mean of the last `LONG` values, None where there are fewer."""
-        return self._long.mean if self._long.is_full else None
-
-    def start(self) -> float | None:
-        """Return the mean of the first values, None where there are fewer."""
-        return sum(self.first) / RECENT if len(self.first) == RECENT else None
-
-    def last(self) -> float | None:
-        """Return the last value, None where there is none."""
-        return self._recent.values[-1] if self._recent.values else None
-
-    def change(self) -> tuple[float, float, float] | None:
-        """Return the past's mean, the recent one, and the standard error of their difference."""
-        count = len(self._past.values)
-        if count < LEAST_PAST:
-            return None
-        error = self._past.deviation * math.sqrt(1 / count + 1 / RECENT)
-        return self._past.mean, self._recent.mean, error
-
-    @property
-    def recent_deviation(self) -> float:
-        """Deviation of the last `RECENT` values."""
-        return self._recent.deviation
-
-    @property
-    def long_deviation(self) -> float:
-        """Deviation of the last `LONG` values."""
-        return self._long.deviation
-
-
-class RunningWindow:
-    """The last values of a sequence, their mean and deviation, at the same cost however many there are."""
-
-    def __init__(self, size: int) -> None:
-        self.values: deque[float] = deque(maxlen=size)
-        self._sum = self._squares = 0.0
-
-    def note(self, value: float) -> float | None:
-        """Take a value; return the one that it drives out."""
-        left = self.values[0] if self.is_full else None
-        self.values.append(value)
-        self._sum += value - (left or 0.0)
-        self._squares += value * value - (left or 0.0) ** 2
-        return left
-
-    @property
-    def is_full(self) -> bool:
-        """Whether a further value drives one out."""
-        return len(self.values) == self.values.maxlen
-
-    @property
-    def mean(self) -> float:
-        """Of the values."""
-        return self._sum / len(self.values)
-
-    @property
-    def deviation(self) -> float:
-        """Of the values, as a sample's."""
-        count = len(self.values)
-        return math.sqrt(max(self._squares - self._sum * self._sum / count, 0.0) / max(count - 1, 1))
+    seen: str = ""
 
 
 Tracks = Mapping[str, Track]
 
 
-def _entropy_rises(tracks: Tracks) -> bool:
+@dataclass(frozen=True)
+class Rule:
+    """When an alarm is on.
+
+    Attributes:
+        metrics: which it is seen in; where there are several, in the first that a row tells.
+        see: returns what is wrong, in words with numbers; None while the alarm is off.
+        advice: what to do.
+        lowers: whether a lower learning rate is (part of) what to do.
+    """
+
+    metrics: tuple[str, ...]
+    see: Callable[[Tracks], str | None]
+    advice: str
+    lowers: bool = False
+
+
+def _entropy_rises(tracks: Tracks) -> str | None:
+    if tracks["policy/entropy_alarm"].last() == 1:
+        return _left_range(tracks, "rose")
     if (change := tracks["policy/entropy"].change()) is None:
-        return False
+        return None
     past, now, error = change
-    return now - past > max(ERRORS * error, past, RISEN)
+    rises = now - past > max(ERRORS * error, past, RISEN)
+    return f"the policy's entropy rose from {past:.3g} to {now:.3g} nats a token" if rises else None
 
 
-def _entropy_falls(tracks: Tracks) -> bool:
+def _entropy_falls(tracks: Tracks) -> str | None:
+    if tracks["policy/entropy_alarm"].last() == -1:
+        return _left_range(tracks, "fell")
     change, success = tracks["policy/entropy"].change(), tracks["success/rate"].change()
     if change is None or success is None:
-        return False
+        return None
     past, now, error = change
     learns = success[1] >= GOOD or success[1] - success[0] > success[2]
-    return past - now > max(ERRORS * error, 0.5 * past, 0.02) and not learns
+    falls = past - now > max(ERRORS * error, 0.5 * past, 0.02) and not learns
+    return f"the policy's entropy fell from {past:.3g} to {now:.3g} nats a token" if falls else None
 
 
-def _success_below_start(tracks: Tracks) -> bool:
+def _left_range(tracks: Tracks, how: str) -> str:
+    """Return what `policy/entropy_alarm` compared: the first three values with the last two."""
+    track = tracks["policy/entropy"]
+    told = f"the policy's entropy {how}"
+    if not track.first:
+        return f"{told} out of the range in which it began"
+    start, now = track.first[:3], track.newest(2)
+    return f"{told} from {sum(start) / len(start):.3g} to {sum(now) / len(now):.3g} nats a token"
+
+
+def _success_below_start(tracks: Tracks) -> str | None:
     track = tracks["success/rate"]
     start, now = track.start(), track.long()
     if start is None or now is None or start - now < 0.1:
-        return False
+        return None
     error = math.sqrt(deviation(track.first) ** 2 / RECENT + track.long_deviation**2 / LONG)
-    return start - now > 3 * error
+    is_below = start - now > 3 * error
+    return f"success was {start:.2f} in the first {RECENT} steps and is {now:.2f}" if is_below else None
 
 
-def _success_fell(tracks: Tracks) -> bool:
+def _success_fell(tracks: Tracks) -> str | None:
     track = tracks["success/rate"]
     now = track.recent()
     if now is None or track.best is None or track.best - now < FALLEN:
-        return False
-    return track.best - now > ERRORS * track.recent_deviation / math.sqrt(RECENT)
+        return None
+    fell = track.best - now > ERRORS * track.recent_deviation / math.sqrt(RECENT)
+    return f"success fell from {track.best:.2f} to {now:.2f}" if fell else None
 
 
-def _kl(tracks: Tracks) -> bool:
-    found = tracks["policy/kl_reference"].recent(), tracks["policy/kl_sampler"].recent()
-    return any(now is not None and now > most for now, most in zip(found, (1.0, 0.2), strict=True))
+def _kl(tracks: Tracks) -> str | None:
+    for name, most in (("policy/kl_reference", 1.0), ("policy/kl_sampler", 0.2)):
+        now = tracks[name].recent()
+        if now is not None and now > most:
+            return f"{name} is {now:.3g} nats a token"
+    return None
 
 
-def _zero_variance(tracks: Tracks) -> bool:
+def _zero_variance(tracks: Tracks) -> str | None:
     share, success = tracks["groups/filter_rate"].long(), tracks["success/rate"].recent()
-    return share is not None and share >= 0.9 and (success is None or success < GOOD)
+    if tracks["grad_norm"].silent >= LONG:  # "no gradient" says so
+        return None
+    is_on = share is not None and share >= 0.9 and (success is None or success < GOOD)
+    return f"in {share:.2f} of the groups everybody is paid the same" if is_on else None
 
 
-def _truncated(tracks: Tracks) -> bool:
+def _truncated(tracks: Tracks) -> str | None:
     track = tracks["truncated"]
     start, now = track.start(), track.recent()
-    return start is not None and now is not None and now > max(start + 0.25, 0.3)
+    is_on = start is not None and now is not None and now > max(start + 0.25, 0.3)
+    return f"{now:.2f} of the episodes are truncated, {start:.2f} at the start" if is_on else None
 
 
-def _empty(tracks: Tracks) -> bool:
+def _empty(tracks: Tracks) -> str | None:
     track = tracks["completion/mean"]
     start, now = track.start(), track.recent()
-    return start is not None and now is not None and now < 2 <= 0.5 * start
+    is_on = start is not None and now is not None and now < 2 <= 0.5 * start
+    return f"an episode has {now:.1f} sampled tokens, {start:.1f} at the start" if is_on else None
 
 
-def _mismatch(tracks: Tracks) -> bool:
+def _mismatch(tracks: Tracks) -> str | None:
     now = tracks["policy/mismatch"].recent()
-    return now is not None and now > 0.1
+    return f"policy/mismatch is {now:.3g} nats a token" if now is not None and now > 0.1 else None
 
 
-def _watched(tracks: Tracks) -> bool:
-    return (tracks["watch/alarm"].last() or 0.0) > 0
+def _watched(tracks: Tracks) -> str | None:
+    count = tracks["watch/alarm"].last() or 0.0
+    return f"{count:g} watched scores fall while the reward rises" if count > 0 else None
 
 
-def _no_gradient(tracks: Tracks) -> bool:
-    track, success = tracks["policy/grad_norm"], tracks["success/rate"].recent()
-    return track.last() is not None and track.silent >= LONG and (success is None or success < GOOD)
+def _no_gradient(tracks: Tracks) -> str | None:
+    track, success = tracks["grad_norm"], tracks["success/rate"].recent()
+    is_on = track.silent >= LONG and (success is None or success < GOOD)
+    return f"there was no gradient for {track.silent} steps" if is_on else None
 
 
-RULES: dict[str, tuple[str, Callable[[Tracks], bool], str]] = {
-    "success fell": ("success/rate", _success_fell, "go back to the checkpoint of its best; a third of --lr"),
-    "success below its start": (
-        "success/rate",
+def _loss_above_start(tracks: Tracks) -> str | None:
+    track = tracks["train/loss"]
+    start, now = track.start(), track.recent()
+    if start is None or now is None or now - start < LOST:
+        return None
+    error = math.sqrt((deviation(track.first) ** 2 + track.recent_deviation**2) / RECENT)
+    return f"the loss was {start:.3g} and is {now:.3g}" if now - start > ERRORS * error else None
+
+
+RULES: dict[str, Rule] = {
+    "success fell": Rule(
+        ("success/rate",),
+        _success_fell,
+        "go back to the checkpoint of its best; a third of --lr",
+        lowers=True,
+    ),
+    "success below its start": Rule(
+        ("success/rate",),
         _success_below_start,
         "go back to the start with a tenth of --lr, or look at failed episodes for what is paid instead",
+        lowers=True,
     ),
-    "entropy rises": (
-        "policy/entropy",
+    "entropy rises": Rule(
+        ("policy/entropy",),
         _entropy_rises,
         "the policy comes apart: an earlier checkpoint with a third of --lr, or a KL penalty (--beta)",
+        lowers=True,
     ),
-    "entropy falls": (
-        "policy/entropy",
+    "entropy falls": Rule(
+        ("policy/entropy",),
         _entropy_falls,
         "it hardly explores and does not learn: lower --lr, raise --temperature, or widen "
         "--loss.surrogate.epsilon_high",
+        lowers=True,
     ),
-    "KL is large": (
-        "policy/kl_reference",
+    "KL is large": Rule(
+        ("policy/kl_reference", "policy/kl_sampler"),
         _kl,
         "it has left the model it began as: lower --lr or raise --beta, and read episodes for nonsense",
+        lowers=True,
     ),
-    "no differences inside groups": (
-        "groups/filter_rate",
+    "loss above its start": Rule(
+        ("train/loss",),
+        _loss_above_start,
+        "it unlearns what it is shown: an earlier checkpoint with a third of --lr",
+        lowers=True,
+    ),
+    "no differences inside groups": Rule(
+        ("groups/filter_rate",),
         _zero_variance,
         "nothing to learn from: another --difficulty, more --group-size or --temperature, or --warm-start",
     ),
-    "episodes run out": (
-        "episodes/truncated",
+    "episodes run out": Rule(
+        ("episodes/truncated",),
         _truncated,
         "they end at a limit: raise max_turns or --max-new-tokens, or look for loops in the episodes",
     ),
-    "answers are empty": (
-        "completion/mean",
+    "answers are empty": Rule(
+        ("completion/mean",),
         _empty,
         "it stops at once: read episodes, lower --lr, and see whether silence is paid",
     ),
-    "reward and watched scores part": (
-        "watch/alarm",
+    "reward and watched scores part": Rule(
+        ("watch/alarm",),
         _watched,
         "what is paid rises while a score that is not paid falls: read the best paid episodes",
     ),
-    "sampler and trainer differ": (
-        "policy/mismatch",
+    "sampler and trainer differ": Rule(
+        ("policy/mismatch",),
         _mismatch,
         "the samples are another policy's: float32, --correction, or fewer updates a step",
     ),
-    "no gradient": (
-        "policy/grad_norm",
+    "no gradient": Rule(
+        ("policy/grad_norm", "train/grad_norm"),
         _no_gradient,
         "nothing is trained on: see the groups' rewards and the failures of the environment",
     ),
 }
-"""Alarm → the metric it is seen in, whether it is on, and what to do."""
+"""Every alarm by its name."""
+_READ = {
+    "policy/entropy_alarm": ("entropy rises", "entropy falls"),
+    "watch/alarm": ("reward and watched scores part",),
+}
+"""Metrics that are alarms by themselves → the alarms here that tell them."""
 _METRICS = (
     "success/rate",
     "policy/entropy",
+    "policy/entropy_alarm",
     "policy/kl_reference",
     "policy/kl_sampler",
     "policy/mismatch",
-    "policy/grad_norm",
     "groups/filter_rate",
     "completion/mean",
     "watch/alarm",
 )
+_SUPERVISED = ("tokens/demonstrated", "expert/kept")
+"""Told by runs whose ``train/loss`` is that of demonstrations; that of a small network is another."""
+
+
+def is_told(metric: str, found: Sequence[Alarm]) -> bool:
+    """Return whether a metric that is an alarm by itself is told by one of these."""
+    return any(alarm.name in _READ.get(metric, ()) for alarm in found)
 
 
 class AlarmWatch:
     """Reads the rows of a run in order.
 
     Attributes:
-        found: where alarms went on, the first `MOST_KEPT`.
+        found: where alarms went on, the first `MOST_KEPT`; a resumed run begins without.
         on: names of those that are on now.
+        began: of each that was on, the row with which its last stretch began.
     """
 
     def __init__(self) -> None:
         self.found: list[Alarm] = []
         self.on: tuple[str, ...] = ()
-        self._tracks = {name: Track() for name in (*_METRICS, "truncated")}
+        self.began: dict[str, int] = {}
+        self.rows = 0
+        self._tracks = {name: Track() for name in (*_METRICS, "truncated", "grad_norm", "train/loss")}
         self._seen: dict[str, int] = {}
-        self._rows = 0
 
-    def note(self, row: Mapping[str, Any]) -> None:
-        """Take the next row of the metrics."""
+    def note(self, row: Mapping[str, Any]) -> list[Alarm]:
+        """Take the next row of the metrics; return the alarms that go on with it."""
         for name in _METRICS:
             self._tracks[name].note(_number(row.get(name)))
         cut, played = _number(row.get("episodes/truncated")), _number(row.get("episodes/count"))
         self._tracks["truncated"].note(cut / played if cut is not None and played else None)
-        self.on = tuple(name for name, (_, is_on, _) in RULES.items() if is_on(self._tracks))
+        loss = row.get("train/loss") if any(name in row for name in _SUPERVISED) else None
+        self._tracks["train/loss"].note(_number(loss))
+        self._note_gradient(row, bool(played))
+        seen = {name: rule.see(self._tracks) for name, rule in RULES.items()}
+        self.on = tuple(name for name, words in seen.items() if words is not None)
+        new: list[Alarm] = []
         for name in self.on:
-            new = self._rows - self._seen.get(name, -QUIET - 1) > QUIET
-            if new and len(self.found) < MOST_KEPT:
-                metric, _, advice = RULES[name]
-                step = row.get("step")
-                known = step if isinstance(step, int) and not isinstance(step, bool) else None
-                self.found.append(Alarm(name, metric, self._rows, known, advice))
-            self._seen[name] = self._rows
-        self._rows += 1
+            if self.rows - self._seen.get(name, -QUIET - 1) > QUIET:
+                self.began[name] = self.rows
+                new.append(self._alarm(name, row, seen[name] or ""))
+            self._seen[name] = self.rows
+        self.found += new[: MOST_KEPT - len(self.found)]
+        self.rows += 1
+        return new
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return what a resumed run needs, as JSON-able values."""
+        tracks = {name: track.state_dict() for name, track in self._tracks.items()}
+        kept = {"on": list(self.on), "began": self.began, "seen": self._seen}
+        return {"rows": self.rows, **kept, "tracks": tracks}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state_dict` returned; metrics that were not looked at then begin without a past."""
+        self.rows, self.on = int(state["rows"]), tuple(name for name in state["on"] if name in RULES)
+        self.began = {name: int(row) for name, row in state["began"].items()}
+        self._seen = {name: int(row) for name, row in state["seen"].items()}
+        for name, track in self._tracks.items():
+            if name in state["tracks"]:
+                track.load_state_dict(state["tracks"][name])
+
+    def _alarm(self, name: str, row: Mapping[str, Any], seen: str) -> Alarm:
+        rule, step = RULES[name], row.get("step")
+        known = step if isinstance(step, int) and not isinstance(step, bool) else None
+        told = [metric for metric in rule.metrics if row.get(metric) is not None]
+        named = [metric for metric in rule.metrics if metric in row]
+        return Alarm(name, (told + named + [*rule.metrics])[0], self.rows, known, rule.advice, seen)
+
+    def _note_gradient(self, row: Mapping[str, Any], played: bool) -> None:
+        """Note the gradient of a step, or that there was none; steps that only score levels are left out."""
+        value = _number(row.get("policy/grad_norm", row.get("train/grad_norm")))
+        is_told = "policy/grad_norm" in row or "train/grad_norm" in row
+        if is_told and (value is not None or played) and row.get("groups/count") != 0:
+            self._tracks["grad_norm"].note(value)
 
 
 def _number(value: Any) -> float | None:
@@ -318,9 +346,3 @@ def _number(value: Any) -> float | None:
     except OverflowError:
         return None
     return found if math.isfinite(found) else None
-
-
-def deviation(values: Sequence[float]) -> float:
-    """Return the sample's standard deviation."""
-    mean = sum(values) / len(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1))

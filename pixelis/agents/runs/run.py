@@ -223,11 +223,14 @@ class Run(ABC, Generic[C, T]):
         return run
 
     def complete(self, on_step: Callable[[Row], None] | None = None) -> None:
-        """Evaluate (where nothing was trained yet), train until the configured end, evaluate again."""
+        """Evaluate (where nothing was trained yet), train until the configured end, evaluate again.
+
+        Where an alarm ends training before (``on_alarm: stop``), that is not evaluated.
+        """
         if self.evaluates and self.trainer.finished_steps == 0:
             self.evaluate("before")
         self.train(on_step)
-        if self.evaluates:
+        if self.evaluates and not self.trainer.stopped_by:
             self.evaluate("after")
 
     @property
@@ -246,6 +249,8 @@ class Run(ABC, Generic[C, T]):
             for line in [*self.policy_notes(), *self.notes()]:
                 log.info(line)
             self.trainer.train(on_step, should_stop)
+            if alarms := self.trainer.stopped_by:
+                log.info("on_alarm stop: %s", ", ".join(alarm.name for alarm in alarms))
             log.info("stopped after step %d", self.trainer.finished_steps)
 
     def policy_notes(self) -> list[str]:

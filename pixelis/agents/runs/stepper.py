@@ -21,9 +21,11 @@ from pixelis.agents.run_files.state_files import (
     write_json,
     write_tensors,
 )
-from pixelis.agents.runs.metrics import MetricsLog, Row
+from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.agents.runs.metrics import MetricsLog, Row, read_metrics
+from pixelis.agents.runs.run_alarms import RunAlarms
 from pixelis.agents.settings.run_settings import AnyRunSettings
-from pixelis.errors import CheckpointError, OutputError
+from pixelis.errors import CheckpointError, ConfigError, OutputError
 
 _OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
 
@@ -41,11 +43,21 @@ class Stepper(ABC, Generic[C]):
     Attributes:
         finished_steps: training steps done.
         elapsed_seconds: time spent in them, over all sessions of the run.
+        alarms: judge each step.
+
+    Raises:
+        ConfigError: ``on_alarm: lower_lr`` for a trainer without a learning rate.
     """
 
     def __init__(self, config: C, policy: Policy, run: RunFolder) -> None:
         self.config, self.policy, self.run = config, policy, run
         self.finished_steps, self.elapsed_seconds = 0, 0.0
+        self.alarms = RunAlarms(config.on_alarm, self.explain, self.lower_rate)
+        if config.on_alarm == "lower_lr" and type(self).lower_rate is Stepper.lower_rate:
+            raise ConfigError(
+                f"on_alarm lower_lr needs a learning rate, and {type(self).__name__} has none that can be "
+                "lowered; set on_alarm: warn, or stop"
+            )
 
     @property
     @abstractmethod
@@ -86,6 +98,23 @@ class Stepper(ABC, Generic[C]):
         """Return what is measured apart from training, whose time does not count as training's; none here."""
         return {}
 
+    def explain(self, alarm: str) -> str | None:
+        """Return what is wrong and what to do, in words, where that is known better than by the metrics."""
+        return None
+
+    def lower_rate(self, factor: float) -> Row:
+        """Multiply the learning rate of the steps to come, for good; return the metrics that this changes.
+
+        Args:
+            factor: between 0 and 1.
+        """
+        raise NotImplementedError
+
+    @property
+    def stopped_by(self) -> tuple[Alarm, ...]:
+        """The alarms that ended training before its end; empty where none did."""
+        return () if self._is_over() else self.alarms.stopped
+
     def after_last_step(self) -> None:
         """Do what is done once training stops, at its end or before, if there was a step."""
 
@@ -109,7 +138,7 @@ class Stepper(ABC, Generic[C]):
     def train(
         self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
     ) -> None:
-        """Take steps until the last or until ``minutes`` are over, or ``should_stop`` says so.
+        """Take steps until the last, until ``minutes`` are over, an alarm or ``should_stop`` says so.
 
         A checkpoint is written at the start, every ``checkpoint_every`` steps, and at the end.
 
@@ -123,11 +152,12 @@ class Stepper(ABC, Generic[C]):
         """
         with MetricsLog(self.run.metrics, self.run.tensorboard, after_step=self.finished_steps) as log:
             self.save()
-            first = self.finished_steps
+            first, self.alarms.stopped = self.finished_steps, ()
             try:
-                while not self._is_over() and not (should_stop and should_stop()):
+                while not (self._is_over() or self.alarms.stopped or (should_stop and should_stop())):
                     row = self.timed_step()
                     row |= self.measure()
+                    row |= self.alarms.note(row)
                     log.write(row)
                     self.after_step()
                     if self.finished_steps % self.config.checkpoint_every == 0:
@@ -177,6 +207,7 @@ class Stepper(ABC, Generic[C]):
             self.finished_steps = int(saved["step"])
             self.elapsed_seconds = float(saved["elapsed_seconds"])
             self.load_progress(saved)
+            self._load_alarms(saved)
             self.load_state_dict(read_tensors(checkpoint / _OPTIMISER))
             self.load_files(checkpoint)
             restore_random_state(read_tensors(checkpoint / _RANDOM))
@@ -200,11 +231,20 @@ class Stepper(ABC, Generic[C]):
             "step": self.finished_steps,
             "elapsed_seconds": self.elapsed_seconds,
             **self.progress(),
+            "alarms": self.alarms.state_dict(),
             "identity": self.config.identity,
             "digest": self.config.digest,
         }
         write_json(folder / PROGRESS, saved)
         self.describe(trained, saved)
+
+    def _load_alarms(self, saved: Mapping[str, Any]) -> None:
+        """Take over the state of the alarms; from the metrics where the checkpoint is older than alarms."""
+        if "alarms" in saved:
+            self.alarms.load_state_dict(saved["alarms"])
+        else:
+            rows = read_metrics(self.run.metrics)
+            self.alarms.catch_up(row for row in rows if row["step"] <= self.finished_steps)
 
     def _is_over(self) -> bool:
         minutes = self.config.minutes

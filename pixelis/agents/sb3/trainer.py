@@ -34,7 +34,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
     def __init__(self, config: Sb3Config, agent: Sb3Agent, run: RunFolder) -> None:
         trained: Any = agent  # Stepper asks nothing of it but save_trained
         super().__init__(config, trained, run)
-        self.agent, self.learner = agent, agent.model
+        self.agent, self.learner, self._rate = agent, agent.model, config.lr
         self._success, self._failures, self._episodes = MovingMeans(), FailureWatch(), 0
         self._last: list[dict[str, Any]] = []
 
@@ -49,7 +49,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         Raises:
             TrainingError: the weights are no longer finite.
         """
-        lr = self.config.lr * schedule(number - 1, 0, self.config.decay_steps)
+        lr = self._rate * schedule(number - 1, 0, self.config.decay_steps)
         self.learner.lr_schedule = lambda _: lr  # SB3 asks it before every update
         episodes, learnt = self.learner.take_step(number)
         self._failures.note(episodes, f"step {number}")
@@ -67,6 +67,11 @@ class Sb3Trainer(Stepper[Sb3Config]):
             self.run.write_trajectories(number, self._last)
         return row | learnt
 
+    def lower_rate(self, factor: float) -> Row:
+        """Multiply the learning rate."""
+        self._rate *= factor
+        return {}
+
     def after_last_step(self) -> None:
         """Write the sample episodes of the last step, whichever it was."""
         self.run.write_trajectories(self.finished_steps, self._last)
@@ -74,12 +79,13 @@ class Sb3Trainer(Stepper[Sb3Config]):
     # ------------------------------------------------------------------ checkpoints
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the optimiser's state."""
-        return {"optimiser": self.learner.policy.optimizer.state_dict()}
+        """Return the optimiser's state, and the learning rate without its schedule."""
+        return {"optimiser": self.learner.policy.optimizer.state_dict(), "rate": self._rate}
 
     def load_state_dict(self, tensors: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.learner.policy.optimizer.load_state_dict(tensors["optimiser"])
+        self._rate = float(tensors.get("rate", self._rate))  # older checkpoints: it was never lowered
 
     def progress(self) -> dict[str, Any]:
         """Return the moving means and the learner's counters."""

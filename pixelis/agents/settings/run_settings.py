@@ -39,6 +39,12 @@ class AnyRunSettings(Settings):
     seed: int = setting(0, "decides weights, tasks and sampling", ge=0, le=2**32 - 1)
     output: str | None = setting(None, "run folder; none makes one under runs/", identity=False)
     checkpoint_every: int = setting(10, "steps between checkpoints", ge=1, identity=False)
+    on_alarm: Literal["warn", "stop", "lower_lr"] = setting(
+        "warn",
+        "what an alarm does: warn, stop (as Ctrl-C does) or lower_lr (to a third), see docs",
+        identity=False,
+        more=True,
+    )
     keep_checkpoints: int = setting(2, "how many of the newest are kept", ge=1, identity=False, more=True)
 
     @property

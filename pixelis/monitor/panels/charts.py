@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.agents.runs.alarm_rules import Alarm, is_told
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms, level_kinds
 from pixelis.monitor.reading.series import Axis, Line, RunSeries
@@ -200,7 +200,8 @@ def alarm_marks(series: RunSeries, found: Sequence[Alarm], axis: Axis) -> list[t
     """Return where alarms of a run went on, and their names; a few of each.
 
     Args:
-        series: every row of the run; those of its metrics that are alarms by themselves are marked too.
+        series: every row of the run; those of its metrics that are alarms by themselves are marked too,
+            where no alarm tells them.
         found: by the rules.
         axis: what is drawn against.
     """
@@ -210,7 +211,7 @@ def alarm_marks(series: RunSeries, found: Sequence[Alarm], axis: Axis) -> list[t
         for alarm in found
         if alarm.row // series.stride < len(where)
     ]
-    for name in alarms(series.names):
+    for name in (each for each in alarms(series.names) if not is_told(each, found)):
         on = np.nan_to_num(series.means(name)) != 0
         starts = np.flatnonzero(on & ~np.concatenate([[False], on[:-1]]))
         marks += [(float(where[place]), name) for place in starts[:8]]

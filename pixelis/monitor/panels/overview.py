@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pixelis.agents.episode_files.stored import finite
+from pixelis.agents.runs.alarm_rules import is_told
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms
 from pixelis.monitor.reading.runs import FollowedRun
@@ -60,7 +61,8 @@ def alarm_texts(run: FollowedRun) -> list[str]:
     """Return a line for each alarm of a run: since when, whether it is on, what to do; the newest first."""
     name = in_plain(run.key)[:80]
     latest = {alarm.name: alarm for alarm in run.watch.found}
-    on = [each for each in alarms(run.series.names) if run.series.last.get(each)]
+    own = [each for each in alarms(run.series.names) if not is_told(each, run.watch.found)]
+    on = [each for each in own if run.series.last.get(each)]
     told = [f"⚠ {name}: {', '.join(map(in_plain, on))} is on in the last step"] if on else []
     for alarm in sorted(latest.values(), key=lambda alarm: -alarm.row):
         when = f"row {alarm.row + 1}" if alarm.step is None else f"step {alarm.step}"

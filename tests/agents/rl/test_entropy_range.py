@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from pixelis.agents.rl.alarms import EntropyRange
+from pixelis.agents.runs.alarm_rules import AlarmWatch
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli import train as command
 from pixelis.cli.console import warnings_on
@@ -18,28 +19,33 @@ COLLAPSE = (0.15, 0.15, 0.17, 0.2, 0.3, 0.5, 0.8, 1.1, 1.4)
 LEARNING = (0.55, 0.52, 0.5, 0.4, 0.3, 0.2, 0.12, 0.08, 0.05)
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if "ALARM" in record.getMessage()]
+def noted(values, rates):
+    """Return what the range and the alarms of the metrics say of these entropies and rates of success."""
+    watched, watch = EntropyRange(), AlarmWatch()
+    found, alarms = [], []
+    for step, (value, rate) in enumerate(zip(values, rates, strict=True), 1):
+        found.append(watched.note(value, rate))
+        row = {"step": step, "policy/entropy": value, "policy/entropy_alarm": found[-1], "success/rate": rate}
+        alarms += watch.note(row)
+    return found, alarms
 
 
-def test_a_collapse_is_told_once_and_counted_in_every_step(caplog):
-    watched = EntropyRange()
-    found = [watched.note(value, 0.3) for value in COLLAPSE]
+def test_a_collapse_is_told_once_and_counted_in_every_step():
+    found, alarms = noted(COLLAPSE, [0.3] * len(COLLAPSE))
     assert found[:3] == [None] * 3 and found[-1] == 1
     assert found[3:] == sorted(found[3:])  # once outside it stays so
-    (warning,) = told(caplog)
-    assert "rose from 0.157" in warning and "--lr" in warning
+    (alarm,) = alarms
+    assert (alarm.name, alarm.step) == ("entropy rises", 7) and found.index(1) == 6
+    # (.15 + .15 + .17) / 3 and (.5 + .8) / 2
+    assert "rose from 0.157 to 0.65 nats" in alarm.seen and "--lr" in alarm.advice
 
 
-def test_learning_to_succeed_is_no_alarm_but_the_same_fall_without_success_is(caplog):
-    rising = [0.1, 0.1, 0.2, 0.4, 0.6, 0.7, 0.85, 0.9, 0.95]
-    watched = EntropyRange()
-    assert {watched.note(value, rate) for value, rate in zip(LEARNING, rising, strict=True)} <= {None, 0}
-    assert not told(caplog)
-    watched = EntropyRange()
-    assert [watched.note(value, 0.1) for value in LEARNING][-1] == -1
-    (warning,) = told(caplog)
-    assert "fell from" in warning
+def test_learning_to_succeed_is_no_alarm_but_the_same_fall_without_success_is():
+    found, alarms = noted(LEARNING, [0.1, 0.1, 0.2, 0.4, 0.6, 0.7, 0.85, 0.9, 0.95])
+    assert set(found) <= {None, 0} and not alarms
+    found, (alarm,) = noted(LEARNING, [0.1] * len(LEARNING))
+    assert found[-1] == -1
+    assert alarm.name == "entropy falls" and "fell from" in alarm.seen
 
 
 @pytest.mark.parametrize(
@@ -73,8 +79,11 @@ def test_a_run_that_leaves_its_range_says_so_in_metrics_log_and_on_the_console(
     assert command.main([*words, "--steps", "25", "--lr", "0.03", "--beta", "0.01"]) == 0
     alarms = [row["policy/entropy_alarm"] for row in read_metrics(tmp_path / "run" / "metrics.jsonl")]
     assert alarms[:3] == [None] * 3 and alarms[3] == 0 and -1 in alarms
-    assert capsys.readouterr().out.count("warning: ALARM: the policy's entropy fell") == 1
-    assert "WARNING ALARM: the policy's entropy fell" in (tmp_path / "run" / "log.txt").read_text()
+    first, words = alarms.index(-1) + 1, "the policy's entropy fell from"
+    told = f"ALARM: entropy falls (step {first}): {words}"
+    assert capsys.readouterr().out.count(f"warning: {told}") == 1
+    log = (tmp_path / "run" / "log.txt").read_text()
+    assert f"WARNING {told}" in log and log.count(words) == 1
 
 
 def test_the_console_tells_each_kind_of_warning_once(capsys):

@@ -6,7 +6,7 @@ import pytest
 
 from pixelis.agents.rl.alarms import PATIENCE, NoSignal
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.run import train
+from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.runs.metrics import read_metrics
 
 
@@ -19,6 +19,7 @@ def steps(play):
         batch = make_batch(episodes, groups=1, group_size=len(rewards), max_completion_length=8)
         for _ in range(count):
             watch.note(batch, episodes)
+            watch.tell(is_alarm=False)
 
     return note
 
@@ -38,6 +39,18 @@ def test_a_stretch_without_signal_is_told_once(steps, caplog):
     assert len(caplog.records) == 2  # a new stretch
 
 
+def test_what_the_alarm_of_the_metrics_tells_is_not_told_beside_it(play, caplog):
+    episodes = [play(0.0, member=member, success=False) for member in range(2)]
+    batch, watch = make_batch(episodes, groups=1, group_size=2, max_completion_length=8), NoSignal(3)
+    for step in range(1, 10):
+        watch.note(batch, episodes)
+        watch.tell(is_alarm=True)
+        assert (watch.words or "").startswith(f"every group has the same reward for {step} steps") == (
+            step > 2
+        )
+    assert not caplog.records
+
+
 def test_steps_without_any_valid_episode_name_the_reasons(steps, caplog):
     lost = {"valid_for_training": False, "failure_reason": "step raised OSError: no network"}
     steps(NoSignal(2), 5, [0.0, 0.0], **lost)
@@ -54,3 +67,16 @@ def test_a_run_on_a_solved_task_goes_on_and_says_so(toy_config):
     assert all(row["policy/grad_norm"] is None and row["policy/entropy"] > 0 for row in rows)
     log = (run.folder.path / "log.txt").read_text()
     assert log.count("every group has the same reward for 10 steps: no gradient (success rate 1.00)") == 1
+
+
+def test_a_run_that_cannot_learn_says_once_why_there_is_no_gradient(toy_config):
+    """Every letter is paid the same: the alarm has the trainer's words, told once."""
+    config = toy_config(env_kwargs={"prize": 0.0}, steps=PATIENCE + 4, temperature=0.01, lr=1e-9)
+    with TrainingRun.start(config) as run:
+        run.complete()
+        assert run.trainer.alarms.on == ("no gradient",)
+    log = (run.folder.path / "log.txt").read_text()
+    words = f"no gradient (step {PATIENCE}): every group has the same reward for {PATIENCE} steps"
+    assert log.count(f"WARNING ALARM: {words}") == log.count("every group") == log.count("ALARM") == 1
+    assert "--difficulty" in log
+    assert [row["alarms/on"] for row in run.metrics] == [0] * (PATIENCE - 1) + [1] * 5

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 
 import pytest
 
-from pixelis.agents.runs.alarm_rules import GOOD, LONG, QUIET, RULES, AlarmWatch, RunningWindow, deviation
+from pixelis.agents.runs.alarm_rules import GOOD, LONG, QUIET, RULES, AlarmWatch
+from pixelis.agents.runs.alarm_tracks import RunningWindow, deviation
 
 HEALTHY = {
     "success/rate": 0.5,
@@ -49,6 +51,7 @@ def test_a_healthy_run_has_none():
         ("KL is large", {"policy/kl_reference": 2.0}, {}),
         ("KL is large", {"policy/kl_reference": None, "policy/kl_sampler": 0.5}, {}),
         ("no differences inside groups", {"groups/filter_rate": 1.0}, {}),
+        ("loss above its start", {"train/loss": 1.5}, {"train/loss": 0.4, "expert/kept": 3}),
         ("episodes run out", {"episodes/truncated": 40}, {}),
         ("answers are empty", {"completion/mean": 1.0}, {}),
         ("reward and watched scores part", {"watch/alarm": 1}, {}),
@@ -61,7 +64,9 @@ def test_each_is_told_once_soon_after_it_begins(alarm, late, early):
     watch = judged(late, early)
     found = [each for each in watch.found if each.name == alarm]
     assert len(found) == 1 and 30 < found[0].step <= 30 + LONG + 2 and found[0].row == found[0].step - 1
-    assert found[0].advice and found[0].metric == RULES[alarm][0]
+    metrics = RULES[alarm].metrics
+    assert found[0].advice and found[0].metric == (metrics[1] if "policy/kl_sampler" in late else metrics[0])
+    assert any(sign.isdigit() for sign in found[0].seen)  # what was seen, in numbers
 
 
 @pytest.mark.parametrize(
@@ -103,3 +108,101 @@ def test_a_window_is_held_to_the_plain_formulas():
         last = values[-5:]
         assert window.mean == pytest.approx(sum(last) / len(last))
         assert window.deviation == pytest.approx(deviation(last))
+
+
+def alarms_of(rows):
+    watch = AlarmWatch()
+    return [(alarm.name, alarm.step) for row in rows for alarm in watch.note(row)]
+
+
+def rows_of(**values):
+    """Return rows of metrics, a list each, numbered from 1."""
+    names = {name.replace("__", "/"): column for name, column in values.items()}
+    return [
+        {"step": step} | dict(zip(names, row, strict=True))
+        for step, row in enumerate(zip(*names.values(), strict=True), 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # The best mean of 10 is .5; the mean of 5 is (.5 + 4 · .2) / 5 = .26 and then .2, without any noise.
+        (rows_of(success__rate=[0.3] * 5 + [0.5] * 10 + [0.2] * 4), []),
+        (rows_of(success__rate=[0.3] * 5 + [0.5] * 10 + [0.2] * 5), [("success fell", 20)]),
+        # A mean of .5 over 5, then .39 over 10 (from row 15 on): .11 ≥ .1, and no noise at all.
+        (rows_of(success__rate=[0.5] * 5 + [0.39] * 9), []),
+        (rows_of(success__rate=[0.5] * 5 + [0.39] * 10), [("success below its start", 15)]),
+        (rows_of(success__rate=[0.5] * 5 + [0.41] * 30), []),
+        # KL: means of 5 above 1, and above .2 to the sampler; four values are too few.
+        (rows_of(policy__kl_reference=[5.0] * 4), []),
+        (rows_of(policy__kl_reference=[0.0] * 4 + [5.1]), [("KL is large", 5)]),
+        (rows_of(policy__kl_sampler=[0.0] * 4 + [1.1]), [("KL is large", 5)]),
+        (rows_of(policy__kl_sampler=[0.0] * 4 + [0.9]), []),
+        # Entropy: past .1 over 10, now .3 over 5: a rise of .2 is more than .08 and than .1; now .19 is not.
+        (rows_of(policy__entropy=[0.1] * 10 + [0.3] * 5), [("entropy rises", 15)]),
+        (rows_of(policy__entropy=[0.1] * 10 + [0.19] * 5), []),
+        # Its own metric of the range in which it began needs no past.
+        (
+            rows_of(policy__entropy=[0.1, 0.1, 0.1, 0.7], policy__entropy_alarm=[None, None, None, 1]),
+            [("entropy rises", 4)],
+        ),
+        (
+            rows_of(policy__entropy=[0.5, 0.5, 0.5, 0.01], policy__entropy_alarm=[None, None, None, -1]),
+            [("entropy falls", 4)],
+        ),
+        # Loss: .5 nats above the mean of the first five.
+        (rows_of(train__loss=[1.0] * 5 + [1.4] * 20, tokens__demonstrated=[9] * 25), []),
+        (rows_of(train__loss=[1.0] * 5 + [1.6] * 4, tokens__demonstrated=[9] * 9), []),
+        (
+            rows_of(train__loss=[1.0] * 5 + [1.6] * 5, tokens__demonstrated=[9] * 10),
+            [("loss above its start", 10)],
+        ),
+        (rows_of(train__loss=[1.0] * 5 + [1.6] * 5), []),  # as of a small network, which may rise
+        # Truncated: 16 of 64 at the start, so above one half; empty: from 4 tokens to below 2.
+        (rows_of(episodes__truncated=[16] * 5 + [32] * 9, episodes__count=[64] * 14), []),
+        (
+            rows_of(episodes__truncated=[16] * 5 + [36] * 5, episodes__count=[64] * 10),
+            [("episodes run out", 10)],
+        ),
+        (rows_of(completion__mean=[4.0] * 5 + [1.9] * 5), [("answers are empty", 10)]),
+        (rows_of(completion__mean=[3.0] * 5 + [1.9] * 5), []),
+        (rows_of(policy__mismatch=[0.09] * 20), []),
+        (rows_of(policy__mismatch=[0.11] * 5), [("sampler and trainer differ", 5)]),
+        # Groups: nine tenths over ten steps.
+        (rows_of(groups__filter_rate=[0.9] * 10), [("no differences inside groups", 10)]),
+        (rows_of(groups__filter_rate=[1.0] * 9), []),
+        (rows_of(groups__filter_rate=[1.0] * 10, success__rate=[0.8] * 10), []),
+        # No gradient: in ten steps that played; steps that only score levels have no groups to train on.
+        (rows_of(policy__grad_norm=[None] * 9, episodes__count=[8] * 9), []),
+        (rows_of(policy__grad_norm=[None] * 10, episodes__count=[8] * 10), [("no gradient", 10)]),
+        (rows_of(policy__grad_norm=[None] * 30, episodes__count=[8] * 30, groups__count=[0] * 30), []),
+        (rows_of(train__grad_norm=[0.0] * 10), [("no gradient", 10)]),
+        # The same in other words is not told beside it.
+        (
+            rows_of(
+                policy__grad_norm=[None] * 12, episodes__count=[8] * 12, groups__filter_rate=[1.0] * 12
+            ),
+            [("no gradient", 10)],
+        ),
+    ],
+)  # fmt: skip
+def test_values_worked_by_hand(rows, expected):
+    assert alarms_of(rows) == expected
+
+
+@pytest.mark.parametrize("cut", [1, 7, 33, 36, 41, 59])
+def test_a_watch_that_goes_on_from_its_state_tells_what_one_in_one_piece_tells(cut):
+    late = {"success/rate": 0.2, "policy/entropy": 1.2, "policy/kl_reference": 2.0, "policy/grad_norm": None}
+    rng, rows = random.Random(3), []
+    for step in range(1, 61):
+        row = {"step": step} | HEALTHY | (late if step > 30 else {})
+        rows.append(row | {"policy/entropy": row["policy/entropy"] * (1 + 0.1 * rng.uniform(-1, 1))})
+    whole, first, second = AlarmWatch(), AlarmWatch(), AlarmWatch()
+    expected = [(whole.note(row), whole.on) for row in rows]
+    found = [(first.note(row), first.on) for row in rows[:cut]]
+    second.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    assert second.on == first.on
+    found += [(second.note(row), second.on) for row in rows[cut:]]
+    assert found == expected and len([each for new, _ in expected for each in new]) >= 4
+    assert second.state_dict() == whole.state_dict()

@@ -17,7 +17,7 @@ from pixelis.agents.run_files.saved_run import ADAPTER, PROGRESS
 from pixelis.agents.runs.metrics import Row, comparable_metrics, read_metrics
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.settings.run_settings import RunSettings
-from pixelis.errors import CheckpointError
+from pixelis.errors import CheckpointError, ConfigError
 
 
 class Walk(Stepper[RunSettings]):
@@ -105,7 +105,7 @@ def test_steps_are_numbered_timed_written_down_and_told(make: Make):
     )
     assert names(walk) == [f"step-0000000{step}" for step in (0, 2, 4, 5)]
     saved = json.loads((walk.run.checkpoints / "step-00000005" / PROGRESS).read_text())
-    assert list(saved) == ["step", "elapsed_seconds", "longest", "identity", "digest"]
+    assert list(saved) == ["step", "elapsed_seconds", "longest", "alarms", "identity", "digest"]
     assert (saved["step"], saved["longest"]) == (5, walk.longest)
 
 
@@ -131,6 +131,13 @@ def test_going_on_from_a_checkpoint_changes_nothing_and_drops_what_came_after(ma
     assert torch.equal(again.weight, whole.weight) and names(again) == names(whole)
 
 
+def test_a_trainer_without_a_learning_rate_cannot_lower_it(make: Make):
+    with pytest.raises(
+        ConfigError, match=r"on_alarm lower_lr needs a learning rate, and Walk has none .*warn"
+    ):
+        make("walk", on_alarm="lower_lr")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -138,6 +145,7 @@ def test_going_on_from_a_checkpoint_changes_nothing_and_drops_what_came_after(ma
         ({"identity": {"seed": 4}}, "other settings: seed was 4 and is 0"),
         ({"longest": -1.0}, "^no distance is negative$"),
         ({"longest": "far"}, "does not fit this version .TypeError"),
+        ({"alarms": {"watch": 3}}, "does not fit this version .TypeError"),
         ({"step": None}, "does not fit this version .TypeError"),
     ],
 )

@@ -57,6 +57,21 @@ def test_a_resumed_run_has_the_numbers_of_one_that_never_stopped(tiny, agent, tm
     assert metrics[0] == metrics[1] and len(metrics[0]) == 3
 
 
+@pytest.mark.slow
+def test_a_rate_that_an_alarm_lowered_is_what_updates_take_and_is_resumed(tiny, agent):
+    config = tiny(agent=agent, steps=3, eval_episodes=0, on_alarm="lower_lr")
+    with Sb3Run.start(config) as run:
+        run.train(should_stop=lambda: run.trainer.finished_steps == 1)
+        run.trainer.lower_rate(1 / 3)
+        run.train(should_stop=lambda: run.trainer.finished_steps == 2)
+        (group,) = run.trainer.learner.policy.optimizer.param_groups
+        assert group["lr"] == pytest.approx(config.lr / 3)
+    with Sb3Run.resume(run.folder.path, config) as again:
+        again.train()
+        (group,) = again.trainer.learner.policy.optimizer.param_groups
+        assert group["lr"] == pytest.approx(config.lr / 3)
+
+
 def weights(path: Path) -> dict[str, list]:
     return {
         name: value.tolist()

@@ -76,6 +76,8 @@ def test_alarms_are_marked_where_they_come_on(series: RunSeries):
     assert alarm_marks(series, [], "step") == own
     found = [Alarm("success fell", "success/rate", row, None, "") for row in (4, 10_000)]
     assert alarm_marks(series, found, "step") == [(5.0, "success fell"), *own]
+    told = [Alarm("entropy falls", "policy/entropy", row, None, "") for row in (2, 7)]  # nothing twice
+    assert alarm_marks(series, told, "step") == [(3.0, "entropy falls"), (8.0, "entropy falls")]
     assert alarms(["levels/alert", "watch/alarm", "policy/entropy", "alarming/x"]) == [
         "levels/alert",
         "watch/alarm",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -16,18 +15,20 @@ from pixelis.agents.runs.watch.divergence import Change, change_between, parts_w
 from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
 from pixelis.agents.settings.rl import WatchSettings
 
-_LOG = logging.getLogger(__name__)
 _REWARD = "reward/mean"
 
 
 class Watch:
-    """Scores episodes that have been played, and warns when the scores part from the reward.
+    """Scores episodes that have been played, and sees when the scores part from the reward.
 
     It draws no random numbers and changes no episode, so a run is the same with and without it.
 
     Args:
         settings: what is watched, at least one score.
         known: the environment's own scorers, see `scorers.make_scorers`.
+
+    Attributes:
+        words: which scores part from the reward now, with numbers, and what to do; None where none does.
 
     Raises:
         ConfigError: there is no such scorer.
@@ -37,7 +38,7 @@ class Watch:
         self.settings = settings
         self._scorers = make_scorers(settings.scores, known)
         self._rows: deque[dict[str, float | None]] = deque(maxlen=2 * settings.window)
-        self._quiet = settings.window  # steps since the last alarm; a new stretch of alarms is told again
+        self.words: str | None = None
 
     def note(self, episodes: Sequence[Episode], row: Row) -> Row:
         """Score a step's episodes; return the means, and how many scores part from the reward.
@@ -55,7 +56,8 @@ class Watch:
         means = {name: mean_score(name, scorer, seen) for name, scorer in self._scorers.items()}
         self._rows.append({**means, _REWARD: row[_REWARD]})
         alarms = self._alarms()
-        self._warn(alarms or {})
+        told = [_told(name, *pair, self.settings.window) for name, pair in (alarms or {}).items()]
+        self.words = "; ".join(told) or None
         found: Row = {f"watch/{name}": value for name, value in means.items()}
         return found | {"watch/alarm": None if alarms is None else len(alarms)}
 
@@ -67,13 +69,12 @@ class Watch:
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs, as JSON-able values."""
-        return {"rows": list(self._rows), "quiet": self._quiet}
+        return {"rows": list(self._rows)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned; scorers that are new since then begin without a past."""
         self._rows.clear()
         self._rows.extend(dict(row) for row in state["rows"])
-        self._quiet = int(state["quiet"])
 
     def _alarms(self) -> dict[str, tuple[Change, Change]] | None:
         window, found, compared = self.settings.window, {}, False
@@ -88,22 +89,14 @@ class Watch:
                 found[name] = (reward, watched)
         return found if compared else None
 
-    def _warn(self, alarms: Mapping[str, tuple[Change, Change]]) -> None:
-        tell = self._quiet >= self.settings.window
-        self._quiet = 0 if alarms else self._quiet + 1
-        for name, (reward, watched) in alarms.items() if tell else ():
-            _LOG.warning(
-                "ALARM: over the last 2 x %d steps the reward rose from %.4g to %.4g while %s, which nothing "
-                "is paid by, fell from %.4g to %.4g: the policy seems to learn what pleases the reward, not "
-                "what it stands for; read trajectories/, then go back to an earlier checkpoint and mend the "
-                "reward, raise --beta or lower --lr",
-                self.settings.window,
-                reward.before,
-                reward.after,
-                name,
-                watched.before,
-                watched.after,
-            )
+
+def _told(name: str, reward: Change, watched: Change, window: int) -> str:
+    return (
+        f"over the last 2 x {window} steps the reward rose from {reward.before:.4g} to {reward.after:.4g} "
+        f"while {name}, which nothing is paid by, fell from {watched.before:.4g} to {watched.after:.4g}: the "
+        "policy seems to learn what pleases the reward, not what it stands for; read trajectories/, then go "
+        "back to an earlier checkpoint and mend the reward, raise --beta or lower --lr"
+    )
 
 
 def spread(episodes: Sequence[Episode], most: int) -> list[Episode]:

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from pixelis.agents.runs.alarm_rules import QUIET
+from pixelis.agents.runs.run_alarms import RunAlarms
 from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
 from pixelis.agents.runs.watch.watch import Watch, spread
 from pixelis.agents.settings.rl import WatchSettings
@@ -13,6 +15,7 @@ from pixelis.errors import ConfigError, RewardError
 
 AGAINST = {"watch_scorers:Reward": {"factor": -1.0}}
 NAME = "watch_scorers:Reward"
+WATCHED = "reward and watched scores part"
 
 
 @pytest.fixture
@@ -43,14 +46,22 @@ def test_a_score_that_rises_with_the_reward_is_no_alarm(steps):
 
 def test_a_stretch_of_alarms_is_told_once_with_numbers_and_advice(steps, caplog):
     watch = Watch(WatchSettings(scores=AGAINST, window=2, z=0.5))
-    steps(watch, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
+    words = {WATCHED: lambda: watch.words}
+    alarms = RunAlarms("warn", lambda name: words[name](), lambda factor: {})
+
+    def train(*rewards):
+        for reward in rewards:
+            alarms.note(steps(watch, reward)[0])
+
+    train(0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0)
     assert len(caplog.records) == 1
     assert caplog.records[0].levelname == "WARNING"
     assert "over the last 2 x 2 steps the reward rose from 0 to 1" in caplog.text
     assert f"while {NAME}, which nothing is paid by, fell from 0 to -1" in caplog.text
     assert "--beta" in caplog.text
-    steps(watch, 3.0, 3.0, 3.0, 3.0)
-    steps(watch, 4.0, 4.0)
+    train(*[3.0] * (QUIET + 3))
+    assert watch.words is None
+    train(4.0, 4.0)
     assert len(caplog.records) == 2  # a new stretch, after a quiet one
 
 

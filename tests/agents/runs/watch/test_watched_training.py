@@ -103,7 +103,7 @@ def test_pay_for_exclamation_marks_raises_the_alarm_and_pay_for_what_is_meant_do
     rows = read_metrics(run.folder.metrics)
     rewards = [row["reward/mean"] for row in rows]
     assert sum(rewards[-5:]) / 5 > sum(rewards[:5]) / 5 + 0.2  # both are learnt
-    told = (run.folder.path / "log.txt").read_text().count("ALARM: over the last 2 x 8 steps")
+    told = (run.folder.path / "log.txt").read_text().count("over the last 2 x 8 steps")
     alarms = sum(row["watch/alarm"] or 0 for row in rows)
     if paid == "marks":
         assert told == 1 and alarms >= 1
