@@ -302,6 +302,8 @@ def _metavar(hint: Any) -> str:
         return f"{{{','.join(choices)}}}"
     if hint is bool:
         return ""
+    if get_origin(hint) is list:
+        return "NAME,…"
     kinds = get_args(hint) if NoneType in get_args(hint) else (hint,)
     if is_number(kinds[0]) and kinds[0] not in (int, float):
         kinds = get_args(kinds[0])  # with bounds of its own
