@@ -6,8 +6,8 @@ Rows are those of a stored GRPO run's last step (102 metrics), one a step; betwe
 on matrices for about ``--work`` milliseconds, as a training step would. Three ways, each in a folder of its
 own: ``synchronous`` writes the line and TensorBoard's events before it goes on, a scalar an event, as it was
 done before there was a thread; ``one event`` the same with a row an event; ``in threads`` is what runs do.
-What a row costs is the time inside the call; what the steps cost together also shows what the threads take
-of the interpreter. The ways take turns, in five rounds; medians of the rounds are told.
+What a row costs is the time inside the call, also as processor time of the calling thread, which other work
+on the machine changes less. The ways take turns, in five rounds; medians of the rounds are told.
 """
 
 from __future__ import annotations
@@ -90,19 +90,18 @@ def work(milliseconds: float) -> None:
 
 
 def measure(make: Callable[[Path], Inline | MetricsLog], rows: int, steps_of: float) -> tuple[float, float]:
-    """Return the median microseconds inside a write, and the seconds of all steps, closing left out."""
+    """Return the median microseconds inside a write, by the clock and of the calling thread's processor."""
     with tempfile.TemporaryDirectory() as name:
-        log, inside = make(Path(name)), []
-        start = time.perf_counter()
+        log, clock, processor = make(Path(name)), [], []
         for step in range(1, rows + 1):
             work(steps_of)
             row, sample = row_of(step), sample_of(step)
-            before = time.perf_counter()
+            before, spent = time.perf_counter(), time.thread_time()
             log.write(row, sample)
-            inside.append(time.perf_counter() - before)
-        seconds = time.perf_counter() - start
+            clock.append(time.perf_counter() - before)
+            processor.append(time.thread_time() - spent)
         log.close()
-    return 1e6 * statistics.median(inside), seconds
+    return 1e6 * statistics.median(clock), 1e6 * statistics.median(processor)
 
 
 def main() -> None:
@@ -126,17 +125,16 @@ def main() -> None:
         for name, make in ways.items():
             found[name].append(measure(make, arguments.rows, arguments.work))
     print(f"pixelis {pixelis.__version__}, {arguments.rows} rows of {METRICS} metrics")
-    plain = statistics.median(inside for inside, _ in found["synchronous"])
-    for name, values in found.items():
-        inside = statistics.median(each for each, _ in values)
-        seconds = statistics.median(each for _, each in values)
-        extra = 1000 * seconds / arguments.rows - arguments.work
-        less = f"{inside / plain:.1%} of synchronous"
-        print(f"{name:12} {inside:8.0f} µs a row ({less}), {extra:+6.2f} ms a step in all")
-    meter, start = SystemMeter(torch.device("cpu")), time.perf_counter()
+    medians = {name: [statistics.median(each) for each in zip(*found[name], strict=True)] for name in ways}
+    for name, (clock, processor) in medians.items():
+        share = processor / medians["synchronous"][1]
+        print(
+            f"{name:12} {clock:8.0f} µs a row, {processor:8.0f} µs of processor ({share:.1%} of synchronous)"
+        )
+    meter, spent = SystemMeter(torch.device("cpu")), time.thread_time()
     for _ in range(200):
         meter.read()
-    print(f"{'system/':12} {1e6 * (time.perf_counter() - start) / 200:8.0f} µs a row")
+    print(f"{'system/':12} {1e6 * (time.thread_time() - spent) / 200:.0f} µs of processor a row")
 
 
 if __name__ == "__main__":
