@@ -275,7 +275,9 @@ def _first_line(kind: type[Section]) -> str:
 
 def _setting_line(path: Path, field: FieldInfo) -> Iterator[str]:
     default, hint = field.default, field.annotation
-    word = "" if default is PydanticUndefined or default == {} or isinstance(default, Section) else default
+    word = (
+        "" if default is PydanticUndefined or default in ({}, []) or isinstance(default, Section) else default
+    )
     if default is None or isinstance(default, bool):
         word = str(default).lower()
     if isinstance(default, Section):

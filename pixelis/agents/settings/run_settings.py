@@ -60,7 +60,7 @@ class AnyRunSettings(Settings):
     keep_checkpoints: int = setting(2, "how many of the newest are kept", ge=1, identity=False, more=True)
 
     log_to: TrackerNames = setting(
-        [], "wandb, trackio or both: where metrics go besides the run folder", identity=False
+        [], "wandb, trackio or both: where metrics go besides the run folder", identity=False, more=True
     )
     smoothed: MetricNames = setting(
         [], "metrics to log means and slopes of, e.g. reward/mean", identity=False, more=True
