@@ -44,10 +44,12 @@ $(REAL_READY): $(USE_READY)
 	$(BIN)/python -c 'from pixelis.rewards.text.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
 	@touch $@
 
-# MiniWoB++ is its html files: without --no-deps it would bring Selenium.
+# MiniWoB++ is its html files: without --no-deps it would bring Selenium. trackio says that it wants a pillow before 13,
+# and works with 13 as far as it is used (tests/agents/runs/sinks/test_trackers.py): its two other packages are named.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,dev]'
+	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,wandb,dev]'
 	$(PIP) --no-deps miniwob
+	$(PIP) --no-deps trackio gradio-client brotli
 	@touch $@
 
 setup: $(USE_READY)  ## Create .venv with the package and what the demo needs

@@ -34,6 +34,8 @@ LOCKED_EXTRAS = (
     "plot",
     "analysis",
     "monitor",
+    "wandb",
+    "trackio",
     "dev",
 )
 
@@ -81,6 +83,16 @@ def test_miniwob_comes_at_its_version_and_without_selenium():
     assert "--no-deps miniwob" in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f"--no-deps {locked}" in (ROOT / "pixelis/envs/web/miniwob/env.py").read_text(encoding="utf-8")
     assert "selenium" not in _lock()
+
+
+def test_trackio_comes_at_its_version_beside_a_newer_pillow():
+    """Its own bound on pillow would hold it up: the Makefile and the message name what it needs besides."""
+    from pixelis.agents.runs.sinks.trackers import TRACKIO_BESIDE
+
+    names = ("trackio", "gradio-client", "brotli")
+    pinned = " ".join(f"{name}=={_lock()[name]}" for name in names)
+    assert f"pip install --no-deps {pinned}" == TRACKIO_BESIDE
+    assert f"--no-deps {' '.join(names)}" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def _requirements_of_installed() -> set[str]:

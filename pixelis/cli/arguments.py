@@ -279,7 +279,9 @@ def _first_line(kind: type[Section]) -> str:
 
 def _setting_line(path: Path, field: FieldInfo) -> Iterator[str]:
     default, hint = field.default, field.annotation
-    word = "" if default is PydanticUndefined or default == {} or isinstance(default, Section) else default
+    word = (
+        "" if default is PydanticUndefined or default in ({}, []) or isinstance(default, Section) else default
+    )
     if default is None or isinstance(default, bool):
         word = str(default).lower()
     if isinstance(default, Section):
@@ -306,6 +308,8 @@ def _metavar(hint: Any) -> str:
         return f"{{{','.join(choices)}}}"
     if hint is bool:
         return ""
+    if get_origin(hint) is list:
+        return "NAME,…"
     kinds = get_args(hint) if NoneType in get_args(hint) else (hint,)
     if is_number(kinds[0]) and kinds[0] not in (int, float):
         kinds = get_args(kinds[0])  # with bounds of its own

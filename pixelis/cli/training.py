@@ -72,6 +72,8 @@ class TrainingCommand:
             with run:
                 console.print(f"run folder: {run.folder.path}", soft_wrap=True)
                 console.print(f"model: {run.config.model}", soft_wrap=True)
+                trained, whole = run.trainer.parameter_counts()
+                console.print(f"trained: {trained:,} parameters, on a model of {whole:,}", soft_wrap=True)
                 if not isinstance(config.lr, float):
                     console.print(f"learning rate: {self._rate(run)}; --lr chooses another", soft_wrap=True)
                 try:

@@ -25,6 +25,7 @@ from pixelis.agents.episodes.episode import Episode, Segment  # noqa: E402
 from pixelis.agents.models.gradient_checkpointing import checkpoint_layers  # noqa: E402
 from pixelis.agents.models.policy import LoraSettings, Policy  # noqa: E402
 from pixelis.agents.rl.run import TrainingRun  # noqa: E402
+from pixelis.agents.runs.metrics import comparable  # noqa: E402
 from pixelis.agents.settings.rl import TrainConfig  # noqa: E402
 from pixelis.agents.settings.sft import SftConfig  # noqa: E402
 from pixelis.agents.sft.run import SftRun  # noqa: E402
@@ -137,7 +138,7 @@ def run_of(kind: Any, config: Any) -> tuple[list[Any], list[torch.Tensor]]:
     with kind.start(config) as run:
         run.train(on_step=rows.append)
         weights = [weight.detach().clone() for weight in run.policy.trainable_parameters()]
-    return [{k: v for k, v in row.items() if not k.startswith("time/")} for row in rows], weights
+    return [comparable(row) for row in rows], weights
 
 
 def test_a_run_has_the_same_numbers(tmp_path: Path):

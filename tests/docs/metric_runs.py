@@ -31,7 +31,7 @@ _ZOOM = {
     "max_new_tokens": 24,
 }
 GRPO: dict[str, dict[str, Any]] = {
-    "plain": {"diversity": "ngrams", "algorithm": {"replay": {"ratio": 0.5}}},
+    "plain": {"smoothed": ["reward/mean"], "diversity": "ngrams", "algorithm": {"replay": {"ratio": 0.5}}},
     "evaluated": {"eval_every": 1, "eval_episodes": 2},
     "no penalty": {"beta": 0.0},
     "far answers": {"diversity": "far_answers:far", "steps": 1, "group_size": 24},

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from doc_pages import Page
 from metric_runs import every_run
@@ -65,12 +68,18 @@ def row_of(key: str, rows: list[MetricRow]) -> MetricRow:
 
 
 @pytest.fixture(scope="module")
-def logged(
+def rows_of_runs(
     letter_model: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Mapping[str, Mapping[str, list[float]]]:
+) -> Mapping[str, list[dict[str, Any]]]:
+    """Run → its rows."""
+    return dict(every_run(letter_model, tmp_path_factory.mktemp("runs")))
+
+
+@pytest.fixture(scope="module")
+def logged(rows_of_runs: Mapping[str, list[dict[str, Any]]]) -> Mapping[str, Mapping[str, list[float]]]:
     """Metric → run that logged it → its values that are not None."""
     found: dict[str, dict[str, list[float]]] = {}
-    for run, rows in every_run(letter_model, tmp_path_factory.mktemp("runs")):
+    for run, rows in rows_of_runs.items():
         for row in rows:
             for key, value in row.items():
                 found.setdefault(key, {}).setdefault(run, []).extend([] if value is None else [value])
@@ -94,6 +103,21 @@ def test_every_logged_metric_has_its_row_and_lies_in_its_range(logged):
         for run, values in runs.items():
             wrong = [value for value in values if not row.holds(value)]
             assert not wrong, f"{key} was {wrong[0]} in the run {run!r}, and the page says {row.bounds}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_row_has_the_shape_that_the_page_says(rows_of_runs):
+    (block,) = re.findall(r"^```json\n(.*?)^```", PAGE.text, re.DOTALL | re.MULTILINE)
+    check = jsonschema.Draft202012Validator(json.loads(block))
+    for run, rows in rows_of_runs.items():
+        assert [row["step"] for row in rows] == list(range(1, len(rows) + 1)), run
+        for row in rows:
+            check.validate(row)
+    with pytest.raises(jsonschema.ValidationError):
+        check.validate({**rows[0], "reward/mean": "high"})
+    with pytest.raises(jsonschema.ValidationError):
+        check.validate({**rows[0], "version": 1})
 
 
 @pytest.mark.slow

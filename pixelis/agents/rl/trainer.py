@@ -33,6 +33,8 @@ from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
+from pixelis.agents.runs.sinks.samples import episode_sample
+from pixelis.agents.runs.sinks.sink import StepSample
 from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
@@ -177,6 +179,11 @@ class Trainer(LanguageStepper[TrainConfig]):
             self.save_named(self.rewards.change.stage)
         if self.finished_steps % self.config.trajectories_every == 0 or self.finished_steps == 1:
             self._write_samples()
+
+    def sample(self) -> StepSample:
+        """Return the distributions, pictures and an episode of the last step."""
+        episodes, batch = self._last
+        return episode_sample(episodes, batch.advantages)
 
     def after_last_step(self) -> None:
         """Write the sample episodes of the last step, whichever it was."""

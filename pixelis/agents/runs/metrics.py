@@ -1,15 +1,19 @@
-"""What is measured in a step, and where it is written: ``metrics.jsonl`` and TensorBoard.
+"""What is measured in a step, and where it is written: ``metrics.jsonl``, TensorBoard and other sinks.
 
-Names are ``group/quantity``. Everything under ``time/`` depends on the clock; everything else is the same,
-bit for bit, when a run is repeated or resumed on the same machine.
+Names are ``group/quantity``. Everything under ``time/`` and ``system/`` depends on the clock or the machine;
+everything else is the same, bit for bit, when a run is repeated or resumed on the same machine.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
+import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +30,11 @@ from pixelis.agents.episodes.behaviour import (
 )
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.failures import failed_share
+from pixelis.agents.run_files.about import check_metrics_version
+from pixelis.agents.runs.sinks.background import CLOSE_SECONDS, Background
+from pixelis.agents.runs.sinks.board import Board
+from pixelis.agents.runs.sinks.sink import RunFacts, StepSample
+from pixelis.agents.runs.sinks.trackers import SINKS
 from pixelis.files import write_atomically, writing
 
 EVERY_STEP = (
@@ -139,46 +148,93 @@ class MovingMeans:
 
 
 class MetricsLog:
-    """Appends one row a step to ``metrics.jsonl`` and TensorBoard.
+    """The one writer of metrics: rows go into ``metrics.jsonl`` at once, to the sinks as they take them.
+
+    The file is what everything else can be made of again, so its rows are never queued: appending one and
+    handing it to the operating system takes microseconds (`benchmarks/speed/metrics_speed.py`), and from then
+    on a kill does not lose it. What is slow, TensorBoard first, happens in threads behind bounded queues.
 
     Args:
         path: the JSONL file.
         tensorboard: folder of the event files.
         after_step: rows of later steps, and half a last row, are removed first; the run that wrote them was
             stopped after its last checkpoint.
+        facts: what sinks are told of the run; None: its folder alone.
+        log_to: names of further sinks, see `SINKS`.
+
+    Attributes:
+        intact: what has been saved whole, for the message of a write that fails.
 
     Raises:
+        CheckpointError: a newer Pixelis wrote the file.
         OutputError: the files cannot be written.
     """
 
-    def __init__(self, path: Path, tensorboard: Path, after_step: int = 0) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        self.path = path
+    def __init__(
+        self,
+        path: Path,
+        tensorboard: Path,
+        after_step: int = 0,
+        facts: RunFacts | None = None,
+        log_to: Sequence[str] = (),
+    ) -> None:
+        self.path, self._board, self.intact = path, tensorboard, ""
+        check_metrics_version(path.parent)
         with writing(path):
             kept = [line for line in _lines(path) if line[0] <= after_step]
             write_atomically(path, "".join(text for _, text in kept))
-            self._file = path.open("a", encoding="utf-8")
-            self._board = SummaryWriter(str(tensorboard), purge_step=after_step + 1, flush_secs=10)
+            self._file = path.open("ab", buffering=0)
+            tensorboard.mkdir(parents=True, exist_ok=True)
+        facts = replace(facts or RunFacts(path.parent), after_step=after_step)
+        sinks = [Board(tensorboard, facts), *(SINKS[name](facts) for name in log_to)]
+        self._sinks = [Background(sink) for sink in sinks]
 
-    def write(self, row: Mapping[str, float | int | None]) -> None:
+    def write(self, row: Mapping[str, float | int | None], sample: StepSample | None = None) -> None:
         """Append a row; it must hold ``step``. Numbers that are not finite are written as null.
 
+        Args:
+            row: of the metrics.
+            sample: what the step looked like, for the sinks.
+
         Raises:
-            OutputError: the row cannot be written.
+            OutputError: the row cannot be written, or an earlier one could not be to TensorBoard; the rows in
+                the file are whole.
         """
         clean = {key: value if value is None or math.isfinite(value) else None for key, value in row.items()}
-        with writing(self.path):
-            self._file.write(json.dumps(clean) + "\n")
-            self._file.flush()
-            for key, value in clean.items():
-                if key != "step" and value is not None:
-                    self._board.add_scalar(key, value, int(row["step"] or 0))
+        with writing(self.path, intact=self.intact):
+            self._append((json.dumps(clean) + "\n").encode())
+        for sink in self._sinks:
+            sink.put(clean, sample)
+        self._check()
 
-    def close(self) -> None:
-        """Flush and close the files."""
+    def sync(self) -> None:
+        """Put the rows on the disk, where a power cut does not lose them, and let the sinks do the like.
+
+        Raises:
+            OutputError: that failed.
+        """
+        with writing(self.path, intact=self.intact):
+            os.fsync(self._file.fileno())
+        for sink in self._sinks:
+            sink.flush()
+
+    def close(self, *, quiet: bool = False) -> None:
+        """Let the sinks take what waits, for half a minute at most, and close the files.
+
+        Args:
+            quiet: do not raise, as something else is being told.
+
+        Raises:
+            OutputError: TensorBoard's files could not be written.
+        """
         self._file.close()
-        self._board.close()
+        for sink in self._sinks:
+            sink.ask_to_end()
+        until = time.monotonic() + CLOSE_SECONDS
+        for sink in self._sinks:
+            sink.join(until)
+        if not quiet:
+            self._check()
 
     def __enter__(self) -> MetricsLog:
         """Return itself; the end of the block closes it."""
@@ -188,27 +244,54 @@ class MetricsLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the files."""
-        self.close()
+        self.close(quiet=error is not None)
+
+    # ------------------------------------------------------------------ private
+
+    def _append(self, line: bytes) -> None:
+        """Write a line or nothing: where the disk is full in its middle, its beginning is taken back."""
+        size = os.fstat(self._file.fileno()).st_size
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file.fileno(), size)
+            raise
+
+    def _check(self) -> None:
+        """Raise what a sink failed with that training cannot do without."""
+        for sink in self._sinks:
+            if sink.error is not None and sink.sink.essential:
+                with writing(self._board, intact=self.intact):
+                    raise sink.error
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a ``metrics.jsonl``; half a last line, left by a kill, is skipped."""
+    """Return the rows of a ``metrics.jsonl``; half a last line, left by a kill, is skipped.
+
+    Raises:
+        CheckpointError: a newer Pixelis wrote them.
+    """
+    check_metrics_version(path.parent)
     return [json.loads(text) for _, text in _lines(path)]
 
 
 def comparable_metrics(path: Path) -> list[Row]:
-    """Return the rows of a metrics file without what depends on the clock."""
-    return [
-        {name: value for name, value in row.items() if not name.startswith("time/")}
-        for row in read_metrics(path)
-    ]
+    """Return the rows of a metrics file without what depends on the clock or the machine."""
+    return [comparable(row) for row in read_metrics(path)]
+
+
+def comparable(row: Row) -> Row:
+    """Return a row without what depends on the clock or the machine."""
+    return {name: value for name, value in row.items() if not name.startswith(("time/", "system/"))}
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
     """Return (step, line) for every whole row of the file."""
     found: list[tuple[int, str]] = []
     if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 found.append((int(json.loads(line)["step"]), line + "\n"))
             except (ValueError, KeyError, TypeError):

@@ -27,6 +27,8 @@ from pixelis.agents.runs.learning_rate import count_parameters, told_rate
 from pixelis.agents.runs.metrics import Row, read_metrics
 from pixelis.agents.runs.phases import play_phase, row_of
 from pixelis.agents.runs.run_policy import as_chosen, load_policy, settled
+from pixelis.agents.runs.sinks.board import write_final_success
+from pixelis.agents.runs.sinks.trackers import imported
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.settings.run_settings import AnyRunSettings, RunSettings
 from pixelis.errors import ConfigError, UserCodeError
@@ -90,6 +92,8 @@ class Run(ABC, Generic[C, T]):
         Raises:
             PixelisError: see there.
         """
+        for name in config.log_to:
+            imported(name)
         torch.manual_seed(config.seed)  # for what a user's own parts draw when they are made
         with cls._logging_failure(config):
             env = cls.open_env(config)
@@ -293,7 +297,7 @@ class Run(ABC, Generic[C, T]):
         """Play the tasks for evaluation with the policy as it is, and add the rows to the file.
 
         What was played is kept, in the file and as ``trajectories/evaluation-PHASE.jsonl``, also where the
-        rest was not.
+        rest was not. The first success ``after`` training also goes beside the settings in TensorBoard.
 
         Args:
             phase: ``before`` or ``after``.
@@ -302,7 +306,12 @@ class Run(ABC, Generic[C, T]):
             ConfigError: there is no environment.
             EpisodesFailedError: no episode could be played to its end.
         """
-        return play_phase(self, phase, [(phase, mode) for mode in self.evaluation_modes])
+        rows = play_phase(self, phase, [(phase, mode) for mode in self.evaluation_modes])
+        if phase == "after" and rows[0].says_success:
+            with writing(self.folder.tensorboard):
+                step, success = self.trainer.finished_steps, rows[0].success_rate
+                write_final_success(self.folder.tensorboard, step, success)
+        return rows
 
     @property
     def evaluation_modes(self) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.run_files.about import read_about, write_about
 from pixelis.agents.run_files.checkpoint import discard_after, save_checkpoint, save_named, step_of
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import PROGRESS
@@ -22,8 +24,12 @@ from pixelis.agents.run_files.state_files import (
     write_tensors,
 )
 from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.agents.runs.learning_rate import count_parameters
 from pixelis.agents.runs.metrics import MetricsLog, Row, read_metrics
 from pixelis.agents.runs.run_alarms import RunAlarms
+from pixelis.agents.runs.sinks.sink import RunFacts, StepSample
+from pixelis.agents.runs.smoothing import Smoothing
+from pixelis.agents.runs.system import SystemMeter
 from pixelis.agents.settings.run_settings import AnyRunSettings
 from pixelis.errors import CheckpointError, ConfigError, OutputError
 
@@ -52,6 +58,8 @@ class Stepper(ABC, Generic[C]):
     def __init__(self, config: C, policy: Policy, run: RunFolder) -> None:
         self.config, self.policy, self.run = config, policy, run
         self.finished_steps, self.elapsed_seconds = 0, 0.0
+        self._smoothing = Smoothing(config.smoothed)
+        self._log: MetricsLog | None = None  # while it trains
         self.alarms = RunAlarms(config.on_alarm, self.explain, self.lower_rate)
         if config.on_alarm == "lower_lr" and type(self).lower_rate is Stepper.lower_rate:
             raise ConfigError(
@@ -115,6 +123,15 @@ class Stepper(ABC, Generic[C]):
         """The alarms that ended training before its end; empty where none did."""
         return () if self._is_over() else self.alarms.stopped
 
+    def sample(self) -> StepSample | None:
+        """Return what the last step looked like beyond its metrics; None where there is nothing to see."""
+        return None
+
+    def parameter_counts(self) -> tuple[int, int]:
+        """Return how many parameters are trained, and how many the model has."""
+        trained = sum(parameter.numel() for parameter in self.policy.trainable_parameters())
+        return trained, count_parameters(self.policy.model)
+
     def after_last_step(self) -> None:
         """Do what is done once training stops, at its end or before, if there was a step."""
 
@@ -150,15 +167,17 @@ class Stepper(ABC, Generic[C]):
             TrainingError: updates are not finite, or memory ran out for good; the last checkpoint is intact.
             OutputError: a file could not be written; the last checkpoint is intact.
         """
-        with MetricsLog(self.run.metrics, self.run.tensorboard, after_step=self.finished_steps) as log:
+        with self._opened_log() as log:
             self.save()
-            first, self.alarms.stopped = self.finished_steps, ()
+            first, meter = self.finished_steps, SystemMeter(self.policy.device)
+            self.alarms.stopped = ()
             try:
                 while not (self._is_over() or self.alarms.stopped or (should_stop and should_stop())):
                     row = self.timed_step()
                     row |= self.measure()
                     row |= self.alarms.note(row)
-                    log.write(row)
+                    row |= self._smoothing.note(row) | meter.read()
+                    log.write(row, self._due_sample())
                     self.after_step()
                     if self.finished_steps % self.config.checkpoint_every == 0:
                         self.save()
@@ -185,14 +204,18 @@ class Stepper(ABC, Generic[C]):
         Raises:
             OutputError: it could not be written; earlier checkpoints are intact.
         """
+        self._sync_metrics()
         saved = save_checkpoint(
             self.run.checkpoints, self.finished_steps, self._write, keep=self.config.keep_checkpoints
         )
         self.after_save(saved)
+        if self._log is not None:
+            self._log.intact = saved.name
         return saved
 
     def save_named(self, name: str) -> Path:
         """Write a checkpoint of the finished steps that is kept under a name; raises like `save`."""
+        self._sync_metrics()
         return save_named(self.run.checkpoints, name, self.finished_steps, self._write)
 
     def load_checkpoint(self, checkpoint: Path) -> None:
@@ -208,6 +231,7 @@ class Stepper(ABC, Generic[C]):
             self.elapsed_seconds = float(saved["elapsed_seconds"])
             self.load_progress(saved)
             self._load_alarms(saved)
+            self._smoothing.load_state_dict(saved.get("smoothed", {}))
             self.load_state_dict(read_tensors(checkpoint / _OPTIMISER))
             self.load_files(checkpoint)
             restore_random_state(read_tensors(checkpoint / _RANDOM))
@@ -222,6 +246,37 @@ class Stepper(ABC, Generic[C]):
 
     # ------------------------------------------------------------------ private
 
+    @contextlib.contextmanager
+    def _opened_log(self) -> Iterator[MetricsLog]:
+        """Open the metrics of the run, and say in its folder what is trained."""
+        trained, whole = self.parameter_counts()
+        known = read_about(self.run.path).get("id")
+        about = write_about(
+            self.run.path,
+            {"id": known or secrets.token_hex(4), "trained_parameters": trained, "parameters": whole},
+        )
+        settings = {**self.config.to_mapping(), "trained_parameters": trained, "parameters": whole}
+        facts = RunFacts(self.run.path, about["id"], settings)
+        log = MetricsLog(
+            self.run.metrics, self.run.tensorboard, self.finished_steps, facts, log_to=self.config.log_to
+        )
+        with log:
+            self._log = log
+            try:
+                yield log
+            finally:
+                self._log = None
+
+    def _due_sample(self) -> StepSample | None:
+        every = self.config.samples_every
+        is_due = every > 0 and (self.finished_steps % every == 0 or self.finished_steps == 1)
+        return self.sample() if is_due else None
+
+    def _sync_metrics(self) -> None:
+        """Put the rows on the disk before a checkpoint that counts on them."""
+        if self._log is not None:
+            self._log.sync()
+
     def _write(self, folder: Path) -> None:
         trained = self.policy.save_trained(folder)
         write_tensors(folder / _OPTIMISER, self.state_dict())
@@ -232,6 +287,7 @@ class Stepper(ABC, Generic[C]):
             "elapsed_seconds": self.elapsed_seconds,
             **self.progress(),
             "alarms": self.alarms.state_dict(),
+            **({"smoothed": state} if (state := self._smoothing.state_dict()) else {}),
             "identity": self.config.identity,
             "digest": self.config.digest,
         }

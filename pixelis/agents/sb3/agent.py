@@ -65,6 +65,11 @@ class Sb3Agent:
         self.model.ep_info_buffer, self.model.ep_success_buffer = deque(), deque()  # SB3 asks for them
         self.model.set_logger(Logger(folder=None, output_formats=[]))
 
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.model.device
+
     # ------------------------------------------------------------------ playing
 
     def play(

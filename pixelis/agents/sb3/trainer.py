@@ -8,10 +8,13 @@ from typing import Any
 
 import torch
 
+from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.failures import FailureWatch
 from pixelis.agents.optimisation.optimiser import schedule
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
+from pixelis.agents.runs.sinks.samples import episode_sample
+from pixelis.agents.runs.sinks.sink import StepSample
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.runs.transcripts import episode_row
 from pixelis.agents.sb3.agent import Sb3Agent
@@ -37,6 +40,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         self.agent, self.learner, self._rate = agent, agent.model, config.lr
         self._success, self._failures, self._episodes = MovingMeans(), FailureWatch(), 0
         self._last: list[dict[str, Any]] = []
+        self._played: list[Episode] = []
 
     @property
     def total_steps(self) -> int:
@@ -62,7 +66,7 @@ class Sb3Trainer(Stepper[Sb3Config]):
         self._success.add(row["success/rate"])
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         row |= {"episodes/total": self._episodes, "env_steps/total": self.learner.num_timesteps}
-        self._last = [episode_row(episode) for episode in episodes[:SAMPLES]]
+        self._played, self._last = episodes, [episode_row(episode) for episode in episodes[:SAMPLES]]
         if number % self.config.sample_every == 0:
             self.run.write_trajectories(number, self._last)
         return row | learnt
@@ -71,6 +75,15 @@ class Sb3Trainer(Stepper[Sb3Config]):
         """Multiply the learning rate."""
         self._rate *= factor
         return {}
+
+    def sample(self) -> StepSample:
+        """Return the distributions of the last step's episodes, which have neither tokens nor text."""
+        return episode_sample(self._played)
+
+    def parameter_counts(self) -> tuple[int, int]:
+        """Return the size of the network, all of which is trained."""
+        count = sum(parameter.numel() for parameter in self.learner.policy.parameters())
+        return count, count
 
     def after_last_step(self) -> None:
         """Write the sample episodes of the last step, whichever it was."""

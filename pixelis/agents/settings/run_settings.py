@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import BeforeValidator, StringConstraints, field_validator, model_validator
 from typing_extensions import Self
 
 from pixelis.agents.models.named_models import CHOOSE
@@ -15,6 +15,24 @@ from pixelis.errors import ConfigError
 Learning = Literal["reinforcement", "demonstrations"]
 AUTO = "auto"
 """The ``lr`` that finds itself while it trains, see `StepSize`; GRPO and PPO of a language model have it."""
+
+
+def _listed(value: Any) -> Any:
+    """Return names, which may stand in one text with commas between them, as a list without repetitions."""
+    if isinstance(value, str):
+        value = [name.strip() for name in value.split(",")]
+    return list(dict.fromkeys(value)) if isinstance(value, list) and all(map(_is_text, value)) else value
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+TrackerNames = Annotated[list[Literal["wandb", "trackio"]], BeforeValidator(_listed)]
+MetricNames = Annotated[
+    list[Annotated[str, StringConstraints(pattern=r"^[^\s/,]+(/[^\s/,]+)+$")]], BeforeValidator(_listed)
+]
+"""Names of metrics, ``group/quantity``."""
 
 
 class AnyRunSettings(Settings):
@@ -46,6 +64,20 @@ class AnyRunSettings(Settings):
         more=True,
     )
     keep_checkpoints: int = setting(2, "how many of the newest are kept", ge=1, identity=False, more=True)
+
+    log_to: TrackerNames = setting(
+        [], "wandb, trackio or both: where metrics go besides the run folder", identity=False, more=True
+    )
+    smoothed: MetricNames = setting(
+        [], "metrics to log means and slopes of, e.g. reward/mean", identity=False, more=True
+    )
+    samples_every: int = setting(
+        10,
+        "steps between histograms, pictures and texts in TensorBoard; 0: none",
+        ge=0,
+        identity=False,
+        more=True,
+    )
 
     @property
     def reset_options(self) -> dict[str, Any]:

@@ -90,6 +90,9 @@ TABS: dict[str, tuple[Chart, ...]] = {
             stacked=True,
         ),
         Chart("Tokens a second", ("time/tokens_per_second",)),
+        Chart("Memory (MiB)", ("system/memory", "system/device_memory", "system/device_memory_held")),
+        Chart("Cores that the run keeps busy", ("system/cores",)),
+        Chart("Use of the machine", ("system/machine_cpu", "system/machine_memory", "system/device_use")),
     ),
     "Levels": (
         Chart("Stages", ("rewards/stage", "curriculum/stage")),

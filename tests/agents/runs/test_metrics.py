@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -155,3 +157,43 @@ def test_a_file_that_cannot_be_written(tmp_path):
     (tmp_path / "metrics.jsonl").mkdir()
     with pytest.raises(OutputError, match="cannot write to"):
         MetricsLog(tmp_path / "metrics.jsonl", tmp_path / "board")
+
+
+HALF = """
+import json, resource, sys
+from pathlib import Path
+from pixelis.agents.runs.metrics import MetricsLog
+from pixelis.errors import OutputError
+
+folder = Path(sys.argv[1])
+with MetricsLog(folder / "metrics.jsonl", folder / "board") as log:
+    for step in range(1, 4):
+        log.write({"step": step, "a/b": 0.5})
+    log.intact = "step-00000002"
+    size = (folder / "metrics.jsonl").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))  # of the next row
+    try:
+        log.write({"step": 4, "a/b": 0.5})
+    except OutputError as error:
+        print(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+
+
+def test_a_row_that_does_not_fit_leaves_no_half_of_it(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", HALF, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "metrics.jsonl': File too large; step-00000002 is intact; choose another --output" in done.stdout
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines(keepends=True)
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3] and lines[-1].endswith("}\n")
+
+
+def test_bytes_that_are_no_text_are_left_out(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b'{"step": 1}\n\x00\x00\xff\n{"step": 2}\n[1]\n{"a": 1}\n')
+    assert [row["step"] for row in read_metrics(path)] == [1, 2]

@@ -17,6 +17,8 @@ from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
+from pixelis.agents.runs.sinks.samples import episode_sample
+from pixelis.agents.runs.sinks.sink import StepSample
 from pixelis.agents.settings.expert import ExpertConfig
 from pixelis.agents.sft.expert.selection import select
 from pixelis.agents.sft.learner import SftLearner, SftStep
@@ -41,6 +43,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
         super().__init__(config, policy, run)
         self.env = env
         self._success, self._failures = MovingMeans(), FailureWatch()
+        self._last: list[Episode] = []
         self._collector = Collector(env.make, env_threads=config.env_threads)
         self._sampling = SamplingSettings(config.temperature, config.top_p, config.max_new_tokens)
         self._start = [parameter.detach().clone() for parameter in policy.trainable_parameters()]
@@ -54,6 +57,7 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
         """Play, keep, imitate."""
         episodes = self._play(number)
         self._failures.note(episodes, f"step {number}")
+        self._last = episodes
         kept = select(episodes, self.config.select, self.config.min_reward)
         row: Row = dict(episode_metrics(episodes))
         row |= {"expert/kept": len(kept), "expert/tasks_kept": len({episode.group for episode in kept})}
@@ -62,6 +66,10 @@ class ExpertTrainer(SupervisedStepper[ExpertConfig]):
         stats = self._collector.stats
         row |= {f"success/ma{window}": mean for window, mean in self._success.means().items()}
         return row | {"time/generation": stats.generation_seconds, "time/env": stats.env_seconds}
+
+    def sample(self) -> StepSample:
+        """Return the distributions and an episode of the last round."""
+        return episode_sample(self._last)
 
     def progress(self) -> dict[str, Any]:
         """Return the moving means."""

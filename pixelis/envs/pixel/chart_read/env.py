@@ -110,8 +110,8 @@ class ChartReadEnv(PixelEnv):
     384×384, where all texts but the title are 4 pixels high: too small to be read. The agent must ZOOM to the
     labels of the value axis and READ_TEXT there, find the bar or mark, outline it with SEGMENT (its box's
     upper edge, or its middle, is the height), and interpolate between two labels, in logarithms where "log
-    scale" is written in the upper right corner; CALCULATE works an expression out. Boxes are told with four decimals here, a sixth of a pixel of
-    the scene.
+    scale" is written in the upper right corner; CALCULATE works an expression out. Boxes
+    are told with four decimals here, a sixth of a pixel of the scene.
 
     Labels have five characters whatever the scale (`0.042`, `4.170`, `41.70`, `417.0`, `4.17k`: k is 1,000),
     steps are no round numbers, and the value is drawn apart from its height in the picture, so a chart whose

@@ -1,0 +1,1 @@
+"""Where metrics go besides ``metrics.jsonl``: TensorBoard, Weights & Biases, trackio."""
