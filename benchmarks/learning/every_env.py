@@ -28,11 +28,11 @@ from pixelis.agents.settings.files import SHIPPED
 
 EPISODES = 200
 MODES = ("greedy", "sampled")
-HARDEST = ("TweetReply",)
+HARDEST = ("TweetReply", "AskImage")
 """Environments with one difficulty alone."""
 LESSONS = SHIPPED / "lessons"
 """``ENV.yaml`` for each environment that a shipped model plays: model, difficulty, lengths, and no more."""
-NOT_YET = ("CountTiny", "ChartRead", "ReceiptSum", "WireTrace", "TrackRead", "AskImage")
+NOT_YET = ("WireTrace",)
 """Environments with an oracle that no shipped model plays."""
 PANELS = 4
 """Of a row of the figure."""
