@@ -17,6 +17,8 @@ LONGEST_SIDE = 512
 """Pixels of a picture's longer side; larger ones are made smaller."""
 LONGEST_TEXT = 8_000
 """Characters of a text; the middle of a longer one is left out."""
+LARGEST = 1e19
+"""Magnitude from which a value is in none of the histogram's bins, which end near 1e20."""
 FINAL_SUCCESS = "final/success"
 """Success in the evaluation after training, which only TensorBoard has as a curve of one point."""
 TOLD = ("success/ma10", "reward/mean", "held_out/accuracy", "held_out/loss", "train/loss")
@@ -84,7 +86,8 @@ class Board(Sink):
 
     def _write_sample(self, sample: StepSample) -> None:
         for name, values in sample.histograms.items():
-            self.writer.add_histogram(name, values, self._step)
+            if (inside := values[np.abs(values) < LARGEST]).size:
+                self.writer.add_histogram(name, inside, self._step)
         for name, picture in sample.pictures.items():
             self.writer.add_image(name, small(picture), self._step, dataformats="HWC")
         for name, text in sample.texts.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +12,8 @@ from pixelis.agents.runs.sinks.sink import StepSample
 
 def episode_sample(episodes: Sequence[Episode], advantages: np.ndarray | None = None) -> StepSample:
     """Return the histograms, pictures and text of a step; what there is nothing of is left out.
+
+    In histograms so is what is no number.
 
     - ``rewards``, ``turns``, ``completion_lengths`` (sampled tokens): of the valid episodes.
     - ``token_surprise``: minus the log-probability of each token that was sampled, in nats. Its mean
@@ -27,7 +28,7 @@ def episode_sample(episodes: Sequence[Episode], advantages: np.ndarray | None = 
     """
     valid = [episode for episode in episodes if episode.valid_for_training]
     found = {
-        "rewards": [each.reward for each in valid if math.isfinite(each.reward)],
+        "rewards": [each.reward for each in valid],
         "turns": [each.turns for each in valid],
         "completion_lengths": [each.completion_length for each in valid if each.segments],
         "token_surprise": -np.concatenate([np.zeros(0), *map(_sampled_logprobs, valid)]),
@@ -37,7 +38,7 @@ def episode_sample(episodes: Sequence[Episode], advantages: np.ndarray | None = 
     histograms = {f"histograms/{name}": np.asarray(values, np.float64) for name, values in found.items()}
     shown = next((each for each in valid if _pictures(each)), valid[0] if valid else None)
     return StepSample(
-        {name: values for name, values in histograms.items() if values.size},
+        {name: known for name, values in histograms.items() if (known := values[np.isfinite(values)]).size},
         {} if shown is None else _ends(_pictures(shown)),
         {"samples/episode": shown.text} if shown is not None and shown.text else {},
     )

@@ -65,6 +65,15 @@ def test_a_sample_is_read_back_as_it_was(tmp_path):
     assert text.tensor_proto.string_val == [b"    <b>a</b>\n    # b"]  # an indented block: no markup
 
 
+def test_values_that_no_bin_holds_are_left_out(tmp_path):
+    sample = StepSample({"histograms/rewards": np.array([1.0, -1e30]), "histograms/turns": np.array([1e300])})
+    with MetricsLog(tmp_path / "metrics.jsonl", tmp_path / "board") as log:
+        log.write({"step": 1}, sample)
+    events = events_of(tmp_path / "board")
+    assert events.Tags()["histograms"] == ["histograms/rewards"]
+    assert events.Histograms("histograms/rewards")[0].histogram_value.num == 1
+
+
 def test_the_settings_and_the_success_after_training_stand_in_one_tab(tmp_path):
     settings = {
         "lr": 0.01,
@@ -151,6 +160,9 @@ def test_what_a_step_looked_like_by_hand():
     }
     assert sample.texts == {"samples/episode": "ho"}
     assert episode_sample([failed]) == StepSample()
+    wrong = episode_sample([blind], np.array([np.nan, 0.5, np.inf]))
+    assert wrong.histograms["histograms/advantages"].tolist() == [0.5]
+    assert "histograms/advantages" not in episode_sample([blind], np.array([np.nan])).histograms
 
 
 def test_large_pictures_and_long_texts_are_cut():
