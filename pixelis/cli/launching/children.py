@@ -66,7 +66,7 @@ class Children:
         Raises:
             OutputError: the log cannot be written.
         """
-        with contextlib.ExitStack() as opened:
+        with _held(), contextlib.ExitStack() as opened:
             out = None
             if log is not None:
                 with writing(log):
@@ -80,7 +80,7 @@ class Children:
                 start_new_session=True,
                 preexec_fn=partial(_end_with, os.getpid(), orphaned) if _IS_LINUX else None,
             )
-        self._started.append(process)
+            self._started.append(process)
         return process
 
     def wait(self, process: subprocess.Popen[bytes], meanwhile: Callable[[], None] = lambda: None) -> int:
@@ -228,6 +228,27 @@ def _kill_tree(pid: int) -> None:
         for process in [first, *first.children(recursive=True)]:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+
+
+@contextlib.contextmanager
+def _held() -> Iterator[None]:
+    """Inside the block the signals that end programs wait for its end.
+
+    What their handlers raise is lost in the middle of a fork, where Python runs the callbacks of others.
+    """
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, frame: came.append(number))
+        for number in _ENDING
+        if signal.getsignal(number) != signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 @contextlib.contextmanager

@@ -168,15 +168,19 @@ def _launch(words: Sequence[str]) -> int:
     own, passed = split_words(words)
     settings = Arguments(PROGRAM, DESCRIPTION, LaunchSettings, EXAMPLES, takes_file=False).read(own)
     launch = Launch(settings, train_words(settings, passed))
-    with Relay() as relay, Children() as children:
-        if not _is_ready(launch, children):
-            return USER_MISTAKE
-        if settings.check_only:
-            return 0
-        if launch.probed.output and not settings.resume:
-            launch.words = _with_output(launch.words, launch.probed.output)
-        servers = _show(launch, children) if settings.monitor else {}
-        return _train(launch, servers, children, relay)
+    try:
+        with Relay() as relay, Children() as children:
+            if not _is_ready(launch, children):
+                return USER_MISTAKE
+            if settings.check_only:
+                return 0
+            if launch.probed.output and not settings.resume:
+                launch.words = _with_output(launch.words, launch.probed.output)
+            servers = _show(launch, children) if settings.monitor else {}
+            return _train(launch, servers, children, relay)
+    except KeyboardInterrupt:  # nobody is left who would write there
+        _clear(launch.probed.folders)
+        raise
 
 
 def _run_to_resume(settings: LaunchSettings) -> Path:
@@ -272,13 +276,9 @@ def _show(launch: Launch, children: Children) -> Servers:
     started = {
         name: children.start(list(map(str, words[name])), logs / f"{name.lower()}.log") for name in ports
     }
-    try:
-        for name, port in ports.items():
-            _wait_until_up(name, started[name], port, logs / f"{name.lower()}.log")
-            print(f"{name}: http://{HOST}:{port}", flush=True)
-    except KeyboardInterrupt:
-        _clear(folders)
-        raise
+    for name, port in ports.items():
+        _wait_until_up(name, started[name], port, logs / f"{name.lower()}.log")
+        print(f"{name}: http://{HOST}:{port}", flush=True)
     return started
 
 
