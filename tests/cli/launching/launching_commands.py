@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -18,13 +19,24 @@ TOYS = ROOT / "tests" / "agents" / "rl"
 MARK = "PIXELIS_TEST_MARK"
 
 
+def _heed_signals() -> None:
+    """Forget what was ignored where the tests were started, as by ``nohup`` or in the background."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Command(subprocess.Popen):
     """A process that prints into a file, which can be read while it runs."""
 
     def __init__(self, words: list[str], out: Path, **options: Any) -> None:
         with out.open("w") as file:
             super().__init__(
-                words, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, **options
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                preexec_fn=_heed_signals,
+                **options,
             )
         self.printed = out.read_text
 
