@@ -12,6 +12,7 @@ from pixelis.agents.models.named_models import TOOLS_NAME, default_model, shippe
 # Environment, difficulty → least success of 40 tasks, sampled and greedy, and tokens a turn: what
 # docs/reference/pixelis_mini_tools.md tells less three deviations. READ_TEXT answers from the scene's truth.
 LEVELS: Mapping[tuple[str, int], tuple[float, float, int]] = {
+    ("SizeCompare", 0): (0.27, 0.75, 160),
     ("SizeCompare", 1): (0.15, 0.29, 160),
     ("CountTiny", 0): (0.2, 0.9, 96),
     ("ChartRead", 0): (0.23, 0.9, 192),
