@@ -19,6 +19,7 @@ TRAIN = "--steps 1 --groups 1 --group-size 2 --max-new-tokens 4 --eval-episodes 
 SHORT = {
     "play": "",
     "train": TRAIN,
+    "launch": TRAIN,
     "evaluate": "--episodes 2 --max-new-tokens 4",
     "compare": "--episodes 2 --max-new-tokens 4",
     "replay": "--episodes 1",
