@@ -73,6 +73,33 @@ def test_a_killed_server_fails_its_job_only_and_leaves_no_candidate():
         wait_until(lambda: not is_running(candidates[0]))
 
 
+def test_a_candidate_forked_by_a_dying_server_does_not_begin():
+    """The server may be dead before its child has run one instruction: then nobody would end the child."""
+    code = """
+import os, sys, time
+from pixelis.envs.coding.sandbox.child import Confinement, separate
+lifeline, server = os.pipe(), os.getpid()
+if os.fork() == 0:
+    while sys.argv[1] == "dead" and os.getppid() == server:
+        time.sleep(0.01)
+    separate(Confinement("", parent_death=True), lifeline)
+    print("begins", flush=True)
+    os._exit(0)
+if sys.argv[1] == "alive":
+    os.wait()
+"""
+    for server, printed in (("alive", "begins\n"), ("dead", "")):
+        command = [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            code,
+            server,
+        ]  # its output ends with the last of both
+        assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == printed
+
+
 def test_a_killed_candidate_is_its_own_affair():
     with Sandbox() as sandbox:
         thread = at(sandbox, lambda server, child: os.kill(child, signal.SIGKILL))

@@ -9,6 +9,7 @@ import contextlib
 import marshal
 import os
 import resource
+import select
 import signal
 import sys
 from dataclasses import dataclass
@@ -41,17 +42,20 @@ class Confinement:
     own_pids: bool = False
 
 
-def become_candidate(confinement: Confinement, limits: dict[str, Any], descriptors: list[int]) -> None:
+def become_candidate(
+    confinement: Confinement, limits: dict[str, Any], descriptors: list[int], lifeline: tuple[int, int]
+) -> None:
     """Turn this freshly forked process into the candidate and end it; never returns.
 
     Args:
         confinement: Layers to enter.
         limits: ``cpu`` (s), ``memory``, ``file``, ``result`` (bytes), ``processes`` (a count, or None).
         descriptors: The job (to read), the result pipe and the output pipe (to write).
+        lifeline: Both ends of a pipe, reading and writing, that the server holds open as long as it lives.
     """
     leave = os._exit
     try:
-        separate(confinement)
+        separate(confinement, lifeline)
         body, result, output = descriptors
         job = marshal.loads(_read(body))  # from the caller, whom candidates cannot write to
         _arrange(result, output)
@@ -68,16 +72,23 @@ def become_candidate(confinement: Confinement, limits: dict[str, Any], descripto
         leave(71)
 
 
-def separate(confinement: Confinement) -> None:
+def separate(confinement: Confinement, lifeline: tuple[int, int]) -> None:
     """Lead a session of one's own, die with the server, answer signals as a fresh process does."""
-    server = os.getppid()
+    reading, writing = lifeline
+    os.close(writing)  # now the server alone holds it
     os.setsid()
     if confinement.parent_death:
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != server:
-            os._exit(72)
+    if _is_hung_up(reading):  # it died before the line above; the parent's number would not tell
+        os._exit(72)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def _is_hung_up(reading: int) -> bool:
+    poll = select.poll()
+    poll.register(reading, 0)  # a hang-up is told unasked
+    return bool(poll.poll(0))
 
 
 def confine(confinement: Confinement, limits: dict[str, Any]) -> None:

@@ -54,6 +54,7 @@ def serve(control: socket.socket) -> None:
     wake, alarm = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC) if linux.IS_LINUX else os.pipe()
     os.set_blocking(alarm, False)
     os.set_blocking(wake, False)
+    lifeline = os.pipe()
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
     channel.send({"layers": layers, "missing": missing})
@@ -67,7 +68,7 @@ def serve(control: socket.socket) -> None:
     try:
         while (limits := channel.receive()) is not None:
             if "wall" in limits:  # else a request to end a candidate that had just ended
-                channel.send(_Run(confinement, limits, channel, wake, outside).finish())
+                channel.send(_Run(confinement, limits, channel, wake, outside, lifeline).finish())
     finally:  # the client may be gone in the middle of a message, too
         _remove_scratch(confinement.scratch, outside)
 
@@ -112,7 +113,13 @@ class _Run:
     """One candidate, from fork to the last trace of it."""
 
     def __init__(
-        self, confinement: Confinement, limits: dict[str, Any], channel: _Channel, wake: int, outside: int
+        self,
+        confinement: Confinement,
+        limits: dict[str, Any],
+        channel: _Channel,
+        wake: int,
+        outside: int,
+        lifeline: tuple[int, int],
     ) -> None:
         self._outside = outside
         self._confinement, self._limits, self._channel, self._wake = confinement, limits, channel, wake
@@ -126,7 +133,7 @@ class _Run:
         self._next_beat = self._started + HEARTBEAT
         self._pid = fork_alone() if confinement.own_pids else os.fork()
         if self._pid == 0:
-            become_candidate(confinement, limits, descriptors)
+            become_candidate(confinement, limits, descriptors, lifeline)
         for descriptor in descriptors:
             os.close(descriptor)
 
