@@ -25,10 +25,10 @@ EPISODES = {
     **{"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000},
     **{"CountTiny": 2000, "ChartRead": 2000},
 }
-DRILLS, MIXED = 30_000, 3000
-"""Drills of the first part of the training, and among the episodes of the second."""
-STEPS = (600, 1300)
-"""Of the two parts: less than once through the drills, and about once through the episodes."""
+DRILLS = (30_000, 3000, 9000)
+"""Of the first part of the training, and among the episodes of the second and the third."""
+STEPS = (600, 1300, 1100)
+"""Of the three parts: less than once through the drills, then twice about once through the episodes."""
 CONTEXT = 4096
 
 
@@ -44,9 +44,9 @@ def main() -> None:
     parser.add_argument("--stage", choices=("all", "play", "train", "measure"), default="all")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument(
-        "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS + MIXED} drills"
+        "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS} drills"
     )
-    parser.add_argument("--steps", type=int, nargs=2, default=STEPS, help="of the two parts of training")
+    parser.add_argument("--steps", type=int, nargs=3, default=STEPS, help="of the three parts of training")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--half", action="store_true", help="products in bfloat16, see TrainSettings.half")
@@ -55,13 +55,11 @@ def main() -> None:
         counts = {name: round(count * arguments.share) for name, count in EPISODES.items()}
         collect.play(arguments.work, counts, arguments.processes)
     if arguments.stage in ("all", "train"):
-        share, drills = arguments.share, arguments.work / "drills"
-        for folder, drilled, steps, start in (
-            (drills, DRILLS, arguments.steps[0], drills / "tokenizer"),
-            (arguments.work, MIXED, arguments.steps[1], drills / "model"),
-        ):
+        work, start = arguments.work, arguments.work / "drills" / "tokenizer"
+        parts = ((work / "drills", work / "first"), (work, work / "second"), (work, arguments.output))
+        for (folder, output), drills, steps in zip(parts, DRILLS, arguments.steps, strict=True):
             extend(shipped_folder(MINI_NAME), folder / "tokenizer", CONTEXT)
-            collect.encode(folder, folder / "tokenizer", round(drilled * share))
+            collect.encode(folder, folder / "tokenizer", round(drills * arguments.share))
             settings = train.TrainSettings(
                 minutes=math.inf,
                 steps=steps,
@@ -73,8 +71,8 @@ def main() -> None:
                 report_every=50,
                 half=arguments.half,
             )
-            output = arguments.output if folder == arguments.work else drills / "model"
             train.train(folder, output, settings, partial(print, flush=True))
+            start = output
     if arguments.stage in ("all", "measure"):
         for name, (right, of) in right_steps(arguments.output).items():
             print(f"{name}: {right / of:.2f} of {of} right")

@@ -179,12 +179,12 @@ def plates_of_lockers(rng: np.random.Generator) -> Turns:
 
 
 DRILLS: Mapping[Callable[[np.random.Generator], Turns], float] = {
-    steps: 0.28,
-    lookups: 0.28,
-    shares: 0.06,
-    properties: 0.06,
+    steps: 0.24,
+    lookups: 0.24,
+    shares: 0.08,
+    properties: 0.14,
     amounts: 0.08,
-    receipts: 0.14,
+    receipts: 0.12,
     boards: 0.03,
     goods: 0.02,
     plates_of_lockers: 0.03,

@@ -141,10 +141,10 @@ class SizeByMeasure(SizeCompare):
     """As it is; measuring is the smaller half."""
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.3,
+        CAREFUL: 0.35,
         "answer_at_once": 0.3,
-        "first_two": 0.1,
-        "smallest": 0.2,
+        "first_two": 0.15,
+        "smallest": 0.1,
         "list_only": 0.1,
     }
 
