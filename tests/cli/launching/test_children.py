@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import select
@@ -39,7 +40,12 @@ with Relay(), Children() as children:
 
 
 def sleepers(started: Started) -> list[psutil.Process]:
-    return [process for process in started.living() if process.name() == "sleep"]
+    found = []
+    for process in started.living():
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ends between two questions about it
+            if process.name() == "sleep":
+                found.append(process)
+    return found
 
 
 @LINUX_ONLY
