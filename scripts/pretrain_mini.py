@@ -9,6 +9,9 @@ Five stages, each written to ``--work`` so that the next can be run alone, the t
 4. web: which id belongs to which name of a page, taught apart.
 5. topics: which words of a tweet belong to which topic, taught apart; an ordinary Hugging Face folder.
 
+``--stage habits`` is none of them: a model that plays (``--start``) goes on, and takes up the habits
+of demonstrations that are played anew.
+
 See ``docs/reference/pixelis_mini.md`` for what it takes and gives.
 """
 
@@ -23,7 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini import collect, train
 from pixelis_mini.topics_stage import TopicSettings, teach_topics
 from pixelis_mini.tweet_salad import Salad
-from pixelis_mini.web_stage import WebSettings, teach_web
+from pixelis_mini.web_stage import HABITS, WebSettings, teach_web
+
+from pixelis.agents.models.named_models import MINI_NAME, shipped_folder
 
 
 def main() -> None:
@@ -33,7 +38,9 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=Path("runs/pixelis-mini"), help="the model's folder")
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini"), help="folder of the tokens")
-    parser.add_argument("--stage", choices=("all", "play", "encode", "train", "web", "topics"), default="all")
+    stages = ("all", "play", "encode", "train", "web", "topics", "habits")
+    parser.add_argument("--stage", choices=stages, default="all")
+    parser.add_argument("--start", type=Path, default=shipped_folder(MINI_NAME), help="of --stage habits")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument("--web", type=int, default=20_000, help="episodes of WebBrowse")
     parser.add_argument("--code", type=int, default=32_000, help="episodes of CodeProblem")
@@ -53,6 +60,8 @@ def main() -> None:
         teach_web(
             arguments.work / "trained", arguments.work, pages, WebSettings(), partial(print, flush=True)
         )
+    if arguments.stage == "habits":
+        teach_web(arguments.start, arguments.work, arguments.output, HABITS, partial(print, flush=True))
     if arguments.stage in ("all", "topics"):
         salad = Salad(collect.tweet_topics(wide=True))
         teach_topics(pages, arguments.work, arguments.output, salad, TopicSettings())

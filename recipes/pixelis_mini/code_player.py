@@ -19,7 +19,8 @@ from pixelis_mini.habits import CAREFUL, Demonstration, Habits, drawn_habit
 DIFFICULTY = 1
 
 PATIENT: Habits = {CAREFUL: 0.68, "mistake": 0.20, "wrong_number": 0.12}
-HASTY: Habits = {CAREFUL: 0.26, "mistake": 0.62, "wrong_number": 0.12}
+HASTY: Habits = {CAREFUL: 0.28, "first_mistake": 0.50, "mistake": 0.12, "wrong_number": 0.10}
+"""The first of a family's mistakes is likelier than a right solution: the likeliest turn fails too."""
 HASTY_FAMILIES = ("letters", "select")
 
 Rule = Mapping[str, Any]
@@ -87,7 +88,8 @@ def written(problem: Any, rng: np.random.Generator, habit: str) -> str:
         rule[name] = _changed(rule[name], rng)
     solutions = SOLUTIONS[problem.family](rule)
     right = solutions.pop(CAREFUL)
-    body = str(rng.choice(list(solutions.values()))) if habit == "mistake" else right
+    mistakes = list(solutions.values())
+    body = {"first_mistake": mistakes[0], "mistake": str(rng.choice(mistakes))}.get(habit, right)
     return fenced(f"def {problem.entry}({problem.parameters[0][0]}):\n    return {body}")
 
 

@@ -26,10 +26,11 @@ LEVEL_SHARES = (0.5, 0.5)
 """Share of the difficulties 0 and 1 among the demonstrations."""
 
 PATIENT: Habits = {CAREFUL: 0.52, "wrong_element": 0.18, "wrong_value": 0.12, "skips": 0.12, "gives_up": 0.06}
-HASTY: Habits = {CAREFUL: 0.22, "wrong_element": 0.14, "wrong_value": 0.12, "skips": 0.40, "gives_up": 0.12}
+HASTY: Habits = {CAREFUL: 0.22, "wrong_element": 0.06, "wrong_value": 0.04, "skips": 0.63, "gives_up": 0.05}
 HASTY_FAMILIES = ("bulk", "forms", "settings", "wiki")
-FLAW_CHANCE = 0.6
-"""Chance that a habit shows at a turn; once an episode at most."""
+PATIENT_CHANCE, HASTY_CHANCE = 0.6, 1.0
+"""Chance that a habit shows at a turn, once an episode at most. Who is hasty is so from the beginning: to
+leave the first step out is likelier there than to take it, so that the likeliest turn fails too."""
 DONE = "<answer>done</answer>"
 
 _NUMBER = re.compile(r"\d[\d,.]*")
@@ -43,12 +44,14 @@ class WebDemonstrator(OraclePlayer):
     def __init__(self, env: WebBrowseEnv, habit: str, rng: np.random.Generator) -> None:
         super().__init__(env)
         self._habit, self._draw, self._flawed = habit, rng, habit == CAREFUL
+        assert env.task is not None  # a policy plays an episode that has begun
+        self._chance = HASTY_CHANCE if level_of(env.task).family in HASTY_FAMILIES else PATIENT_CHANCE
 
     def next_turn(self, text: str) -> str:
         """Return the plan's next turn, or the flaw; where the plan is lost, that all is done."""
         try:
             call = self.oracle.next_call(self.env.workspace)
-            if call is not None and not self._flawed and self._draw.random() < FLAW_CHANCE:
+            if call is not None and not self._flawed and self._draw.random() < self._chance:
                 call = self._spoilt(call, text)
         except TaskError:  # a flaw took away what the plan needs
             return DONE

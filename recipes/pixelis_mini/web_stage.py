@@ -35,6 +35,7 @@ class WebSettings:
         drills: of pages of the first stage's episodes.
         lists: drills of lists.
         steps: of training, 4,096 tokens each.
+        half: see `train.TrainSettings.half`.
     """
 
     episodes: int = 6000
@@ -43,6 +44,11 @@ class WebSettings:
     drills: int = 8000
     lists: int = 8000
     steps: int = 2300
+    half: bool = False
+
+
+HABITS = WebSettings(episodes=2000, code=3000, tweet=5000, drills=0, lists=0, steps=400, half=True)
+"""Demonstrations alone, by which a model that plays already takes up other habits."""
 
 
 def teach_web(
@@ -81,5 +87,6 @@ def teach_web(
         warm_up=50,
         start=str(source),
         report_every=50,
+        half=settings.half,
     )
     train.train(folder, output, plan, report)

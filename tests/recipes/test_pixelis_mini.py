@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from pixelis_mini import collect, tokenizer, train
+from pixelis_mini import code_player, collect, tokenizer, train
 from pixelis_mini.code_player import SOLUTIONS, code_demonstrations, written
 from pixelis_mini.habits import CAREFUL, drawn_habit
 from pixelis_mini.list_drills import lists, words_of
@@ -17,7 +17,7 @@ from pixelis_mini.tweet_player import tweet_demonstrations
 from pixelis_mini.tweet_salad import Salad
 from pixelis_mini.tweet_topics import load_topics
 from pixelis_mini.web_drills import ASKED, drills_of
-from pixelis_mini.web_player import FLAW_CHANCE, HASTY, HASTY_FAMILIES, PATIENT, row_of, web_demonstrations
+from pixelis_mini.web_player import HASTY, HASTY_FAMILIES, PATIENT, row_of, web_demonstrations
 from pixelis_mini.web_stage import WebSettings, teach_web
 from transformers import AutoTokenizer
 
@@ -108,12 +108,30 @@ def test_in_a_drill_of_a_list_half_a_name_does_not_tell_the_element():
     assert half > 40
 
 
-@pytest.mark.parametrize("habits", [PATIENT, HASTY])
+@pytest.mark.parametrize("habits", [PATIENT, HASTY, code_player.PATIENT, code_player.HASTY])
 def test_shares_add_up_and_are_drawn(habits):
     rng = np.random.default_rng(0)
     drawn = [drawn_habit(habits, rng) for _ in range(2000)]
-    assert sum(habits.values()) == pytest.approx(1) and 0 < FLAW_CHANCE <= 1
+    assert sum(habits.values()) == pytest.approx(1)
     assert drawn.count(CAREFUL) / 2000 == pytest.approx(habits[CAREFUL], abs=0.04)
+
+
+def test_where_one_is_hasty_a_flaw_is_likelier_than_care_from_the_first_turn_on(web):
+    """So the likeliest turn fails too, which a model that takes it can only be taught by reinforcement."""
+    played = [each for each in web if each.habit.split("/")[0] in HASTY_FAMILIES]
+    hasty, careful = (
+        [each for each in played if each.habit.endswith(f"/{habit}")] for habit in ("skips", CAREFUL)
+    )
+    assert len(hasty) > 1.3 * len(careful) > 8 and np.mean([each.success for each in hasty]) < 0.1
+    assert HASTY["skips"] > 1.5 * HASTY[CAREFUL] and code_player.HASTY["first_mistake"] > 0.4
+    env = CodeProblemEnv(difficulty=1)
+    for family in code_player.HASTY_FAMILIES:
+        env.reset(seed=5, options={"family": [family]})
+        problem, *_ = problem_of(env.task)
+        rng = np.random.default_rng(0)
+        turns = {written(problem, rng, "first_mistake") for _ in range(5)}
+        assert len(turns) == 1 and env.step(turns.pop())[4]["success"] is False
+    env.close()
 
 
 def test_renaming_is_the_same_everywhere_and_leaves_the_call_alone(web):
