@@ -134,26 +134,27 @@ def extremes(scores: Path) -> tuple[str, str]:
 
 
 def learnt(env_id: str) -> str:
-    """Return what GRPO was measured to do to the held-out success in an environment, sampled, or a dash.
+    """Return what GRPO was measured to do to the held-out success in an environment, or a dash.
 
     The mean of the seeds, from ``every_env.json``; of ZoomRead from its own page of results.
     """
     if env_id == "Pixelis/ZoomRead-v0":
         found = json.loads((RESULTS / "zoom_read_learning.json").read_text(encoding="utf-8"))
         pairs = zip(found["before"], found["after"], strict=True)
-        rows = [(one["sampled"]["success"], two["sampled"]["success"]) for one, two in pairs]
-        difficulty = 1
+        rows, difficulty = list(pairs), 1
     else:
         environments = json.loads((RESULTS / "every_env.json").read_text(encoding="utf-8"))["environments"]
         found = environments.get(env_id.removeprefix("Pixelis/").removesuffix("-v0"))
         if found is None:
             return "–"
-        seeds = found["seeds"].values()
-        rows = [tuple(run[when]["sampled"]["success"] for when in ("before", "after")) for run in seeds]
+        rows = [(run["before"], run["after"]) for run in found["seeds"].values()]
         difficulty = found["difficulty"]
-    before, after = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+    shown = []
+    for mode in ("sampled", "greedy"):
+        before, after = (sum(one[mode]["success"] for one in column) / len(rows) for column in zip(*rows, strict=True))
+        shown.append(f"{before:.2f} → **{after:.2f}**")
     many = f"{len(rows)} seeds" if len(rows) > 1 else "1 seed"
-    return f"{before:.2f} → **{after:.2f}** (difficulty {difficulty}, {many})"
+    return f"{shown[0]}, greedy {shown[1]} (difficulty {difficulty}, {many})"
 
 
 def with_table(path: Path) -> str:

@@ -42,6 +42,7 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, default=Path("runs/pretrain-mini-tools"), help="what was played")
     parser.add_argument("--stage", choices=("all", "play", "train", "measure"), default="all")
+    parser.add_argument("--start", type=Path, help="do the last part alone, with this model")
     parser.add_argument("--processes", type=int, default=2, help="processes that play")
     parser.add_argument(
         "--share", type=float, default=1.0, help=f"of {EPISODES} episodes and {DRILLS} drills"
@@ -57,7 +58,10 @@ def main() -> None:
     if arguments.stage in ("all", "train"):
         work, start = arguments.work, arguments.work / "drills" / "tokenizer"
         parts = ((work / "drills", work / "first"), (work, work / "second"), (work, arguments.output))
-        for (folder, output), drills, steps in zip(parts, DRILLS, arguments.steps, strict=True):
+        plan = list(zip(parts, DRILLS, arguments.steps, strict=True))
+        if arguments.start is not None:
+            plan, start = plan[-1:], arguments.start
+        for (folder, output), drills, steps in plan:
             extend(shipped_folder(MINI_NAME), folder / "tokenizer", CONTEXT)
             collect.encode(folder, folder / "tokenizer", round(drills * arguments.share))
             settings = train.TrainSettings(

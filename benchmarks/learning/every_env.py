@@ -190,14 +190,15 @@ def main() -> None:
     parser.add_argument("--figure", type=Path, help="file for the picture")
     args = parser.parse_args()
     runs, found = LearningRuns(args.runs), earlier(args.json)
-    shown = {"minutes": args.minutes, "not yet": list(NOT_YET), "environments": found}
+    shown = {"not yet": list(NOT_YET), "environments": found}
     for env in args.envs:
         seeds = {}
         for seed in args.seeds:
             run = measured(train(runs, env, seed, args.minutes, args.episodes))
             seeds[str(seed)] = {**run, "harder": harder(runs, env, seed, args.episodes)}
         plan = lesson(env)
-        found[env] = {**lines_of(env), **{key: plan[key] for key in ("model", "difficulty")}, "seeds": seeds}
+        about = {**{key: plan[key] for key in ("model", "difficulty")}, "minutes": args.minutes}
+        found[env] = {**lines_of(env), **about, "seeds": seeds}
         write_result(args.json, {"command": "python benchmarks/learning/every_env.py --runs FOLDER", **shown})
     print(table(shown))
     if args.figure:

@@ -8,14 +8,17 @@ import pytest
 
 from pixelis.agents import Policy, evaluate
 from pixelis.agents.models.named_models import TOOLS_NAME, default_model, shipped_folder, taught
+from pixelis.agents.settings.files import SHIPPED, loaded
 
 # Environment, difficulty → least success of 40 tasks, sampled and greedy, and tokens a turn: what
 # docs/reference/pixelis_mini_tools.md tells less three deviations. READ_TEXT answers from the scene's truth.
 LEVELS: Mapping[tuple[str, int], tuple[float, float, int]] = {
-    ("SizeCompare", 0): (0.27, 0.75, 160),
-    ("SizeCompare", 1): (0.15, 0.29, 160),
+    ("SizeCompare", 0): (0.57, 0.75, 160),
+    ("SizeCompare", 1): (0.23, 0.55, 160),
     ("CountTiny", 0): (0.2, 0.9, 96),
-    ("ChartRead", 0): (0.23, 0.9, 192),
+    ("ChartRead", 0): (0.39, 0.9, 192),
+    ("ReceiptSum", 0): (0.14, 0.49, 256),
+    ("TrackRead", 0): (0.17, 0.7, 128),
 }
 
 
@@ -41,7 +44,7 @@ def test_the_environments_that_it_was_taught_take_it_by_default():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "difficulty"), LEVELS)
 def test_it_plays_and_has_something_to_learn(policy, name, difficulty):
-    """Its likeliest turns are careful, of those that are sampled half have a flaw."""
+    """Its likeliest turns are careful, of those that are sampled in a lesson half have a flaw."""
     sampled, greedy, tokens = LEVELS[name, difficulty]
     found = {
         mode: evaluate(
@@ -55,4 +58,6 @@ def test_it_plays_and_has_something_to_learn(policy, name, difficulty):
         ).success_rate
         for mode in ("sampled", "greedy")
     }
-    assert sampled <= found["sampled"] < 0.75 and found["greedy"] >= greedy
+    lesson = loaded((SHIPPED / f"lessons/{name}.yaml").read_text(encoding="utf-8"))
+    most = 0.75 if difficulty == lesson["difficulty"] else 1.0  # what no lesson is about may be learnt already
+    assert sampled <= found["sampled"] < most and found["greedy"] >= greedy
