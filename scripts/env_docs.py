@@ -151,7 +151,9 @@ def learnt(env_id: str) -> str:
         difficulty = found["difficulty"]
     shown = []
     for mode in ("sampled", "greedy"):
-        before, after = (sum(one[mode]["success"] for one in column) / len(rows) for column in zip(*rows, strict=True))
+        before, after = (
+            sum(one[mode]["success"] for one in column) / len(rows) for column in zip(*rows, strict=True)
+        )
         shown.append(f"{before:.2f} → **{after:.2f}**")
     many = f"{len(rows)} seeds" if len(rows) > 1 else "1 seed"
     return f"{shown[0]}, greedy {shown[1]} (difficulty {difficulty}, {many})"

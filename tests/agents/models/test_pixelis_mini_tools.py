@@ -59,5 +59,7 @@ def test_it_plays_and_has_something_to_learn(policy, name, difficulty):
         for mode in ("sampled", "greedy")
     }
     lesson = loaded((SHIPPED / f"lessons/{name}.yaml").read_text(encoding="utf-8"))
-    most = 0.75 if difficulty == lesson["difficulty"] else 1.0  # what no lesson is about may be learnt already
+    most = (
+        0.75 if difficulty == lesson["difficulty"] else 1.0
+    )  # what no lesson is about may be learnt already
     assert sampled <= found["sampled"] < most and found["greedy"] >= greedy
