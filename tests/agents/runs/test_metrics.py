@@ -160,8 +160,9 @@ def test_a_file_that_cannot_be_written(tmp_path):
 
 
 HALF = """
-import json, resource, sys
+import resource, sys, time
 from pathlib import Path
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from pixelis.agents.runs.metrics import MetricsLog
 from pixelis.errors import OutputError
 
@@ -170,6 +171,12 @@ with MetricsLog(folder / "metrics.jsonl", folder / "board") as log:
     for step in range(1, 4):
         log.write({"step": step, "a/b": 0.5})
     log.intact = "step-00000002"
+    log.sync()
+    until, told = time.monotonic() + 60, 0
+    while told < 3 and time.monotonic() < until:  # the limit is the process's: its thread must write no more
+        events = EventAccumulator(str(folder / "board")).Reload()
+        told = len(events.Scalars("a/b")) if "a/b" in events.Tags()["scalars"] else 0
+        time.sleep(0.05)
     size = (folder / "metrics.jsonl").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, resource.RLIM_INFINITY))  # of the next row
     try:
