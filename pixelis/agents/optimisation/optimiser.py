@@ -129,8 +129,16 @@ class Optimiser:
 
     def remember(self) -> Before:
         """Return what `take_back` needs: three times the memory of what is trained."""
-        weights = [each.detach().clone() for each in self._parameters]
-        return Before(weights, copy.deepcopy(self.state_dict()))
+        return Before(self.copy_weights(), copy.deepcopy(self.state_dict()))
+
+    def copy_weights(self) -> list[torch.Tensor]:
+        """Return copies of the trained tensors, in the order of the parameters."""
+        return [each.detach().clone() for each in self._parameters]
+
+    def distance(self, weights: Sequence[torch.Tensor]) -> float:
+        """Return the 2-norm of the difference between the trained tensors and copies of them."""
+        pairs = zip(self._parameters, weights, strict=True)
+        return math.sqrt(sum(float((one.detach() - other).float().square().sum()) for one, other in pairs))
 
     @torch.no_grad()
     def take_back(self, before: Before) -> None:

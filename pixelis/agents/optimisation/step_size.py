@@ -1,22 +1,30 @@
 """A learning rate that finds itself: the KL of each update is measured, and the rate steered to a target.
 
-With KL(before ‖ after) of an update, mean over sampled tokens' places and exact over the vocabulary:
+With KL(before ‖ after) of an update, mean over sampled tokens' places and exact over the vocabulary, and Δ
+what it added to the weights:
 
-    curvature   c = KL / lr²                         for small steps KL grows with the square of the rate
-    target      t = min(target, entropy_share · H)   H: the policy's entropy at the same places, smoothed
-    wanted      lr = sqrt(t / c₉₀)                   c₉₀: nine tenths of the last updates' are below it
+    curvature   c = KL / |Δ|²      for small steps KL grows with the square of the distance
+    reach       r = √ mean (|Δ| / lr)²      how far one unit of rate moves the weights, over the run
+    target      t = min(target, entropy_share · H) · s      H: the policy's entropy at the same places;
+                                                            s: share of episodes that updates learn from
+    wanted      lr = √(t / c₉₀) / r      c₉₀: nine tenths of the last ``WINDOW`` are below it
 
 A policy that is sure of its tokens has little entropy to gain, and a KL that an unsure one does not feel
-destroys it: so the target follows the entropy. KL swings tenfold between batches, and falls where one has
-little signal: AdamW remembers large gradients for a thousand steps, beside which a small one moves nothing.
-By such updates the rate would climb, until the next batch with signal breaks the policy. So the rate goes by
-the large ones of the last ``WINDOW`` updates, and those whose gradient was small beside what AdamW remembers
-are not among them.
+destroys it: so the target follows the entropy. It follows the share of episodes since an update by few of
+them is noisier: for AdamW the rate should go with the root of the batch (Malladi et al. 2022, arXiv
+2205.10287).
 
-The rate rises by at most a fifth an update and falls as far as it must. It is the idea of TRPO's trust region
-(Schulman et al. 2015, arXiv 1502.05477) and of the adaptive rate of rsl_rl, which moves by fixed factors;
-squaring lets a start that is ten times too high be mended in one update. An update that moved the policy by
-more than ``take_back`` targets is taken back, and done again with a rate that should reach the target.
+KL swings tenfold between batches, so the rate goes by the large ones of the last updates. It is measured by
+the distance since AdamW moves the weights by very different lengths at one rate: farthest in its first
+updates, and little once a task is nearly solved, when it remembers gradients beside which a new one is
+small. By KL / lr² the first would hold the rate down, and the last let it climb until a batch with signal
+breaks the policy; for that reason r is a mean of the whole run, which forgets as slowly as AdamW does.
+
+The rate rises by at most a fifth times s an update and falls as far as it must. It is the idea of TRPO's
+trust region (Schulman et al. 2015, arXiv 1502.05477) and of the adaptive rate of rsl_rl, which moves by
+fixed factors; squaring lets a start that is ten times too high be mended in one update. An update that
+moved the policy by more than ``take_back`` targets is taken back, and done again with a rate that should
+reach the target.
 """
 
 from __future__ import annotations
@@ -43,18 +51,16 @@ from pixelis.errors import TrainingError
 
 _LOG = logging.getLogger(__name__)
 GROWTH = 1.2
-"""The most that the rate is multiplied by after an update."""
+"""The most that the rate is multiplied by after an update that learnt from every episode."""
 WINDOW = 32
 """Updates whose curvatures are remembered."""
-SMALL = 0.9
-"""An update says nothing about larger ones where its gradient's square is below this share of the mean."""
-GRADIENT_MEMORY = 0.999
-"""Share of the mean square of gradients that is kept when a new one comes: AdamW's."""
+REACH_MEMORY = 0.999
+"""Share of the mean square that is kept when a new reach comes: AdamW's for gradients."""
 LARGE = 0.9
 """Share of them that lie below the one the rate goes by."""
 MEMORY = 0.8
-"""Share of the mean entropy that is kept when a new one comes: the last five updates make two thirds."""
-LEAST_ENTROPY = 0.01
+"""Share of entropy's and signal's means that is kept when new ones come: the last five make two thirds."""
+LEAST_ENTROPY = 0.002
 """The entropy counts as at least this, nats: a policy that is sure of everything could not move at all."""
 LEAST_KL = 1e-12
 """A KL counts as at least this, nats."""
@@ -81,40 +87,46 @@ class RateControl:
         self._low, self._high = start * settings.lowest, start * settings.highest
         self._curvatures: deque[float] = deque(maxlen=WINDOW)
         self._entropy: float | None = None
-        self._square, self._seen = 0.0, 0
+        self._signal = 1.0  # mean share of episodes that updates learn from
+        self._square, self._seen = 0.0, 0  # mean square of reaches, before correction; updates
 
     @property
     def target(self) -> float:
         """The KL aimed at, nats a token."""
-        share = self._settings.entropy_share
-        if share is None or self._entropy is None:
-            return self._settings.target
-        return min(self._settings.target, share * max(self._entropy, LEAST_ENTROPY))
+        most, share = self._settings.target, self._settings.entropy_share
+        if share is not None and self._entropy is not None:
+            most = min(most, share * max(self._entropy, LEAST_ENTROPY))
+        return most * self._signal
 
-    def see(self, entropy: float) -> None:
-        """Take notice of the policy's entropy before an update, in nats a token."""
+    def see(self, entropy: float, signal: float = 1.0) -> None:
+        """Take notice of what an update is made of.
+
+        Args:
+            entropy: of the policy before it, in nats a token.
+            signal: share of the episodes that there is something to learn from, 0 to 1.
+        """
+        self._signal = MEMORY * self._signal + (1 - MEMORY) * signal
         if math.isfinite(entropy):
             mean = entropy if self._entropy is None else self._entropy
             self._entropy = MEMORY * mean + (1 - MEMORY) * entropy
 
-    def note(self, kl: float, lr: float, norm: float) -> None:
+    def note(self, kl: float, lr: float, distance: float) -> None:
         """Take notice of an update.
 
         Args:
             kl: of the update, in nats a token.
             lr: at which it was made, schedule included.
-            norm: of its gradient.
+            distance: 2-norm of what it added to the weights; an update of 0 says nothing.
         """
+        if distance <= 0:
+            return
+        self._curvatures.append(math.log(max(kl, LEAST_KL) / distance**2))
         self._seen += 1
-        self._square += (1 - GRADIENT_MEMORY) * (norm**2 - self._square)
-        mean = self._square / (1 - GRADIENT_MEMORY**self._seen)
-        if norm**2 >= SMALL * mean or kl > self.target or not self._curvatures:
-            self._curvatures.append(math.log(max(kl, LEAST_KL) / lr**2))
-            most = GROWTH * self.rate
-        else:
-            most = self.rate
+        self._square += (1 - REACH_MEMORY) * ((distance / lr) ** 2 - self._square)
+        reach = math.sqrt(self._square / (1 - REACH_MEMORY**self._seen))
         large = float(np.quantile(self._curvatures, LARGE))
-        wanted = math.exp((math.log(self.target) - large) / 2)
+        wanted = math.exp((math.log(self.target) - large) / 2) / reach
+        most = (1 + (GROWTH - 1) * self._signal) * self.rate
         self.rate = min(max(min(wanted, most), self._low), self._high)
 
     def lower(self) -> None:
@@ -133,14 +145,17 @@ class RateControl:
             "highest": self._high,
             "curvatures": list(self._curvatures),
             "entropy": self._entropy,
-            "gradients": [self._square, self._seen],
+            "signal": self._signal,
+            "reach": [self._square, self._seen],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.rate, self._entropy = float(state["rate"]), state["entropy"]
-        self._curvatures = deque(map(float, state["curvatures"]), maxlen=WINDOW)
-        self._square, self._seen = state["gradients"]
+        if "reach" in state:  # curvatures of older checkpoints are by the rate: others are gathered anew
+            self._curvatures = deque(map(float, state["curvatures"]), maxlen=WINDOW)
+            self._square, self._seen = state["reach"]
+            self._signal = float(state["signal"])
         self._high = float(state.get("highest", self._high))  # older checkpoints: it was never lowered
 
 
@@ -172,7 +187,8 @@ class StepSizer:
         self.taken_back = self._updates = self._lost_in_a_row = 0
         self._rows: Sequence[Episode] = ()
         self._before: list[Tensor] = []
-        self._kl, self._lr, self._norm, self._seconds = math.nan, 0.0, 0.0, 0.0
+        self._start: list[Tensor] | None = None  # weights before the first step of an update
+        self._kl, self._lr, self._distance, self._seconds = math.nan, 0.0, 0.0, 0.0
 
     def begin(self, played: Sequence[Episode], trained: Sequence[Episode]) -> None:
         """Keep what the policy would say on some episodes before an update.
@@ -183,10 +199,12 @@ class StepSizer:
         """
         valid = [each for each in played if each.valid_for_training and each.completion_length > 0]
         budget = self._settings.share * tokens_read(trained)
-        self._rows = chosen(valid or trained, budget, self._updates)
+        rows = valid or trained
+        self._rows = chosen(rows, budget, self._updates)
         self._before = self._distributions()
         places = sum(map(len, self._before))
-        self._control.see(sum(entropy(each) * len(each) for each in self._before) / max(1, places))
+        mean = sum(entropy(each) * len(each) for each in self._before) / max(1, places)
+        self._control.see(mean, min(1.0, len(trained) / len(rows)))
 
     def step(self, loss: float) -> float:
         """Do what `Optimiser.step` does; take it back, and do less, where it moved the policy too far.
@@ -197,10 +215,11 @@ class StepSizer:
         """
         optimiser, skipped = self._optimiser, self._optimiser.skipped
         before = optimiser.remember() if self._settings.take_back is not None else None
+        if self._start is None:
+            self._start = optimiser.copy_weights() if before is None else before.weights
         lr = optimiser.lr
         norm = optimiser.step(loss)
         if optimiser.skipped == skipped:
-            self._norm = norm
             self._measure(lr)
             if before is not None:
                 self._hold(before)
@@ -215,7 +234,7 @@ class StepSizer:
         if self._lr:
             self._updates += 1
             if math.isfinite(self._kl):
-                self._control.note(self._kl, self._lr, self._norm)
+                self._control.note(self._kl, self._lr, self._distance)
             else:
                 self._control.lower()
             self._optimiser.steer(self._control.rate)
@@ -225,7 +244,8 @@ class StepSizer:
             "policy/steps_taken_back": self.taken_back,
             "time/step_kl": self._seconds,
         }
-        self._before, self._kl, self._lr, self._seconds = [], math.nan, 0.0, 0.0
+        self._before, self._start = [], None
+        self._kl, self._lr, self._distance, self._seconds = math.nan, 0.0, 0.0, 0.0
         return row
 
     def lower_ceiling(self, factor: float) -> None:
@@ -260,7 +280,7 @@ class StepSizer:
         return found
 
     def _measure(self, lr: float) -> None:
-        """Note the KL since the update began, and the rate of the last step."""
+        """Note KL and distance since the update began, and the rate of the last step."""
         size = self._micro_batch.value
         after = self._distributions()
         if self._micro_batch.value != size:  # memory ran out: other parts than before
@@ -268,7 +288,7 @@ class StepSizer:
         places = [len(each) for each in after]
         kls = [divergence(*pair) for pair in zip(self._before, after, strict=True)]
         self._kl = sum(kl * n for kl, n in zip(kls, places, strict=True)) / sum(places)
-        self._lr = lr
+        self._lr, self._distance = lr, self._optimiser.distance(self._start or [])
 
     def _hold(self, before: Before) -> None:
         """Do the step again, smaller, while it is too large; leave it out where no try is small enough."""

@@ -115,12 +115,15 @@ def test_rows_are_of_many_groups_within_the_budget_and_others_at_each_turn(episo
 # ------------------------------------------------------------------ the control
 
 
+REACH = 30.0  # how far one unit of rate moves the weights
+
+
 def follow(start, curvature, settings, updates=60):
     control = RateControl(settings, start)
     rates = []
     for number in range(updates):
         swing = 10.0 ** (0.5 * (-1) ** number)  # tenfold from one update to the next
-        control.note(curvature * swing * control.rate**2, control.rate, 1.0)
+        control.note(curvature * swing * control.rate**2, control.rate, REACH * control.rate)
         rates.append(control.rate)
     return rates
 
@@ -151,41 +154,79 @@ def test_the_target_follows_the_entropy_where_that_is_small():
     assert control.target == pytest.approx(0.04 * 0.05, rel=1e-4)
     for _ in range(100):
         control.see(0.0)
-    assert control.target == pytest.approx(0.04 * 0.01)  # it may still move
+    assert control.target == pytest.approx(0.04 * 0.002)  # it may still move
     free = RateControl(StepSize(target=0.01, entropy_share=None), 1e-3)
     free.see(0.001)
     assert free.target == 0.01
+
+
+def test_the_rate_by_hand():
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    control.note(0.04, 1e-3, 0.02)  # four times the target: half the rate
+    assert control.rate == pytest.approx(0.5e-3)
+    control.note(0.01, 0.5e-3, 0.01)  # the same curvature, KL / distance², and the same reach: on the spot
+    assert control.rate == pytest.approx(0.5e-3)
+    control.note(0.01, 0.5e-3, 0.02)  # twice as far for its rate, to a quarter of the curvature
+    curvature = math.exp(0.2 * math.log(100) + 0.8 * math.log(100))  # nine tenths up of 25, 100, 100
+    reach = math.sqrt((20**2 * 0.999**2 + 20**2 * 0.999 + 40**2) / (0.999**2 + 0.999 + 1))
+    assert control.rate == pytest.approx(math.sqrt(0.01 / curvature) / reach)
+
+
+def test_a_target_is_shared_among_the_episodes_that_teach():
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    control.see(2.0, 0.5)
+    assert control.target == pytest.approx((0.8 + 0.2 * 0.5) * 0.01)
+    for _ in range(60):
+        control.see(2.0, 0.25)
+    assert control.target == pytest.approx(0.25 * 0.01, rel=1e-3)
+    control.note(1e-6, 1e-3, 0.02)
+    assert control.rate == pytest.approx(1e-3 * (1 + 0.25 * (GROWTH - 1)), rel=1e-3)
 
 
 def test_updates_with_little_kl_do_not_wind_the_rate_up():
     """The rate goes by the large KL: a run of quiet updates is not followed by one that breaks the policy."""
     control = RateControl(StepSize(target=0.01), 1e-3)
     for kl in [0.01] * 20 + [1e-5] * 20:
-        control.note(kl, 1e-3, 1.0)
+        control.note(kl, 1e-3, 0.02)
     assert control.rate == pytest.approx(1e-3)
-    control.note(0.04, 1e-3, 1.0)  # one in more than ten is an outlier
+    control.note(0.04, 1e-3, 0.02)  # one in more than ten is an outlier
     assert control.rate == pytest.approx(1e-3)
 
 
-def test_updates_by_small_gradients_say_nothing_about_larger_ones():
-    """A solved task: hundreds of updates by the few groups with signal, each next to nothing."""
+def test_updates_that_hardly_move_the_weights_do_not_wind_the_rate_up():
+    """A solved task: AdamW remembers large gradients, and the few groups with signal move next to nothing."""
     control = RateControl(StepSize(target=0.01), 1e-3)
+    for _ in range(40):
+        control.note(0.01, 1e-3, 0.02)
+    for _ in range(40):
+        control.note(0.01 * (control.rate / 1e-2) ** 2, control.rate, 2 * control.rate)  # a tenth as far
+    assert 1e-3 < control.rate < 1.5e-3
+
+
+def test_an_early_outlier_does_not_hold_the_rate_down():
+    """AdamW's second update, by a gradient five times the first: far, with a large KL."""
+    control = RateControl(StepSize(target=0.003), 2e-4)
+    control.note(0.01, 2e-4, 2e-4 * 300)
+    rates = []
     for _ in range(20):
-        control.note(0.01, 1e-3, 1.0)
-    for _ in range(300):
-        control.note(1e-6, control.rate, 0.05)
-    assert control.rate == pytest.approx(1e-3)
-    control.note(0.1, 1e-3, 0.05)  # whatever its gradient, one beyond the target is remembered
-    for _ in range(4):
-        control.note(0.1, control.rate, 1.0)
-    assert control.rate < 0.5e-3
+        control.note(control.rate**2 * 100, control.rate, control.rate * 100)  # a curvature of 0.01, not 2.8
+        rates.append(control.rate)
+    assert rates[0] < 1.4e-4 and rates[-1] > 1.5e-3  # 0.003 would be right
 
 
-def test_the_rate_rises_where_all_gradients_are_small():
+def test_an_update_that_moved_nothing_says_nothing():
     control = RateControl(StepSize(target=0.01), 1e-3)
-    for _ in range(5):
-        control.note(1e-6, control.rate, 1e-4)
-    assert control.rate == pytest.approx(1e-3 * GROWTH**5)
+    control.note(0.0, 1e-3, 0.0)
+    assert control.rate == 1e-3 and control.state_dict()["curvatures"] == []
+
+
+def test_the_state_of_an_older_checkpoint_gives_its_rate_and_is_gathered_anew():
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    older = {"rate": 3e-4, "entropy": 0.1, "curvatures": [9.0, 9.1], "gradients": [0.5, 7]}
+    control.load_state_dict(older)
+    assert control.rate == 3e-4 and control.state_dict()["curvatures"] == []
+    control.note(1e-6, 3e-4, 0.01)
+    assert control.rate == pytest.approx(3e-4 * GROWTH)
 
 
 def test_the_entropy_of_distributions_by_hand():
