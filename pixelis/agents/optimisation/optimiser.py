@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
@@ -139,6 +140,20 @@ class Optimiser:
         """Return the 2-norm of the difference between the trained tensors and copies of them."""
         pairs = zip(self._parameters, weights, strict=True)
         return math.sqrt(sum(float((one.detach() - other).float().square().sum()) for one, other in pairs))
+
+    @contextmanager
+    def nudged(self, amount: float) -> Iterator[None]:
+        """Add a number to every trained weight, for as long as the context is entered."""
+        weights = self.copy_weights()
+        with torch.no_grad():
+            for parameter in self._parameters:
+                parameter.add_(amount)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for parameter, before in zip(self._parameters, weights, strict=True):
+                    parameter.copy_(before)
 
     @torch.no_grad()
     def take_back(self, before: Before) -> None:

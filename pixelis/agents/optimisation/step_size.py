@@ -37,6 +37,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from pixelis.agents.episodes.episode import Episode
@@ -68,6 +69,10 @@ SMALLER = (0.1, 0.7)
 """By what a rate is multiplied at least and at most when an update is done again."""
 MOST_LOGPROBS = 2 * CHUNK_ELEMENTS
 """Log-probabilities that are kept from before an update to after it: 128 MiB."""
+NUDGE = 1e-2
+"""Share of the rate by which every weight is moved to see what rounding alone does to the KL."""
+VISIBLE = 2.0
+"""A KL is told from rounding where it is above this many times what rounding alone makes."""
 MAX_LOST_IN_A_ROW = 3
 
 
@@ -110,23 +115,29 @@ class RateControl:
             mean = entropy if self._entropy is None else self._entropy
             self._entropy = MEMORY * mean + (1 - MEMORY) * entropy
 
-    def note(self, kl: float, lr: float, distance: float) -> None:
+    def note(self, kl: float, lr: float, distance: float, rounding: float = 0.0) -> None:
         """Take notice of an update.
 
         Args:
             kl: of the update, in nats a token.
             lr: at which it was made, schedule included.
             distance: 2-norm of what it added to the weights; an update of 0 says nothing.
+            rounding: the part of ``kl`` that any change of the weights makes, however small.
         """
         if distance <= 0:
             return
-        self._curvatures.append(math.log(max(kl, LEAST_KL) / distance**2))
         self._seen += 1
         self._square += (1 - REACH_MEMORY) * ((distance / lr) ** 2 - self._square)
         reach = math.sqrt(self._square / (1 - REACH_MEMORY**self._seen))
-        large = float(np.quantile(self._curvatures, LARGE))
-        wanted = math.exp((math.log(self.target) - large) / 2) / reach
-        most = (1 + (GROWTH - 1) * self._signal) * self.rate
+        seen = kl > VISIBLE * rounding
+        if seen or rounding == 0:
+            self._curvatures.append(math.log(max(kl - rounding, LEAST_KL) / distance**2))
+        elif rounding > self.target:
+            return  # the rate may be too high already, and nobody can see it
+        most = wanted = (1 + (GROWTH - 1) * self._signal) * self.rate
+        if self._curvatures:
+            large = float(np.quantile(self._curvatures, LARGE))
+            wanted = math.exp((math.log(self.target) - large) / 2) / reach
         self.rate = min(max(min(wanted, most), self._low), self._high)
 
     def lower(self) -> None:
@@ -189,6 +200,7 @@ class StepSizer:
         self._before: list[Tensor] = []
         self._start: list[Tensor] | None = None  # weights before the first step of an update
         self._kl, self._lr, self._distance, self._seconds = math.nan, 0.0, 0.0, 0.0
+        self._rounding = 0.0
 
     def begin(self, played: Sequence[Episode], trained: Sequence[Episode]) -> None:
         """Keep what the policy would say on some episodes before an update.
@@ -205,6 +217,10 @@ class StepSizer:
         places = sum(map(len, self._before))
         mean = sum(entropy(each) * len(each) for each in self._before) / max(1, places)
         self._control.see(mean, min(1.0, len(trained) / len(rows)))
+        if self._policy.base.dtype != torch.float32:
+            with self._optimiser.nudged(NUDGE * self._optimiser.lr):
+                kl = self._divergence()
+            self._rounding = kl if math.isfinite(kl) else 0.0
 
     def step(self, loss: float) -> float:
         """Do what `Optimiser.step` does; take it back, and do less, where it moved the policy too far.
@@ -234,18 +250,20 @@ class StepSizer:
         if self._lr:
             self._updates += 1
             if math.isfinite(self._kl):
-                self._control.note(self._kl, self._lr, self._distance)
+                self._control.note(self._kl, self._lr, self._distance, self._rounding)
             else:
                 self._control.lower()
             self._optimiser.steer(self._control.rate)
         row: Row = {
             "policy/step_kl": self._kl if math.isfinite(self._kl) else None,
+            "policy/step_kl_rounding": self._rounding,
             "policy/step_kl_target": self._control.target,
             "policy/steps_taken_back": self.taken_back,
             "time/step_kl": self._seconds,
         }
         self._before, self._start = [], None
         self._kl, self._lr, self._distance, self._seconds = math.nan, 0.0, 0.0, 0.0
+        self._rounding = 0.0
         return row
 
     def lower_ceiling(self, factor: float) -> None:
@@ -279,15 +297,19 @@ class StepSizer:
         self._seconds += time.perf_counter() - start
         return found
 
-    def _measure(self, lr: float) -> None:
-        """Note KL and distance since the update began, and the rate of the last step."""
+    def _divergence(self) -> float:
+        """Return the KL from what was kept to the policy as it is, in nats a token."""
         size = self._micro_batch.value
         after = self._distributions()
         if self._micro_batch.value != size:  # memory ran out: other parts than before
             raise TrainingError("out of memory while measuring the step; start again with a lower share")
         places = [len(each) for each in after]
         kls = [divergence(*pair) for pair in zip(self._before, after, strict=True)]
-        self._kl = sum(kl * n for kl, n in zip(kls, places, strict=True)) / sum(places)
+        return sum(kl * n for kl, n in zip(kls, places, strict=True)) / sum(places)
+
+    def _measure(self, lr: float) -> None:
+        """Note KL and distance since the update began, and the rate of the last step."""
+        self._kl = self._divergence()
         self._lr, self._distance = lr, self._optimiser.distance(self._start or [])
 
     def _hold(self, before: Before) -> None:
@@ -296,13 +318,14 @@ class StepSizer:
         target = self._control.target
         limit = (settings.take_back or math.inf) * target
         for attempt in range(settings.retries + 1):
-            if self._kl <= limit:
+            beyond = self._kl - self._rounding
+            if beyond <= limit or self._kl <= VISIBLE * self._rounding:
                 return
             self.taken_back += 1
             optimiser.take_back(before)
             _LOG.info("update taken back: KL %.3g nats a token at a rate of %.3g", self._kl, self._lr)
             if attempt < settings.retries:
-                wanted = math.sqrt(target / self._kl) if math.isfinite(self._kl) else 0.0
+                wanted = math.sqrt(target / beyond) if math.isfinite(beyond) else 0.0
                 lr = self._lr * min(max(wanted, SMALLER[0]), SMALLER[1])
                 optimiser.again(lr)
                 self._measure(lr)

@@ -220,6 +220,24 @@ def test_an_update_that_moved_nothing_says_nothing():
     assert control.rate == 1e-3 and control.state_dict()["curvatures"] == []
 
 
+def test_a_kl_that_rounding_alone_makes_does_not_hold_the_rate_down():
+    """In bfloat16 any change of the weights, however small, has a KL of 0.001 to 0.003."""
+    control = RateControl(StepSize(target=0.01), 1e-5)
+    for number in range(10):
+        control.note(0.002 + 0.0005 * (-1) ** number, control.rate, 100 * control.rate, rounding=0.0018)
+    assert control.rate == pytest.approx(1e-5 * GROWTH**10) and control.state_dict()["curvatures"] == []
+    control.note(0.042, control.rate, 100 * control.rate, rounding=0.002)  # 0.04 of the update: half the rate
+    assert control.rate == pytest.approx(1e-5 * GROWTH**10 / 2)
+
+
+def test_where_rounding_hides_the_target_the_rate_does_not_rise():
+    control = RateControl(StepSize(target=0.001), 1e-5)
+    control.note(0.003, 1e-5, 1e-3, rounding=0.002)
+    assert control.rate == 1e-5
+    control.note(0.006, 1e-5, 1e-3, rounding=0.002)  # and falls where the update is seen to be too large
+    assert control.rate == pytest.approx(0.5e-5)
+
+
 def test_the_state_of_an_older_checkpoint_gives_its_rate_and_is_gathered_anew():
     control = RateControl(StepSize(target=0.01), 1e-3)
     older = {"rate": 3e-4, "entropy": 0.1, "curvatures": [9.0, 9.1], "gradients": [0.5, 7]}
@@ -251,7 +269,7 @@ def test_an_update_is_measured_and_the_rate_follows(policy, episodes):
     row = work.update(batch, episodes)
     kl = divergence(before, distributions(policy, episodes, 1000, 1.0))
     assert number(row, "step_kl") == pytest.approx(kl, rel=1e-3) and kl > 0
-    assert row["policy/steps_taken_back"] == 0 and row["time/step_kl"]
+    assert row["policy/steps_taken_back"] == 0 and row["time/step_kl"] and row["policy/step_kl_rounding"] == 0
     kls = [number(work.update(batch, episodes), "step_kl") for _ in range(25)]
     assert 0.2e-4 < sorted(kls[-9:])[4] < 5e-4
 
@@ -319,6 +337,25 @@ def test_measuring_changes_nothing(policy, episodes, letter_model):
             work.update(batch_of(episodes), episodes)
         assert torch.equal(torch.get_rng_state(), state)
     assert torch.equal(weights(policy), weights(other))
+
+
+def test_in_half_precision_what_rounding_makes_is_measured_and_nothing_is_left_of_it(letter_model, episodes):
+    torch.manual_seed(0)
+    half = Policy.load(letter_model, device="cpu", dtype="bfloat16", lora=LoraSettings(rank=4, alpha=8))
+    work, before = updater(half, lr=1e-2), weights(half)
+    assert work.sizer is not None
+    work.sizer.begin(episodes, episodes)
+    assert torch.equal(weights(half), before)
+    row = work.update(batch_of(episodes), episodes)
+    assert 0 < number(row, "step_kl_rounding") < number(row, "step_kl")
+
+
+def test_nudged_weights_come_back_to_the_bit(policy):
+    optimiser, before = Optimiser(policy.trainable_parameters(), lr=1e-3), weights(policy)
+    with pytest.raises(KeyError), optimiser.nudged(0.5):
+        assert torch.equal(weights(policy), before + 0.5)
+        raise KeyError
+    assert torch.equal(weights(policy), before)
 
 
 def test_no_update_is_no_measurement(policy, play):
