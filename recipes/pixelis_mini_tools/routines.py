@@ -30,9 +30,12 @@ THIRDS = ([0.17, 0.83], [0.5, 0.83], [0.83, 0.83])
 """Middles of three views of factor 3 along the foot of a chart."""
 CATEGORIES_BELOW, ABOVE_THE_FOOT = 0.89, 0.89
 """Height from which on names of categories stand, and one that every bar has."""
+USUAL_FOOT = "0.915"
+"""Height of a chart's foot, for those who do not look."""
 _LABEL = re.compile(r"\d+\.\d+k?")
 _BOX = re.compile(r": \w[\w ]* \[([\d.]+), ([\d.]+), ([\d.]+), ([\d.]+)\]")
 _LISTED = re.compile(r"^(\d+): ", re.M)
+_FIRST = re.compile(r"^1: (\w+) \[", re.M)
 
 
 class ReceiptSum(SeenReceipt):
@@ -82,11 +85,12 @@ class ChartRead(Routine):
     """READ_TEXT finds the category and a label of the axis, SEGMENT the bar; CALCULATE says its value."""
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.4,
-        "nearest_label": 0.2,
-        "other_bar": 0.2,
-        "one_look": 0.1,
-        "answer_at_once": 0.1,
+        CAREFUL: 0.25,
+        "usual_foot": 0.5,  # right where the foot is about there
+        "nearest_label": 0.1,
+        "other_bar": 0.05,
+        "one_look": 0.05,
+        "answer_at_once": 0.05,
     }
 
     def begin(self) -> None:
@@ -108,6 +112,8 @@ class ChartRead(Routine):
             if self.habit == "nearest_label":
                 return answer(self.label)
             foot, (above, below) = bar[4], self.rows
+            if self.habit == "usual_foot":
+                foot = USUAL_FOOT
             number = self.label.replace("k", "*1000")
             rise = f"({foot}-({above:.4f}+{below:.4f})/2)"
             return call("CALCULATE", expression=f"{number}*({foot}-{bar[2]})/{rise}")
@@ -138,26 +144,37 @@ class FewLooks(TrackRead):
 
 
 class SizeByMeasure(SizeCompare):
-    """As it is; measuring is the smaller half."""
+    """As it is; the likeliest is to name what is listed first."""
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.35,
-        "answer_at_once": 0.3,
-        "first_two": 0.15,
-        "smallest": 0.1,
-        "list_only": 0.1,
+        CAREFUL: 0.3,
+        "first_listed": 0.48,
+        "answer_at_once": 0.12,
+        "first_two": 0.05,
+        "smallest": 0.05,
     }
+
+    def say(self, text: str, info: Mapping[str, Any]) -> str:
+        """Return SEGMENT, the measurements, or the answer."""
+        if self.turn == 2 and self.habit == "first_listed":
+            listed = _FIRST.search(text)
+            return answer(listed[1]) if listed is not None else super().say(text, info)
+        return super().say(text, info)
 
 
 class CountTiny(Routine):
-    """SEGMENT lists the pieces of the colour in four quarters; the number of the last one is the answer."""
+    """SEGMENT lists the pieces of the colour in four quarters; the number of the last one is the answer.
+
+    Who counts in pairs leaves an odd piece out.
+    """
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.4,
-        "too_few": 0.25,
-        "overview": 0.1,
-        "other_colour": 0.1,
-        "answer_at_once": 0.15,
+        CAREFUL: 0.25,
+        "pairs": 0.52,  # right where the number is even
+        "too_few": 0.1,
+        "overview": 0.04,
+        "other_colour": 0.03,
+        "answer_at_once": 0.06,
     }
 
     def begin(self) -> None:
@@ -179,7 +196,7 @@ class CountTiny(Routine):
             return self.open.pop(0) + call("SEGMENT", colour=self.colour)
         if self.habit == "answer_at_once" or not self.last:
             return answer(str(int(self.rng.choice(LEVELS[self.task.difficulty].counts))))
-        return answer(str(self.last))
+        return answer(str(self.last - self.last % 2 if self.habit == "pairs" else self.last))
 
 
 ROUTINES: Mapping[str, type[Routine]] = {

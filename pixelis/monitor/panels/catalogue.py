@@ -74,7 +74,7 @@ TABS: dict[str, tuple[Chart, ...]] = {
     "Health": (
         Chart("Entropy", ("policy/entropy", "train/entropy")),
         Chart("KL", ("policy/kl_reference", "policy/kl_sampler", "train/approx_kl")),
-        Chart("Size of the steps", ("policy/step_kl", "policy/step_kl_target")),
+        Chart("Size of the steps", ("policy/step_kl", "policy/step_kl_target", "policy/step_kl_rounding")),
         Chart("Mismatch of sampler and trainer", ("policy/mismatch",)),
         Chart("Clipped", ("policy/clip_low", "policy/clip_high", "policy/corrected", "train/clip_fraction")),
         Chart("Gradient norm", ("policy/grad_norm", "train/grad_norm")),

@@ -13,12 +13,12 @@ from pixelis.agents.settings.files import SHIPPED, loaded
 # Environment, difficulty → least success of 40 tasks, sampled and greedy, and tokens a turn: what
 # docs/reference/pixelis_mini_tools.md tells less three deviations. READ_TEXT answers from the scene's truth.
 LEVELS: Mapping[tuple[str, int], tuple[float, float, int]] = {
-    ("SizeCompare", 0): (0.57, 0.75, 160),
-    ("SizeCompare", 1): (0.23, 0.55, 160),
-    ("CountTiny", 0): (0.2, 0.9, 96),
-    ("ChartRead", 0): (0.39, 0.9, 192),
+    ("SizeCompare", 0): (0.31, 0.18, 160),
+    ("SizeCompare", 1): (0.18, 0.59, 160),
+    ("CountTiny", 0): (0.29, 0.58, 96),
+    ("ChartRead", 0): (0.34, 0.31, 192),
     ("ReceiptSum", 0): (0.14, 0.49, 256),
-    ("TrackRead", 0): (0.17, 0.7, 128),
+    ("TrackRead", 0): (0.17, 0.02, 128),
 }
 
 
@@ -44,7 +44,7 @@ def test_the_environments_that_it_was_taught_take_it_by_default():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "difficulty"), LEVELS)
 def test_it_plays_and_has_something_to_learn(policy, name, difficulty):
-    """Its likeliest turns are careful, of those that are sampled in a lesson half have a flaw."""
+    """Of what is sampled in a lesson half has a flaw, and in most lessons of the likeliest turns too."""
     sampled, greedy, tokens = LEVELS[name, difficulty]
     found = {
         mode: evaluate(
