@@ -70,16 +70,20 @@ def harder(runs: LearningRuns, env: str, seed: int, episodes: int) -> dict[str, 
     if env in HARDEST:
         return None
     plan, path = lesson(env), runs.path / f"harder-{env}-seed{seed}.json"
-    if not path.is_file():
+    agents = (plan["model"], run_name(env, seed))
+    if len(_rows(path)) < len(agents):  # one may be there already: it was killed between them
+        path.unlink(missing_ok=True)
         words = ["--env", plan["env"], "--env-kwargs", json.dumps(plan.get("env_kwargs", {}))]
         words += ["--difficulty", str(plan["difficulty"] + 1), "--mode", "sampled", "--seed", str(seed)]
         if "max_new_tokens" in plan:
             words += ["--max-new-tokens", str(plan["max_new_tokens"])]
-        agents = f"{plan['model']},{run_name(env, seed)}"
-        words += ["--episodes", str(episodes), "--agent", agents, "--output", path.name]
+        words += ["--episodes", str(episodes), "--agent", ",".join(agents), "--output", path.name]
         runs.command(f"{env} harder", "evaluate_agent.py", *words)
-    rows = json.loads(path.read_text("utf-8"))["rows"]
-    return dict(zip(("before", "after"), map(_rate, rows), strict=True))
+    return dict(zip(("before", "after"), map(_rate, _rows(path)), strict=True))
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text("utf-8"))["rows"] if path.is_file() else []
 
 
 def _rate(row: Mapping[str, Any]) -> dict[str, Any]:
