@@ -112,13 +112,13 @@ def test_what_was_learnt_is_what_the_page_of_results_says(env_docs):
     assert web == "0.56 → **0.95**, greedy 0.59 → **1.00** (difficulty 0, 3 seeds)"
     assert code == "0.60 → **0.97**, greedy 0.51 → **1.00** (difficulty 1, 3 seeds)"
     assert env_docs.learnt("Pixelis/CountTiny-v0").startswith(
-        "0.47 → **0.96**, greedy 0.99 → **1.00** (difficulty 0"
+        "0.53 → **0.92**, greedy 0.75 → **0.99** (difficulty 0"
     )
     assert env_docs.learnt("Pixelis/ChartRead-v0").startswith(
-        "0.36 → **0.77**, greedy 0.94 → **0.94** (difficulty 0"
+        "0.42 → **0.75**, greedy 0.45 → **0.92** (difficulty 0"
     )
     assert env_docs.learnt("Pixelis/SizeCompare-v0").startswith(
-        "0.59 → **0.85**, greedy 0.85 → **0.90** (difficulty 1"
+        "0.63 → **0.95**, greedy 0.53 → **0.99** (difficulty 0"
     )
     assert env_docs.learnt("Pixelis/WireTrace-v0") == "–"
 
