@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 from pixelis.agents.models.loading import portable_name
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.models.weight_types import DTYPES
 from pixelis.agents.publish.export import export_model
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.run_files.checkpoint import list_checkpoints
@@ -254,14 +255,16 @@ def test_an_exported_model_is_a_model_to_train_on(runs, tmp_path):
 
 
 def test_what_a_run_chose_by_itself_is_chosen_when_it_goes_on(tmp_path):
-    """The same settings, which leave model and learning rate open, start and go on."""
+    """The same settings, which leave model, number type and learning rate open, start and go on."""
     config = SftConfig(
         env="Pixelis/ZoomRead-v0", env_kwargs={"reader": "truth"}, demonstrations=4, held_out=0.0, steps=2,
-        eval_episodes=0, output=str(tmp_path / "run"),
+        eval_episodes=0, dtype="auto", output=str(tmp_path / "run"),
     )  # fmt: skip
     with SftRun.start(config) as run:
+        assert run.config.dtype in DTYPES and DTYPES[run.config.dtype] == run.policy.base.dtype
         run.train(should_stop=lambda: run.trainer.finished_steps == 1)
     with SftRun.resume(config.output, config) as resumed:
         resumed.train()
     assert (resumed.config.model, resumed.config.lr) == ("pixelis-tiny", 1e-3)
+    assert resumed.config.dtype == run.config.dtype
     assert resumed.trainer.finished_steps == 2

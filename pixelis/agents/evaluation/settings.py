@@ -26,7 +26,7 @@ class EvaluationSettings(Settings):
     seed: int = setting(0, "decides what a sampling model says", ge=0)
 
     device: str = setting("auto", "auto, cpu, cuda or cuda:N")
-    dtype: Literal["float32", "bfloat16", "float16"] | None = setting(
+    dtype: Literal["float32", "bfloat16", "float16", "auto"] | None = setting(
         None, "type of the weights; none: as the run had it, else float32"
     )
     batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)

@@ -28,12 +28,12 @@ import torch
 from pixelis.agents.models.model_note import ModelNote, read_note
 from pixelis.agents.models.named_models import NAMED_MODELS, TINY_NAME
 from pixelis.agents.models.processors import load_processor
+from pixelis.agents.models.weight_types import weight_type
 from pixelis.agents.run_files.saved_run import weights_of
 from pixelis.errors import ConfigError, MissingDependencyError, ModelLoadError, PixelisError, suggest
 from pixelis.rewards.text.quiet import quiet_libraries
 
 HUB_TIMEOUT_SECONDS = 10.0
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 QUANTIZATIONS = ("none", "8bit", "4bit")
 _QUANTISERS = ("bitsandbytes", "accelerate")
 _ADAPTER_FILE = "adapter_config.json"
@@ -67,10 +67,9 @@ def load_model(
         ConfigError: unknown ``dtype``, ``device`` or ``quantization``, or quantised without CUDA.
         MissingDependencyError: a package is needed that is not installed; the message names it.
     """
-    if dtype not in DTYPES:
-        raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
     place = _device(device)
-    quantised = quantised_loading(quantization, DTYPES[dtype], place) if quantization != "none" else {}
+    kind = weight_type(dtype, place)
+    quantised = quantised_loading(quantization, kind, place) if quantization != "none" else {}
     folder = find_folder(name)
     if folder is not None and (folder / _ADAPTER_FILE).is_file():
         return _load_adapter(folder, place, dtype, quantization)
@@ -78,7 +77,7 @@ def load_model(
     if folder is None:
         require_hub_model(source)
     with quiet_libraries(), _one_line_errors(source):
-        model, processor = _load_base(source, DTYPES[dtype], local=folder is not None, **quantised)
+        model, processor = _load_base(source, kind, local=folder is not None, **quantised)
     base_name = str(name) if str(name) in NAMED_MODELS else source
     note = read_note(folder) if folder is not None else ModelNote()
     return LoadedModel((model if quantised else model.to(place)).eval(), processor, base_name, note)

@@ -92,7 +92,7 @@ class Policy:
             model: a folder that ``save_pretrained`` wrote, that of an adapter, of a training run or of one of
                 its checkpoints, a hub id, or a name of `named_models`: ``pixelis-tiny``, …, ``smollm2``.
             device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
-            dtype: ``float32``, ``bfloat16`` or ``float16``.
+            dtype: ``float32``, ``bfloat16``, ``float16``, or ``auto``, see `weight_type`.
             lora: put a fresh adapter on it. Without effect on an adapter folder, which keeps its own.
             quantization: ``none``, ``8bit`` or ``4bit``: the frozen weights by bitsandbytes, CUDA only.
             full: train every weight of the language part and no adapter; one that was loaded is merged.

@@ -15,7 +15,6 @@ import torch
 from safetensors import SafetensorError
 
 from pixelis.agents.models.loading import (
-    DTYPES,
     LoadedModel,
     load_model,
     portable_name,
@@ -23,6 +22,7 @@ from pixelis.agents.models.loading import (
 )
 from pixelis.agents.models.model_note import ModelNote, write_note
 from pixelis.agents.models.processors import save_processor
+from pixelis.agents.models.weight_types import DTYPES
 from pixelis.agents.publish.language_stepper import CARD
 from pixelis.agents.publish.model_card import model_card, read_facts
 from pixelis.agents.run_files.checkpoint import step_of

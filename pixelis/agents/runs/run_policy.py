@@ -9,6 +9,7 @@ from pixelis.agents.models.gradient_checkpointing import checkpoint_layers
 from pixelis.agents.models.lora import set_dropout, settings_of_adapter
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.models.weight_types import type_name
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.settings.run_settings import AUTO, AnyRunSettings, Lora, RunSettings
 from pixelis.errors import ConfigError
@@ -49,7 +50,7 @@ def load_policy(config: RunSettings, trained: Path | None = None, *, quantizatio
 
 
 def settled(config: RunSettings, policy: Policy) -> Any:
-    """Return the settings of a new run with what its model decides: learning rate, system prompt, adapter.
+    """Return the settings of a new run with what model and device decide: rate, prompt, adapter, type.
 
     An adapter that the model comes with is trained on as it is, so its size takes the place of the default.
 
@@ -60,6 +61,8 @@ def settled(config: RunSettings, policy: Policy) -> Any:
         "lr": AUTO if config.lr == AUTO else rate_of(config, policy),
         "system_prompt": policy.chat.system_prompt or None,
     }
+    if config.dtype == AUTO:
+        values["dtype"] = type_name(policy.base.dtype)
     if policy.has_adapter and policy.came_with_adapter:
         found = settings_of_adapter(policy.model)
         has, asked, usual = {"rank": found.rank, "alpha": found.alpha}, config.adapter, Lora()
@@ -82,6 +85,7 @@ def as_chosen(config: C, saved: Any) -> C:
     """
     open_choices = {
         "model": CHOOSE,
+        "dtype": AUTO,
         "lr": None,
         "system_prompt": None,
     }

@@ -108,7 +108,9 @@ class RunSettings(AnyRunSettings):
     model: str = setting(
         CHOOSE, "a name as pixelis-mini, a run, a folder or a hub id; auto: what suits the env"
     )
-    dtype: Literal["float32", "bfloat16", "float16"] = setting("float32", "type of the frozen weights")
+    dtype: Literal["float32", "bfloat16", "float16", "auto"] = setting(
+        "float32", "type of the frozen weights; auto: bfloat16 where it is faster, else float32"
+    )
     train: Literal["lora", "full"] = setting(
         "lora", "train an adapter, or all weights of the language part (float32)"
     )
