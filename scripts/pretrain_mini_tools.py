@@ -25,7 +25,7 @@ EPISODES = {
     **{"SizeCompare": 3000, "ReceiptSum": 3000, "TrackRead": 2000, "AskImage": 2000},
     **{"CountTiny": 2000, "ChartRead": 2000},
 }
-DRILLS = (30_000, 3000, 9000)
+DRILLS = (30_000, 3000, 3000)
 """Of the first part of the training, and among the episodes of the second and the third."""
 STEPS = (600, 1300, 1100)
 """Of the three parts: less than once through the drills, then twice about once through the episodes."""

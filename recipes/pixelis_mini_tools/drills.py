@@ -124,7 +124,7 @@ def steps(rng: np.random.Generator) -> Turns:
         a, b = _cents(rng), _cents(rng)
         if word == "together":
             a += int(rng.integers(0, 3)) * _cents(rng)  # as far as a sum has come
-            result = f"{columns(a, b)} {decimal_text(a + b)}"
+            result = f"{columns(a, b)[0]} {decimal_text(a + b)}"
         else:
             result = decimal_text(min(a, b) if least else max(a, b))
         said.append(f"{decimal_text(a)} {decimal_text(b)}: {result}.")
