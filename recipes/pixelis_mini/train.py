@@ -22,6 +22,8 @@ from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from pixelis_mini.muon import muon
+
 CONTEXT = 2048
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
@@ -242,8 +244,8 @@ def make_optimisers(model: Any, settings: TrainSettings) -> list[tuple[torch.opt
     )
     if not inner:
         return [(adam, 1.0)]
-    muon = torch.optim.Muon(inner, weight_decay=0.05, adjust_lr_fn="match_rms_adamw")
-    return [(adam, 1.0), (muon, settings.muon)]
+    matrices = muon(inner, weight_decay=0.05, adjust_lr_fn="match_rms_adamw")
+    return [(adam, 1.0), (matrices, settings.muon)]
 
 
 def rate_at(step: int, done: float, settings: TrainSettings) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from pixelis_mini import code_player, collect, tokenizer, train
 from pixelis_mini.code_player import SOLUTIONS, code_demonstrations, written
 from pixelis_mini.habits import CAREFUL, drawn_habit
 from pixelis_mini.list_drills import lists, words_of
+from pixelis_mini.muon import orthogonal
 from pixelis_mini.renaming import renamed
 from pixelis_mini.topics_stage import TopicSettings, push_embeddings, teach_topics, token_weights
 from pixelis_mini.tweet_player import tweet_demonstrations
@@ -248,3 +250,15 @@ def test_a_bag_of_tokens_learns_what_speaks_for_a_topic_and_embeddings_are_pushe
     moved = (model.model.embed_tokens.weight.detach() - before).norm(dim=1)
     assert moved.max() == pytest.approx(float(before.norm(dim=1).mean()), rel=0.01)
     assert moved.min() < 0.3 * moved.max()  # most tokens say nothing about a topic
+
+
+@pytest.mark.parametrize("shape", [(48, 16), (16, 48), (32, 32)])
+def test_muons_float32_is_torchs_in_bfloat16(shape):
+    """Against torch's own iteration, up to bfloat16's rounding, and against the SVD's UV^T."""
+    torchs = importlib.reload(importlib.import_module("torch.optim._muon"))._zeropower_via_newtonschulz
+    grad = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    given = ((3.4445, -4.775, 2.0315), 5, 1e-7)
+    found = orthogonal(grad, *given)
+    assert (found - torchs(grad, *given).float()).abs().max() < 0.05
+    values = torch.linalg.svdvals(found)
+    assert values.min() > 0.6 and values.max() < 1.3  # by the polynomial's design between 0.5 and 1.5
