@@ -3,7 +3,8 @@
 Trains a shipped small model in each environment that one of them plays, with the shipped defaults, once a
 seed, through the command a person types; evaluates it on the same held-out tasks before and after, and one
 difficulty higher. Hours; killed, the same command goes on. Writes a table (Markdown and JSON) and a figure
-with a panel for each environment. Environments that no shipped model plays yet are named, not left out.
+with a panel for each environment; a JSON keeps the seeds that it has. Environments that no shipped model
+plays yet are named, not left out.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.settings.files import SHIPPED
 
 EPISODES = 200
-MODES = ("greedy", "sampled")
+MODES = ("sampled", "greedy")
 HARDEST = ("TweetReply", "AskImage")
 """Environments with one difficulty alone."""
 LESSONS = SHIPPED / "lessons"
 """``ENV.yaml`` for each environment that a shipped model plays: model, difficulty, lengths, and no more."""
 NOT_YET = ("WireTrace",)
 """Environments with an oracle that no shipped model plays."""
+COMMAND = "python benchmarks/learning/every_env.py --runs FOLDER"
 PANELS = 4
 """Of a row of the figure."""
 PAGES = {"WebBrowse": "browse"}
@@ -118,28 +120,25 @@ def lines_of(env: str) -> dict[str, float | None]:
 
 def table(result: Mapping[str, Any]) -> str:
     """Return the table for the docs: a row for each environment and seed."""
-    head = [
-        "environment",
-        "model",
-        "seed",
-        "steps",
-        *(f"{mode}, before → after" for mode in MODES),
-        "one harder",
-    ]
+    changes = (*(f"{mode}, before → after" for mode in MODES), "one difficulty higher, sampled")
     rows = [
         [
             f"{env}, difficulty {found['difficulty']}",
-            found["model"],
-            str(seed),
-            str(run["steps"]),
-            *(f"{_cell(run['before'][mode])} → {_cell(run['after'][mode])}" for mode in MODES),
-            f"{_cell(run['harder']['before'])} → {_cell(run['harder']['after'])}" if run["harder"] else "",
+            seed,
+            f"{run['steps']}",
+            *(_change(run["before"][mode], run["after"][mode]) for mode in MODES),
+            _change(**run["harder"]) if run["harder"] else "",
         ]
-        for env, found in result["environments"].items()
-        for seed, run in found["seeds"].items()
+        for env, found in sorted(result["environments"].items())
+        for seed, run in sorted(found["seeds"].items())
     ]
-    rows += [[env, "none yet", *[""] * 5] for env in NOT_YET]
-    return markdown_table(head, rows)
+    rows += [[env, *["none yet"], *[""] * 4] for env in NOT_YET]
+    return markdown_table(["environment", "seed", "steps", *changes], rows)
+
+
+def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    success, _, interval = _cell(after).partition(" ")
+    return f"{_cell(before)} → **{success}** {interval}"
 
 
 def _cell(found: Mapping[str, Any]) -> str:
@@ -196,17 +195,22 @@ def main() -> None:
     runs, found = LearningRuns(args.runs), earlier(args.json)
     shown = {"not yet": list(NOT_YET), "environments": found}
     for env in args.envs:
-        seeds = {}
         for seed in args.seeds:
             run = measured(train(runs, env, seed, args.minutes, args.episodes))
-            seeds[str(seed)] = {**run, "harder": harder(runs, env, seed, args.episodes)}
-        plan = lesson(env)
-        about = {**{key: plan[key] for key in ("model", "difficulty")}, "minutes": args.minutes}
-        found[env] = {**lines_of(env), **about, "seeds": seeds}
-        write_result(args.json, {"command": "python benchmarks/learning/every_env.py --runs FOLDER", **shown})
+            run["harder"] = harder(runs, env, seed, args.episodes)
+            found.update(earlier(args.json))  # another process may have written since
+            add_seed(found, env, seed, {**run, "minutes": args.minutes})
+            write_result(args.json, {"command": COMMAND, **shown})
     print(table(shown))
     if args.figure:
         draw(shown, args.figure)
+
+
+def add_seed(found: dict[str, Any], env: str, seed: int, run: Mapping[str, Any]) -> None:
+    """Add what a run measured to ``found`` (environment → numbers), in place of its seed's earlier run."""
+    seeds = found.get(env, {}).get("seeds", {})
+    about = {key: lesson(env)[key] for key in ("model", "difficulty")}
+    found[env] = {**lines_of(env), **about, "seeds": {**seeds, str(seed): run}}
 
 
 def earlier(path: Path | None) -> dict[str, Any]:
