@@ -7,12 +7,26 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Call = Mapping[str, Any]
 """A tool call as `ToolResult.to_json` has it: ``tool``, ``ok``, ``text``, ``error_code``, ``arguments``."""
 NO_TOOL = "bad_call"
 """The name under which calls to no known tool are counted, as in the metrics."""
+
+
+class StoredToken(NamedTuple):
+    """A token that a model wrote.
+
+    Attributes:
+        text: its own.
+        logprob: natural log of its probability; None where it is no finite number.
+        entropy: of the distribution it was drawn from, in nats; None likewise, or where it was not kept.
+    """
+
+    text: str
+    logprob: float | None
+    entropy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -27,7 +41,7 @@ class StoredTurn:
         logprob: natural log of the probability with which the model wrote the turn, at its temperature; None
             where no model did, or it was not kept.
         tokens: how many tokens the model wrote, None likewise.
-        sampled: text and log-probability of each of them; empty where it was not kept.
+        sampled: each of them; empty where they were not kept.
     """
 
     action: str
@@ -36,7 +50,7 @@ class StoredTurn:
     reward: float | None = None
     logprob: float | None = None
     tokens: int | None = None
-    sampled: tuple[tuple[str, float | None], ...] = ()
+    sampled: tuple[StoredToken, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -262,7 +276,7 @@ def _advantage(value: Any) -> float | tuple[float | None, ...] | None:
     return tuple(map(finite, value)) if isinstance(value, list) else finite(value)
 
 
-def _sampled(value: Any) -> tuple[tuple[str, float | None], ...]:
-    pairs = value if isinstance(value, list) else []
-    kept = [pair for pair in pairs if isinstance(pair, list) and len(pair) == 2]
-    return tuple((str(text), finite(logprob)) for text, logprob in kept)
+def _sampled(value: Any) -> tuple[StoredToken, ...]:
+    rows = value if isinstance(value, list) else []
+    kept = [row for row in rows if isinstance(row, list) and len(row) in (2, 3)]
+    return tuple(StoredToken(str(text), *map(finite, numbers)) for text, *numbers in kept)

@@ -18,7 +18,7 @@ import torch
 
 from pixelis.errors import ModelLoadError
 
-_ALIGNED = ("loss_mask", "logprobs")
+_ALIGNED = ("loss_mask", "logprobs", "entropies")
 _SAYS_WHAT_IS_REAL = frozenset({"image_sizes", "pixel_attention_mask"})
 
 
@@ -35,6 +35,8 @@ class Segment:
         images: the processor's tensors for the images of this segment, by the model's own keyword
             (``pixel_values``, ...), their first axis counting images or patches; empty without images.
         text: the same stretch decoded, for people; never fed back to a model.
+        entropies: float32 of shape [n], entropy in nats of the distribution that each sampled token was drawn
+            from, for people; None where it was not kept.
     """
 
     tokens: np.ndarray
@@ -42,15 +44,16 @@ class Segment:
     logprobs: np.ndarray
     images: Mapping[str, torch.Tensor] = field(default_factory=dict)
     text: str = ""
+    entropies: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        """Check that the three arrays describe the same tokens."""
+        """Check that the arrays describe the same tokens."""
         if self.tokens.ndim != 1:
             raise ValueError(f"segment tokens must be one-dimensional, got shape {self.tokens.shape}")
         for name in _ALIGNED:
-            shape = getattr(self, name).shape
-            if shape != self.tokens.shape:
-                raise ValueError(f"segment {name} must have shape {self.tokens.shape}, got {shape}")
+            array = getattr(self, name)
+            if array is not None and array.shape != self.tokens.shape:
+                raise ValueError(f"segment {name} must have shape {self.tokens.shape}, got {array.shape}")
 
     def __len__(self) -> int:
         """Return the number of tokens."""
@@ -87,11 +90,12 @@ class Segment:
         tokens: Sequence[int] | np.ndarray,
         logprobs: Sequence[float] | np.ndarray | None = None,
         text: str = "",
+        entropies: np.ndarray | None = None,
     ) -> Segment:
         """Return a segment the policy wrote; ``logprobs`` defaults to zeros (demonstrations)."""
         ids = np.asarray(tokens, dtype=np.int64)
         logs = np.zeros(len(ids)) if logprobs is None else np.asarray(logprobs)
-        return cls(ids, np.ones(len(ids), bool), logs.astype(np.float32), {}, text)
+        return cls(ids, np.ones(len(ids), bool), logs.astype(np.float32), {}, text, entropies)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def sample_rows(episodes: Sequence[Episode], batch: StepBatch, tokenizer: Any) -
     """Return the members of one group as plain data: the first that was trained on, else the first.
 
     The advantage is a list, one a turn, where credit is given by turn. Each turn has what was ``sampled``:
-    pairs of a token's text and its log-probability.
+    a token's text, its log-probability and, where it was kept, the entropy of what it was drawn from.
     """
     trained = [each.group for each in batch.episodes if each.group >= 0]  # those below are replayed
     group = min(trained, default=0)
@@ -34,20 +34,21 @@ def sample_rows(episodes: Sequence[Episode], batch: StepBatch, tokenizer: Any) -
     return rows
 
 
-def sampled_tokens(turn: Segment, tokenizer: Any) -> list[tuple[str, float]]:
-    """Return the text and the log-probability, at five digits, of each token that the policy wrote in a turn.
+def sampled_tokens(turn: Segment, tokenizer: Any) -> list[tuple[Any, ...]]:
+    """Return the text and, at five digits, log-probability and entropy of each token written in a turn.
 
     A token is read together with the one before it: by itself some tokenizers would lose its blank. One that
     holds a part of a character has ``\ufffd`` in its text.
     """
-    found: list[tuple[str, float]] = []
-    tokens, logprobs = turn.tokens.tolist(), turn.logprobs.tolist()
-    for place, (token, logprob) in enumerate(zip(tokens, logprobs, strict=True)):
+    found: list[tuple[Any, ...]] = []
+    tokens = turn.tokens.tolist()
+    numbers = [each.tolist() for each in (turn.logprobs, turn.entropies) if each is not None]
+    for place, (token, *values) in enumerate(zip(tokens, *numbers, strict=True)):
         before = tokens[place - 1 : place] if place else []
         alone, both = tokenizer.decode([token]), tokenizer.decode([*before, token])
         start = tokenizer.decode(before) if before else ""
         text = both[len(start) :] if both.startswith(start) else alone
-        found.append((text, float(f"{logprob:.5g}")))
+        found.append((text, *(float(f"{value:.5g}") for value in values)))
     return found
 
 

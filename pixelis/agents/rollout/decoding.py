@@ -74,18 +74,19 @@ class Decoder:
         most = torch.as_tensor(limits or [settings.max_new_tokens] * count, device=device)
         drawn = torch.zeros(count, int(most.max()), dtype=torch.long, device=device)
         scores = torch.zeros(drawn.shape, dtype=torch.float32, device=device)
+        spreads = torch.zeros_like(scores)
         lengths = torch.zeros(count, dtype=torch.long, device=device)
         rows, alive, logits = torch.arange(count, device=device), lengths == 0, self._logits
         for step in range(drawn.shape[1]):
             scaled = self.policy.scaled(logits, settings.temperature)
-            tokens, logprobs = draw(
+            tokens, logprobs, entropies = draw(
                 scaled,
                 numbers[rows, step],
                 top_p=settings.top_p,
                 greedy=settings.greedy,
                 record_kept=settings.record_kept,
             )
-            drawn[rows, step], scores[rows, step] = tokens, logprobs
+            drawn[rows, step], scores[rows, step], spreads[rows, step] = tokens, logprobs, entropies
             lengths[rows] += alive
             alive = alive & ~torch.isin(tokens, stops) & (lengths[rows] < most[rows])
             writing = int(alive.sum())
@@ -95,14 +96,15 @@ class Decoder:
                 rows, tokens, alive = rows[alive], tokens[alive], alive[alive]
             logits = self._memory.step(tokens, alive)
         self._memory.widen()
-        return self._turns(drawn, scores, lengths)
+        return self._turns(drawn, scores, spreads, lengths)
 
-    def _turns(self, drawn: Tensor, scores: Tensor, lengths: Tensor) -> list[Segment]:
+    def _turns(self, drawn: Tensor, scores: Tensor, spreads: Tensor, lengths: Tensor) -> list[Segment]:
         counts = lengths.tolist()
         self.stats.generated_tokens += sum(counts)
-        ids, logs, decode = drawn.cpu().numpy(), scores.cpu().numpy(), self.policy.chat.decode
+        arrays, decode = [each.cpu().numpy() for each in (drawn, scores, spreads)], self.policy.chat.decode
         return [
-            Segment.written(i[:n], s[:n], decode(i[:n])) for i, s, n in zip(ids, logs, counts, strict=True)
+            Segment.written(ids[:n], logs[:n], decode(ids[:n]), spread[:n])
+            for ids, logs, spread, n in zip(*arrays, counts, strict=True)
         ]
 
 

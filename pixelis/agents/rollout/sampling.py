@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
 from pixelis.errors import ConfigError
+
+_LEAST_LOGPROB = -1e4
+"""In an entropy, where a token of probability 0 adds nothing."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,21 @@ class RolloutStats:
     reward_seconds: float = 0.0
 
 
+class Drawn(NamedTuple):
+    """What `draw` returns of R rows.
+
+    Attributes:
+        tokens: int64 [R].
+        logprobs: float32 [R], of the tokens under softmax(logits), not truncated by ``top_p`` unless
+            ``record_kept``.
+        entropies: float32 [R], of softmax(logits) in nats, never truncated.
+    """
+
+    tokens: torch.Tensor
+    logprobs: torch.Tensor
+    entropies: torch.Tensor
+
+
 def draw(
     logits: torch.Tensor,
     uniforms: torch.Tensor,
@@ -81,7 +100,7 @@ def draw(
     top_p: float = 1.0,
     greedy: bool = False,
     record_kept: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> Drawn:
     """Draw one token a row by inverting the cumulative distribution.
 
     token = min{k : F(k) > u F(V-1)} with F the cumulative probability over token ids, so a row's token
@@ -93,16 +112,13 @@ def draw(
         top_p: see `SamplingSettings`.
         greedy: take the most probable token.
         record_kept: see `SamplingSettings`.
-
-    Returns:
-        Tokens int64 [R] and their log-probabilities float32 [R] under softmax(logits), not truncated by
-        ``top_p`` unless ``record_kept``.
     """
     logprobs = torch.log_softmax(logits, dim=-1)
+    weights = logprobs.exp()
+    entropies = -(weights * logprobs.clamp(min=_LEAST_LOGPROB)).sum(-1)
     if greedy:
         tokens = logprobs.argmax(-1, keepdim=True)
     else:
-        weights = logprobs.exp()
         if top_p < 1.0:
             weights = _nucleus(weights, top_p)
         cumulative = weights.cumsum(-1, dtype=torch.float64)
@@ -113,7 +129,7 @@ def draw(
         tokens = torch.searchsorted(cumulative, target, right=True).clamp_(max=logits.shape[-1] - 1)
         if record_kept and top_p < 1.0:
             logprobs = logprobs - cumulative[:, -1:].log().to(logprobs.dtype)
-    return tokens[:, 0], logprobs.gather(-1, tokens)[:, 0]
+    return Drawn(tokens[:, 0], logprobs.gather(-1, tokens)[:, 0], entropies)
 
 
 def _nucleus(weights: torch.Tensor, top_p: float) -> torch.Tensor:

@@ -12,7 +12,7 @@ from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
-from pixelis.monitor.panels.episode_page import page_of
+from pixelis.monitor.panels.episode_page import COLOURINGS, page_of
 from pixelis.monitor.reading.runs import FollowedRun
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ MOST_COLUMNS = 8
 _GROUP_FILES = 40
 _MOST_PROBLEMS = 20
 _SUCCESS = {"any": None, "succeeded": True, "failed": False, "not said": "unknown"}
-_COLOURINGS = ("probability", "advantage", "nothing")
 Where = tuple[FollowedRun, EpisodeFile, StoredEpisode]
 Sample = tuple[float, float, float | None]
 """Step, reward and advantage of an episode."""
@@ -79,7 +78,7 @@ class EpisodesTab:
                 "seed", value=self._filter["seed"], format="%d", on_change=self._filtering("seed")
             )
             seed.props("dense outlined clearable").style("width: 9rem")
-            self._select("tokens coloured by", list(_COLOURINGS), self._colouring, self._choose_colouring)
+            self._select("tokens coloured by", list(COLOURINGS), self._colouring, self._choose_colouring)
         self._told = ui.label().classes("quiet")
         self._table = ui.table(rows=[], columns=_columns(), row_key="key", selection="single", pagination=0)
         self._table.classes("list").props("flat dense hide-pagination hide-selected-banner virtual-scroll")
@@ -258,7 +257,11 @@ class EpisodesTab:
         with ui.element("div"):
             ui.label(f"{in_plain(run.key)} · {file.name} · line {episode.line}").classes("quiet")
             line = f"/line/{number}/{quote(file.name)}/{episode.line}"
-            markup = page_of(episode, lambda digest: f"/picture/{number}/{digest}.png", line, self._colouring)
+
+            def address(digest: str) -> str | None:
+                return f"/picture/{number}/{digest}.png" if run.has_picture(digest) else None
+
+            markup = page_of(episode, address, line, self._colouring)
             ui.html(markup, sanitize=False)  # every text in it is escaped, see episode_page
 
     def _followed(self) -> FollowedRun | None:

@@ -12,7 +12,7 @@ from pixelis.monitor.app.episodes_tab import EpisodesTab
 from pixelis.monitor.app.parts import ui
 from pixelis.monitor.panels import charts
 from pixelis.monitor.panels.catalogue import FIRST_CURVES, TABS, Chart, chosen
-from pixelis.monitor.panels.overview import COLUMNS, alarm_texts, overview_row
+from pixelis.monitor.panels.overview import COLUMNS, alarm_texts, overview_row, step_text
 from pixelis.monitor.reading.runs import FollowedRun, Runs
 from pixelis.monitor.reading.series import AXES, Axis, Line
 
@@ -222,7 +222,8 @@ class Page:
         names = sorted({name for run, _ in self.chosen_runs() for name in run.series.names} - {"step"})
         kept = [name for name in self.metrics if name in names]
         self.metrics = kept or [name for name in FIRST_CURVES if name in names] or names[:6]
-        choice = ui.select(names, multiple=True, value=self.metrics, label="metrics", with_input=True)
+        labels = {name: in_plain(name[:120]) for name in names}
+        choice = ui.select(labels, multiple=True, value=self.metrics, label="metrics", with_input=True)
         choice.on_value_change(lambda event: self._set("metrics", list(event.value or [])))
         choice.props("use-chips dense outlined options-dense").classes("whole")
 
@@ -248,7 +249,7 @@ class Page:
 
     def _curves(self, spec: Chart) -> charts.Options:
         lines: list[charts.Drawn] = []
-        marks: list[tuple[float, str]] = []
+        marks: list[charts.Mark] = []
         runs = self.chosen_runs()
         for run, colour in runs:
             names = [spec.title] if self.tab == "Curves" else chosen(spec, run.series.names)
@@ -258,9 +259,11 @@ class Page:
                 shade = charts.COLOURS[place % len(charts.COLOURS)] if len(runs) == 1 else colour
                 dash = "solid" if len(runs) == 1 else charts.DASHES[place % len(charts.DASHES)]
                 lines.append(charts.Drawn(label, self._line(run, name), shade, dash))
-            if len(runs) == 1 and not run.is_preview:
+            if not run.is_preview:
                 own = [alarm for alarm in run.watch.found if {alarm.metric, "success/rate"} & set(names)]
-                marks += charts.alarm_marks(run.series, own, self.axis)
+                whose = "" if len(runs) == 1 else f"{run.key}: "
+                found = charts.alarm_marks(run.series, own, self.axis)
+                marks += [(x, f"{whose}{name}", charts.ALARM if not whose else colour) for x, name in found]
         return charts.curves([line for line in lines if len(line.line.x)], self.axis, self.bands, marks)
 
     def _stack(self, run: FollowedRun, spec: Chart) -> charts.Options:
@@ -272,6 +275,8 @@ class Page:
         return charts.stack(parts, self.axis)
 
     def _pictures(self) -> None:
+        if not self._charts:
+            ui.notify(f"the tab {self.tab} has no charts; CSV and JSON hold what it shows")
         for number, (chart, _) in enumerate(self._charts, start=1):
             # nothing of a run is part of this program
             ui.run_javascript(
@@ -336,7 +341,7 @@ class Page:
         self._tell_alarms()
         runs = [run for run, _ in self.chosen_runs()]
         reading = [f"{run.share_read:.0%} of {in_plain(run.key)[:40]} read" for run in runs if run.is_preview]
-        steps = [f"{in_plain(run.key)[:40]}: step {run.series.last.get('step', '–')}" for run in runs[:3]]
+        steps = [f"{in_plain(run.key)[:40]}: step {step_text(run.series.last)}" for run in runs[:3]]
         self._told.text = " · ".join(
             [f"{len(self.runs.runs)} runs", time.strftime("%H:%M:%S"), *steps, *reading]
         )

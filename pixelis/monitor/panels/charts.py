@@ -32,6 +32,10 @@ _TICK = """(value) => Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3
   ? value.toExponential(1).replace('.0e', 'e') : +value.toPrecision(6)"""
 
 
+Mark = tuple[float, str, str]
+"""Where an alarm went on, its name, and the colour of its line."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """A line of a chart.
@@ -49,16 +53,14 @@ class Drawn:
     dash: Any = "solid"
 
 
-def curves(
-    lines: Sequence[Drawn], axis: Axis, bands: bool = True, marks: Sequence[tuple[float, str]] = ()
-) -> Options:
+def curves(lines: Sequence[Drawn], axis: Axis, bands: bool = True, marks: Sequence[Mark] = ()) -> Options:
     """Return a chart of moving means over the raw values, with the 95 % bands of the means.
 
     Args:
         lines: what is drawn.
         axis: what it is drawn against, for its title.
         bands: whether the bands are drawn.
-        marks: where an alarm was on, and which.
+        marks: the alarms.
     """
     series: list[Options] = []
     for drawn in lines:
@@ -276,15 +278,19 @@ def _series(drawn: Drawn, bands: bool) -> list[Options]:
     return [*found, base | main | {"silent": False, "symbolSize": 7}]
 
 
-def _marks(marks: Sequence[tuple[float, str]]) -> Options:
+def _marks(marks: Sequence[Mark]) -> Options:
     return {
         "silent": True,
         "symbol": "none",
-        "lineStyle": {"color": ALARM, "type": "dashed", "width": 1},
-        "label": {"color": ALARM, "fontSize": 10, "rotate": 90, "position": "insideEndTop"},
+        "lineStyle": {"type": "dashed", "width": 1},
+        "label": {"fontSize": 10, "rotate": 90, "position": "insideEndTop"},
         "data": [
-            {"xAxis": x, "label": {"formatter": f"⚠ {in_plain(name)[:40]}".replace("{", "(")}}
-            for x, name in marks
+            {
+                "xAxis": x,
+                "lineStyle": {"color": colour},
+                "label": {"formatter": f"⚠ {in_plain(name)[-40:]}".replace("{", "("), "color": colour},
+            }
+            for x, name, colour in marks
         ],
     }
 

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn, finite
+from pixelis.agents.episode_files.stored import StoredEpisode, StoredToken, StoredTurn, finite
 from pixelis.agents.viewing.visible import in_plain
 
 SHOWN = 20_000
 """Characters of a text that are shown at first; the rest is one click away."""
 MOST_TURNS = 200
 MOST_TOKENS = 4_000
+MOST_CALLS = 50
+"""Of a turn."""
+MOST_MARKUP = 4_000_000
+"""Characters of a page, after which no further turn is begun."""
+COLOURINGS = ("probability", "entropy", "advantage", "nothing")
+_LONGEST_TOKEN = 400
 _MOST_BOXES = _MOST_TERMS = 40
 _BOX_NAMES = ("view", "box", "boxes", "bbox")
-Address = Callable[[str], str]
-"""From a picture's SHA-256 to where the browser gets it."""
+Address = Callable[[str], str | None]
+"""From a picture's SHA-256 to where the browser gets it; None where its file is not there."""
 
 
 def text_of(text: str) -> str:
@@ -33,24 +39,28 @@ def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str 
         episode: what is shown.
         address: of its pictures.
         more: address of the whole line, for texts that are too long to be shown at once.
-        colour_by: what colours the tokens: ``probability``, ``advantage``, or ``nothing``.
+        colour_by: what colours the tokens, one of `COLOURINGS`.
     """
     parts = [_head(episode)]
     if episode.turns is not None:
         boxes = [box for turn in episode.turns for call in turn.calls for box in boxes_of(call)]
         asked = _block("heard", _cut(episode.asked, more)) if episode.asked else ""
         parts.append(_section("first look", None, asked + _picture(episode, 0, boxes, address)))
+        shown = 0
         for place, turn in enumerate(episode.turns[:MOST_TURNS], start=1):
+            if sum(map(len, parts)) > MOST_MARKUP:
+                break
             inside = _turn(turn, more, colour_by, episode.advantage_of(place))
             parts.append(
                 _section(f"turn {place}", turn.reward, inside + _picture(episode, place, [], address))
             )
-        if len(episode.turns) > MOST_TURNS:
-            parts.append(_note(f"{len(episode.turns) - MOST_TURNS} more turns", more))
+            shown = place
+        if len(episode.turns) > shown:
+            parts.append(_note(f"{len(episode.turns) - shown} more turns", more))
     else:
         parts.append(_note("the file holds this episode as one text: it is of an older version"))
         parts.append(_block("said", _cut(episode.text, more)))
-        parts += [_call(call) for call in episode.calls[:MOST_TURNS]]
+        parts += _calls(episode.calls, more)
     return f'<article class="episode">{"".join(parts)}</article>'
 
 
@@ -70,6 +80,13 @@ def probability_colour(logprob: float | None) -> str:
         return "transparent"
     doubt = 1.0 - math.exp(min(logprob, 0.0))
     return f"rgba(213,94,0,{0.65 * doubt:.2f})"
+
+
+def entropy_colour(entropy: float | None) -> str:
+    """Return the colour of a place: none where one token was certain, blue where many were open."""
+    if entropy is None:
+        return "transparent"
+    return f"rgba(0,114,178,{0.65 * (1.0 - math.exp(-max(entropy, 0.0))):.2f})"
 
 
 def advantage_colour(advantage: float | None) -> str:
@@ -141,7 +158,7 @@ def _section(title: str, reward: float | None, inside: str) -> str:
 
 def _turn(turn: StoredTurn, more: str, colour_by: str, advantage: float | None) -> str:
     inside = [_block("said", _tokens(turn, colour_by, advantage) or _cut(turn.action, more))]
-    inside += [_call(call, turn.heard or "") for call in turn.calls]
+    inside += _calls(turn.calls, more, turn.heard or "")
     inside += [_block("heard", _cut(turn.heard, more))] if turn.heard else []
     return "".join(inside)
 
@@ -152,19 +169,37 @@ def _picture(
     """Return the picture before the first turn (0) or after the n-th, nothing where none was kept."""
     about = episode.pictures[place] if place < len(episode.pictures) else None
     what = f"turn {place}" if place else "first look"
-    return "" if about is None else _figure(address(about["sha256"]), boxes, what)
+    if about is None:
+        return ""
+    source = address(about["sha256"])
+    if source is None:
+        return _note(f"the picture of the {what} is not in trajectories/images any more")
+    return _figure(source, boxes, what)
 
 
 def _tokens(turn: StoredTurn, colour_by: str, advantage: float | None) -> str:
     if not turn.sampled or colour_by == "nothing":
         return ""
-    told = []
-    for text, logprob in turn.sampled[:MOST_TOKENS]:
-        colour = probability_colour(logprob) if colour_by == "probability" else advantage_colour(advantage)
-        tip = "" if logprob is None else f"probability {math.exp(min(logprob, 0.0)):.3g}"
-        told.append(f'<span class="token" style="background:{colour}" title="{tip}">{text_of(text)}</span>')
-    rest = len(turn.sampled) - MOST_TOKENS
+    told: list[str] = []
+    left = SHOWN
+    for token in turn.sampled[:MOST_TOKENS]:
+        if left <= 0:
+            break
+        told.append(_token(token, colour_by, advantage))
+        left -= min(len(token.text), _LONGEST_TOKEN)
+    rest = len(turn.sampled) - len(told)
     return "".join(told) + (f" … {rest} more tokens" if rest > 0 else "")
+
+
+def _token(token: StoredToken, colour_by: str, advantage: float | None) -> str:
+    colour = {
+        "probability": probability_colour(token.logprob),
+        "entropy": entropy_colour(token.entropy),
+    }.get(colour_by, advantage_colour(advantage))
+    tips = [] if token.logprob is None else [f"probability {math.exp(min(token.logprob, 0.0)):.3g}"]
+    tips += [] if token.entropy is None else [f"entropy {token.entropy:.3g} nats"]
+    text = token.text[:_LONGEST_TOKEN] + ("…" if len(token.text) > _LONGEST_TOKEN else "")
+    return f'<span class="token" style="background:{colour}" title="{", ".join(tips)}">{text_of(text)}</span>'
 
 
 def _figure(source: str, boxes: Sequence[tuple[float, float, float, float]], title: str) -> str:
@@ -176,6 +211,11 @@ def _figure(source: str, boxes: Sequence[tuple[float, float, float, float]], tit
     )
     over = f'<svg viewBox="0 0 100 100" preserveAspectRatio="none">{drawn}</svg>' if drawn else ""
     return f'<figure><img loading="lazy" src="{escape(source)}" alt="picture of the {title}">{over}</figure>'
+
+
+def _calls(calls: Sequence[Mapping[str, Any]], more: str, heard: str = "") -> list[str]:
+    told = [_call(call, heard) for call in calls[:MOST_CALLS]]
+    return told + ([_note(f"{len(calls) - MOST_CALLS} more calls", more)] if len(calls) > MOST_CALLS else [])
 
 
 def _call(call: Mapping[str, Any], heard: str = "") -> str:

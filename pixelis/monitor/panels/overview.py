@@ -40,21 +40,26 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
     if run.is_preview:
         details.append(f"a thousand of its rows are shown; {run.share_read:.0%} are read")
     steps = settings.get("steps")
-    step = last.get("step")
     return {
         "key": run.key,
         "run": in_plain(run.key)[:200],
         "state": f"{SIGNS.get(state, '?')} {state}",
-        "step": f"{'–' if step is None else step}{f' / {steps}' if isinstance(steps, int) else ''}",
+        "step": f"{step_text(last)}{f' / {steps}' if finite(steps) is not None else ''}",
         "success": _share(_first(last, "success/ma10", "evaluation/success", "held_out/accuracy")),
         "best": _share(best_success(run)),
         "evaluated": evaluated(run.evaluations),
-        "env": in_plain(str(settings.get("env") or settings.get("env_id") or ""))[:80],
-        "model": in_plain(str(agent))[:80],
+        "env": _short(settings.get("env") or settings.get("env_id")),
+        "model": _short(agent),
         "minutes": _minutes(finite(last.get("time/elapsed"))),
         "changed": _ago(run.changed),
         "detail": in_plain("; ".join(text for text in details if text))[:600],
     }
+
+
+def step_text(row: Mapping[str, Any]) -> str:
+    """Return the step of a row of metrics in words, a dash where it has none."""
+    step = finite(row.get("step"))
+    return "–" if step is None else f"{step:.15g}"
 
 
 def alarm_texts(run: FollowedRun) -> list[str]:
@@ -86,8 +91,13 @@ def evaluated(evaluations: Mapping[str, Any]) -> str:
         rows = evaluations.get(phase)
         for row in rows if isinstance(rows, list) else ():
             if isinstance(row, Mapping) and finite(row.get("success_rate")) is not None:
-                found.setdefault(str(row.get("mode"))[:20], []).append(f"{row['success_rate']:.3f}")
-    return ", ".join(f"{in_plain(mode)} {' → '.join(values)}" for mode, values in found.items())
+                found.setdefault(_short(row.get("mode"), 20), []).append(f"{row['success_rate']:.3f}")
+    return ", ".join(f"{mode} {' → '.join(values)}" for mode, values in found.items())
+
+
+def _short(value: Any, most: int = 80) -> str:
+    """Return a text or a number of at most so many signs; nothing for what is neither."""
+    return in_plain(f"{value}"[:most])[:most] if isinstance(value, str | int | float) else ""
 
 
 def _first(row: Mapping[str, Any], *names: str) -> float | None:

@@ -133,6 +133,10 @@ class FollowedRun:
         except OSError:
             return None
 
+    def has_picture(self, digest: str) -> bool:
+        """Return whether the picture of that SHA-256 is there."""
+        return self.root.stat(*self.parts, _EPISODES, "images", f"{digest}.png") is not None
+
     @property
     def share_read(self) -> float:
         """How much of the metrics has been read, 0 to 1."""
@@ -171,7 +175,7 @@ class FollowedRun:
             else ["it has no metrics.jsonl yet, or that is a link, which is not followed"]
         )
         if not self.settings:
-            told.append("its config.yaml is missing or damaged")
+            told.append("its config.yaml is missing, damaged or too large")
         if self._tail is not None and self._tail.damaged:
             told.append(f"{self._tail.damaged} lines of metrics.jsonl hold no JSON object; they are left out")
         if self._tail is not None and self._tail.too_long:

@@ -26,7 +26,7 @@ def logits(rows: int = 1) -> torch.Tensor:
     ("uniform", "token"), [(0.0, 0), (0.09, 0), (0.11, 2), (0.29, 2), (0.31, 3), (0.5, 3), (1 - 2**-53, 3)]
 )
 def test_a_token_is_where_the_cumulative_probability_passes_the_uniform_number(uniform: float, token: int):
-    tokens, logprobs = draw(logits(), torch.tensor([uniform], dtype=torch.float64))
+    tokens, logprobs, _ = draw(logits(), torch.tensor([uniform], dtype=torch.float64))
     assert tokens.tolist() == [token]
     assert logprobs.item() == pytest.approx(math.log(PROBABILITIES[token]), abs=1e-6)
 
@@ -46,7 +46,7 @@ def test_greedy_takes_the_most_probable_token():
 def test_top_p_draws_from_the_smallest_set_and_records_the_whole_distribution(
     top_p: float, uniform: float, token: int
 ):
-    tokens, logprobs = draw(logits(), torch.tensor([uniform], dtype=torch.float64), top_p=top_p)
+    tokens, logprobs, _ = draw(logits(), torch.tensor([uniform], dtype=torch.float64), top_p=top_p)
     assert tokens.tolist() == [token]
     assert logprobs.item() == pytest.approx(math.log(PROBABILITIES[token]), abs=1e-6)
 
@@ -55,7 +55,7 @@ def test_top_p_draws_from_the_smallest_set_and_records_the_whole_distribution(
 def test_record_kept_records_what_was_drawn_from(top_p: float, kept: list[int]):
     whole = sum(PROBABILITIES[token] for token in kept)
     uniforms = torch.linspace(0, 0.999, 50, dtype=torch.float64)
-    tokens, logprobs = draw(logits(50), uniforms, top_p=top_p, record_kept=True)
+    tokens, logprobs, _ = draw(logits(50), uniforms, top_p=top_p, record_kept=True)
     assert set(tokens.tolist()) == set(kept)
     expected = [PROBABILITIES[token] / whole for token in tokens.tolist()]
     assert logprobs.exp().tolist() == pytest.approx(expected, rel=1e-5)
@@ -71,12 +71,19 @@ def test_any_draw_is_a_token_of_positive_probability_in_the_nucleus(
     values: list[float], uniform: float, top_p: float
 ):
     row = torch.tensor([values])
-    (token,), (logprob,) = (
-        x.tolist() for x in draw(row, torch.tensor([uniform], dtype=torch.float64), top_p=top_p)
-    )
+    drawn = draw(row, torch.tensor([uniform], dtype=torch.float64), top_p=top_p)
+    (token,), (logprob,), (entropy,) = (each.tolist() for each in drawn)
     shares = torch.softmax(row, -1)[0]
     assert shares[token] > 0 and logprob == pytest.approx(torch.log_softmax(row, -1)[0, token].item())
     assert shares[shares > shares[token]].sum() < top_p + 1e-4
+    assert entropy == pytest.approx(torch.special.entr(shares).sum().item(), abs=1e-4)
+
+
+@pytest.mark.parametrize("kept", [{}, {"greedy": True}, {"top_p": 0.7, "record_kept": True}])
+def test_the_entropy_is_of_the_whole_distribution(kept):
+    by_hand = -(0.1 * math.log(0.1) + 0.2 * math.log(0.2) + 0.7 * math.log(0.7))  # 0.802 nats
+    drawn = draw(logits(), torch.tensor([0.5], dtype=torch.float64), **kept)
+    assert drawn.entropies.item() == pytest.approx(by_hand, abs=1e-5)
 
 
 def test_the_share_of_draws_follows_the_probabilities():

@@ -85,6 +85,20 @@ def write_run(folder: Path, steps: int, env: str = "Pixelis/ZoomRead-v0") -> Non
     (folder / "trajectories" / "step-00000001.jsonl").write_text(text + '{"half')
 
 
+def write_odd_run(place: Path) -> None:
+    """Write one whose settings stand for gigabytes; with NaN, no episodes, an old episode, a lost picture."""
+    write_run(place, 1)
+    lists = "".join(f"x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 10)}]\n" for i in range(1, 12))
+    (place / "config.yaml").write_text(f"x0: &x0 [a]\n{lists}env: *x11\nmodel: [*x11]\nsteps: *x11\n")
+    (place / "metrics.jsonl").write_text(
+        '{"step": "\\u202e9", "success/rate": 0.5}\n{"step": 2, "success/rate": NaN}\n'
+    )
+    shutil.rmtree(place / "trajectories" / "images")
+    (place / "trajectories" / "step-00000002.jsonl").write_text("")
+    old = {"seed": 1, "member": 0, "text": "<|user|>old", "reward": 1.0, "results": [{"tool": "ZOOM"}]}
+    (place / "trajectories" / "step-00000003.jsonl").write_text(json.dumps(old) + "\n")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("monitor")
@@ -105,6 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "runs" / "collapsing" / "metrics.jsonl").write_text(text)
     (place / "runs" / "empty").mkdir()
     (place / "runs" / "empty" / "config.yaml").write_text("{damaged: [")
+    write_odd_run(place / "runs" / "odd")
     (place / "secret").mkdir()
     (place / "secret" / "metrics.jsonl").write_text('{"step": 1, "secret/word": 1}\n')
     shutil.copytree(place / "runs" / "good" / "trajectories" / "images", place / "secret" / "images")
@@ -165,13 +180,35 @@ def test_every_tab_renders_and_nothing_of_a_run_acts(
 @pytest.mark.slow
 def test_runs_say_how_they_stand_and_what_is_wrong(visit: Visit, address: str):
     async def work(page: Any) -> str:
-        await page.get_by_text("config.yaml is missing or damaged").first.wait_for()
+        await page.get_by_text("config.yaml is missing, damaged or too large").first.wait_for()
         return await page.locator(".run-table").inner_text()
 
     text = visit(address, work, tab="Runs")
     assert "good" in text and "20 / 100" in text and HURT.replace("/", "") in text
     assert "secret" not in text and "linked" not in text
     assert "is a link, which is not followed" in text
+
+
+@pytest.mark.slow
+def test_what_is_missing_is_told_and_the_rest_is_shown(visit: Visit, address: str):
+    async def work(page: Any) -> None:
+        row = page.locator(".run-table tr", has_text="odd")
+        assert "\u202e" not in await row.inner_text()
+        texts = {
+            "step-00000001": "the picture of the first look is not in trajectories/images any more",
+            "step-00000002": "0 of 0 episodes",
+            "step-00000003": "it is of an older version",
+        }
+        for played, text in texts.items():
+            asked = urlencode({"tab": "Episodes", "runs": "odd", "played": played})
+            await page.goto(f"{address}/?{asked}")
+            await page.get_by_text(text).first.wait_for(timeout=30_000)
+            assert await page.locator(".episode img").count() == 0
+        await page.goto(f"{address}/?{urlencode({'tab': 'Curves', 'runs': 'odd'})}")
+        await page.locator(".card canvas").first.wait_for()
+        await page.get_by_role("button", name="export").wait_for()
+
+    visit(address, work, tab="Runs")
 
 
 @pytest.mark.slow

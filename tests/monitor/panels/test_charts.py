@@ -47,7 +47,7 @@ def test_no_name_of_a_run_is_a_key(series: RunSeries):
     """NiceGUI runs what stands behind a key that begins with a colon."""
     drawn = [Drawn(BAD, series.line(BAD), "#000"), Drawn("b", series.line("a"), "#111")]
     every = [
-        curves(drawn, "step", True, [(3.0, BAD)]),
+        curves(drawn, "step", True, [(3.0, BAD, "#123")]),
         stack(drawn, "step"),
         level_map(series),
         scatter([(BAD, "#000", [(1.0, 2.0)])], BAD),

@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from pixelis.agents.episode_files.stored import episode_of_row
-from pixelis.monitor.panels.episode_page import SHOWN, boxes_of, page_of
+from pixelis.monitor.panels.episode_page import (
+    COLOURINGS,
+    MOST_CALLS,
+    MOST_MARKUP,
+    SHOWN,
+    boxes_of,
+    page_of,
+)
 
 HOSTILE = [
     "<script>window.hurt = 1</script>",
@@ -79,7 +86,7 @@ def test_nothing_that_was_said_acts(text: str, stored: str):
         del row["exchanges"]
     if stored == "parts":
         row["reward_parts"] = {text: {"raw": text, "weighted": 1.0}}
-    for colour_by in ("probability", "advantage", "nothing"):
+    for colour_by in COLOURINGS:
         found = Tags(page(row, colour_by))
         assert found.tags <= {
             "article", "header", "section", "span", "b", "p", "pre", "h4", "div", "code",
@@ -101,6 +108,27 @@ def test_a_long_answer_is_cut_and_says_where_it_is_whole():
     assert 'href="/line/0/step-00000001/1"' in markup
 
 
+def test_an_episode_of_any_size_is_a_page_of_some_megabytes():
+    """Calls and tokens without end, and hundreds of turns: what is left out is told, and one click away."""
+    turn = {"action": "a", "heard": "b" * SHOWN, "calls": 300}
+    row = {
+        "exchanges": [turn | {"sampled": [["x" * 100_000, -1.0, 0.5]] * 500}] * 150,
+        "tool_calls": [{"tool": "ZOOM", "ok": True, "text": "\x1b\x00" * 5000}] * 45_000,
+    }
+    markup = page(row)
+    assert len(markup) < 2 * MOST_MARKUP
+    assert f"{300 - MOST_CALLS} more calls" in markup and "450 more tokens" in markup
+    assert "more turns" in markup and len(page({"exchanges": [turn] * 201})) < 2 * MOST_MARKUP
+
+
+def test_a_picture_that_is_gone_is_told():
+    row = {"asked": "?", "exchanges": [], "pictures": [{"$image": {"sha256": DIGEST}}]}
+    episode = episode_of_row(row, Path("step-00000001.jsonl"), 1)
+    markup = page_of(episode, lambda digest: None, "/line")
+    assert "the picture of the first look is not in trajectories/images any more" in markup
+    assert "<img" not in markup
+
+
 def test_turns_have_their_calls_pictures_and_boxes():
     row = {
         "asked": "Which?",
@@ -110,7 +138,7 @@ def test_turns_have_their_calls_pictures_and_boxes():
                 "heard": "seen",
                 "calls": 1,
                 "reward": 0.25,
-                "sampled": [["zo", 0.0], ["om", -2.302585]],
+                "sampled": [["zo", 0.0], ["om", -2.302585, 0.6931472]],
             },
             {"action": "<answer>1</answer>", "heard": "", "calls": 0, "reward": 1.0},
         ],
@@ -124,7 +152,9 @@ def test_turns_have_their_calls_pictures_and_boxes():
     assert markup.count("<section>") == 3
     assert markup.count(f'src="/picture/0/{DIGEST}.png"') == 1 and "secret" not in markup
     assert '<rect x="25.00" y="50.00" width="50.00" height="50.00"/>' in markup
-    assert "probability 0.1" in markup and "✓ success" in markup
+    assert "probability 0.1, entropy 0.693 nats" in markup and "✓ success" in markup
+    assert page(row, "entropy").count("rgba(0,114,178,0.33)") == 1  # 0.65 (1 - 1/2)
+    assert "transparent" in page(row, "entropy")  # older files have no entropy
     assert markup.index("turn 1") < markup.index("ZOOM") < markup.index("turn 2")
 
 
