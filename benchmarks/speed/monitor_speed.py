@@ -1,9 +1,10 @@
 """The live monitor in a real Chromium on a long run: ``python benchmarks/speed/monitor_speed.py``.
 
-Writes a run of 100,000 steps into a temporary folder (rows of about a hundred metrics, as training writes
-them), starts ``pixelis monitor`` on it as a process of its own, opens the tab of curves in a headless
-Chromium without a network, and measures: until the charts are drawn; until the whole file has been read; and,
-with rows being added, from the button *refresh* to the drawn frame. Memory is the process's largest.
+Writes a run of 100,000 steps into a temporary folder (rows of about a hundred metrics, and a file of four
+episodes every ten steps, as training writes them), starts ``pixelis monitor`` on it as a process of its own,
+opens the tab of curves in a headless Chromium without a network, and measures: until the charts are drawn;
+until the whole file has been read; with rows being added, from the button *refresh* to the drawn frame, there
+and on the tab of episodes; and until each of the other tabs shows something. Memory is the process's largest.
 """
 
 from __future__ import annotations
@@ -27,9 +28,14 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from pixelis.envs.web.chromium.browser import Browser
+from pixelis.monitor.app.page import TAB_NAMES
 
 TARGETS = {"open_seconds": 2.0, "refresh_ms": 300.0}
 METRICS = 96
+EVERY = 10
+"""Steps between two files of episodes."""
+SHOWN = {"Runs": ".run-table td", "Episodes": ".episode"}
+"""What a tab shows when it is there; the others show charts."""
 _DRAWN = "document.querySelectorAll('.card canvas').length >= 3"
 _REFRESH = """async () => {
   const told = document.querySelector("[role=status]"), before = told.textContent;
@@ -59,6 +65,11 @@ def row_of(step: int, steps: int, generator: random.Random) -> dict[str, float]:
         "episodes/count": 64,
         "tokens/sampled": 1_500,
         "time/elapsed": 3.0 * step,
+        "reward_parts/task/weighted": share,
+        "reward_parts/penalty/weighted": -0.1,
+        "actions/ZOOM": 0.5,
+        "groups/filter_rate": 0.25,
+        "levels/difficulty=1/success": share,
     }
     return row | {f"more/metric{number}": generator.random() for number in range(METRICS - len(row))}
 
@@ -71,6 +82,12 @@ def write_run(folder: Path, steps: int) -> Path:
     with path.open("w") as file:
         for step in range(1, steps + 1):
             file.write(json.dumps(row_of(step, steps, generator)) + "\n")
+    (folder / "trajectories").mkdir()
+    turn = {"action": "look", "heard": "nothing", "calls": 0, "sampled": [["look", -0.5, 0.7]]}
+    row = {"group": 0, "reward": 0.5, "success": True, "asked": "Which?", "exchanges": [turn] * 3}
+    for step in range(EVERY, steps + 1, EVERY):
+        rows = (json.dumps(row | {"seed": step, "member": member}) + "\n" for member in range(4))
+        (folder / "trajectories" / f"step-{step:08d}.jsonl").write_text("".join(rows))
     return path
 
 
@@ -127,6 +144,16 @@ async def measure(browser: Browser, address: str, path: Path, repeats: int) -> d
             file.write(json.dumps(row_of(step, step, generator)) + "\n")
         await asyncio.sleep(2.2)
         refreshes.append(await page.evaluate(_REFRESH))
+    tabs = {}
+    for tab in TAB_NAMES:
+        begun = time.perf_counter()
+        await page.goto(f"{address}?{urlencode({'tab': tab})}")
+        await page.locator(SHOWN.get(tab, ".card canvas")).first.wait_for()
+        tabs[tab] = round(time.perf_counter() - begun, 2)
+    episodes = []
+    for _ in range(repeats):
+        await asyncio.sleep(1.1)  # the time of day that the page tells is another one
+        episodes.append(await page.evaluate(_REFRESH))
     await context.close()
     return {
         "first_open_seconds": round(opened[0], 2),
@@ -134,6 +161,8 @@ async def measure(browser: Browser, address: str, path: Path, repeats: int) -> d
         "all_read_seconds": round(read, 1),
         "refresh_ms": round(statistics.median(refreshes)),
         "refresh_ms_worst": round(max(refreshes)),
+        "open_tab_seconds": tabs,
+        "refresh_episodes_ms": round(statistics.median(episodes)),
         "foreign_requests": len(foreign),
     }
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pixelis.monitor.app.page import Page
 
 MOST_LISTED = 500
+MOST_FILES = 300
+"""Files that are offered, the newest and those of evaluations; any other is one step away."""
 MOST_COLUMNS = 8
 _GROUP_FILES = 40
 _MOST_PROBLEMS = 20
@@ -67,6 +69,10 @@ class EpisodesTab:
         with ui.row().classes("whole filters"):
             self._select("run", runs, self._run, self._choose_run)
             self._file_choice = self._select("played", self._names(), self._file, self._choose_file)
+            if len(self._files) > MOST_FILES:
+                step = ui.number("nearest step", format="%d")
+                step.on("keydown.enter", lambda: self._choose_step(step))
+                step.props("dense outlined").style("width: 9rem")
             self._select("success", list(_SUCCESS), self._filter["success"], self._filtering("success"))
             found = choices(self._episodes)
             for name in ("tool", "error_code", "level"):
@@ -118,6 +124,20 @@ class EpisodesTab:
             card(f"Advantages of the sample episodes: {run.key}", make)
 
     # ------------------------------------------------------------------ groups
+
+    def sample_rows(self) -> list[dict[str, Any]]:
+        """Return the sample episodes that the charts of groups show, as rows."""
+        return [
+            {
+                "run": run.key,
+                "metric": "sample episode",
+                "step": step,
+                "reward": reward,
+                "advantage": advantage,
+            }
+            for run, _ in self._page.chosen_runs()
+            for step, reward, advantage in self._sampled(run)
+        ]
 
     def _rewards(self, runs: list[tuple[FollowedRun, str]]) -> charts.Options | None:
         each = [(run.key, colour, [pair[:2] for pair in self._sampled(run)]) for run, colour in runs]
@@ -268,7 +288,22 @@ class EpisodesTab:
         return self._page.runs.runs.get(self._run or "")
 
     def _names(self) -> list[str]:
-        return [file.name for file in self._files]
+        """Return what is offered: the newest files and the evaluations, and what is shown."""
+        oldest = max(len(self._files) - MOST_FILES, 0)
+        return [
+            file.name
+            for place, file in enumerate(self._files)
+            if place >= oldest or file.name == self._file or (file.evaluation and place < MOST_FILES)
+        ]
+
+    def _choose_step(self, event: Any) -> None:
+        """Show the training episodes of the step that is nearest to the one that was asked for."""
+        known = [file for file in self._files if file.step is not None and not file.evaluation]
+        if event.value is not None and known:
+            wanted = float(event.value)
+            nearest = min(known, key=lambda file: abs((file.step or 0) - wanted))
+            self._file, self._columns = nearest.name, []
+            self._page._build_tab()
 
     def _select(self, label: str, options: Any, value: Any, take: Callable[[Any], None]) -> Any:
         choice = ui.select(options, value=value, label=label, on_change=take)

@@ -155,7 +155,16 @@ class Page:
             for spec in specs
             for name in chosen(spec, run.series.names)
         ]
-        return [dict(row) for row in charts.table(lines)]
+        rows = [dict(row) for row in charts.table(lines)]
+        if self.tab == "Groups":
+            rows += self.episodes.sample_rows()
+        if self.tab == "Levels":
+            rows += [
+                dict(row)
+                for run, _ in self.chosen_runs()
+                for row in charts.map_table(run.key, run.series, self.map)
+            ]
+        return rows
 
     # ------------------------------------------------------------------ tabs
 

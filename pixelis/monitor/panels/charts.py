@@ -254,6 +254,18 @@ def table(lines: Sequence[tuple[str, str, Line]]) -> list[Mapping[str, Any]]:
     ]
 
 
+def map_table(run: str, series: RunSeries, what: str) -> list[Mapping[str, Any]]:
+    """Return what `level_map` shows as rows: run, metric, level, step at the end of a column, value."""
+    options = level_map(series, what)
+    if options is None:
+        return []
+    steps, levels = options["xAxis"]["data"], options["yAxis"]["data"]
+    return [
+        {"run": run, "metric": what, "level": levels[row], "step": float(steps[column]), "value": value}
+        for column, row, value in options["series"][0]["data"]
+    ]
+
+
 # ---------------------------------------------------------------------- private
 
 

@@ -21,8 +21,10 @@ from pixelis.monitor.reading.tail import CHUNK, Tail, sampled
 PREVIEW_BYTES = 8 * CHUNK
 """Above this size a metrics file is first shown from a thousand of its rows."""
 PREVIEW_ROWS = 1_000
-MOST_FOLLOWED = 100
-"""Runs whose metrics are kept at once, 12 MB each at the most of ours; the others are listed."""
+MOST_FOLLOWED, MOST_BYTES = 100, 2 << 30
+"""Runs whose metrics are kept at once, and their arrays' bytes: those written last, the others are listed.
+
+One of ours takes 12 MB at the most, a broken file may take 115 MB."""
 MOST_EPISODE_BYTES = 64 << 20
 """Of a file of episodes that are read; what is beyond is told."""
 _EPISODES = "trajectories"
@@ -63,6 +65,7 @@ class FollowedRun:
     _tail: Tail | None = None
     _filling: RunSeries | None = None
     _log: str = ""
+    _listed: tuple[int, list[EpisodeFile]] | None = None
     _stamps: dict[str, Any] = field(default_factory=dict)
 
     def look(self) -> None:
@@ -81,6 +84,23 @@ class FollowedRun:
             self.state = state_of(holder, self._log, "after" in self.evaluations)
         self.problems = tuple(self._troubles())
         self.revision += before != (self.state, self.problems, self.is_gone)
+
+    def written(self) -> float:
+        """Return when its metrics were last written, 0 without any; nothing is read."""
+        found = self.root.stat(*self.parts, "metrics.jsonl")
+        return 0.0 if found is None else found.st_mtime
+
+    def forget(self) -> None:
+        """Let go of its metrics; they are read from the start when it is followed again."""
+        if self._tail is not None:
+            self.series, self._filling, self.is_preview = RunSeries(), None, False
+            self.watch, self._tail = AlarmWatch(), None
+            self.revision += 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of its metrics."""
+        return self.series.nbytes + (self._filling.nbytes if self._filling is not None else 0)
 
     def read(self) -> bool:
         """Read the next slice of the metrics; return whether there is more."""
@@ -108,8 +128,19 @@ class FollowedRun:
         return tail.is_behind
 
     def episode_files(self) -> list[EpisodeFile]:
-        """Return the files of its sample episodes, in the order in which they were played."""
+        """Return the files of its sample episodes, in the order in which they were played.
+
+        They are listed again when the folder has changed: a long run has ten thousand.
+        """
         folder = (*self.parts, _EPISODES)
+        found = self.root.stat(*folder)
+        if found is None:
+            return []
+        if self._listed is None or self._listed[0] != found.st_mtime_ns:
+            self._listed = found.st_mtime_ns, self._list_episodes(folder)
+        return self._listed[1]
+
+    def _list_episodes(self, folder: tuple[str, ...]) -> list[EpisodeFile]:
         names = [name for name in self.root.names(*folder) if _EPISODE_FILE.fullmatch(name)]
         return sorted((described(Path(*folder, name)) for name in names), key=lambda file: file.order)
 
@@ -212,12 +243,11 @@ class Runs:
             key = self._key(root, parts)
             if key not in self.runs and len(self.runs) < MOST_RUNS:
                 self.runs[key] = FollowedRun(key, root, parts)
-        self.left_out = max(len(found) - MOST_FOLLOWED, 0)
 
     def refresh(self, seconds: float = 0.5) -> bool:
         """Look at everything once and read on for about so long; return whether there is more to read."""
         self.find()
-        followed = list(self.runs.values())[:MOST_FOLLOWED]
+        followed = self._followed()
         for run in followed:
             run.look()
         return self._read_on(followed, time.monotonic() + seconds)
@@ -241,6 +271,22 @@ class Runs:
         more = False
         while not self._end.wait(0.02 if more else every_seconds):
             more = self.refresh()
+
+    def _followed(self) -> list[FollowedRun]:
+        """Return the runs that are followed, those written last first; forget the others."""
+        runs, taken = list(self.runs.values()), 0
+        if len(runs) > MOST_FOLLOWED or sum(run.nbytes for run in runs) > MOST_BYTES:
+            runs.sort(key=FollowedRun.written, reverse=True)
+        followed: list[FollowedRun] = []
+        for run in runs:
+            taken += run.nbytes
+            if len(followed) >= MOST_FOLLOWED or (followed and taken > MOST_BYTES):
+                run.look()  # it is listed all the same, with what became of it
+                run.forget()
+            else:
+                followed.append(run)
+        self.left_out = len(runs) - len(followed)
+        return followed
 
     def _read_on(self, runs: list[FollowedRun], until: float) -> bool:
         left = runs

@@ -358,6 +358,14 @@ def test_what_is_shown_is_exported(visit: Visit, address: str):
         await page.locator(".episode").first.wait_for()
         return await exported(page, "what is shown, as CSV")
 
+    async def shown(page: Any) -> list[dict[str, Any]]:
+        await page.locator(".card canvas").first.wait_for()
+        return json.loads((await exported(page, "what is shown, as JSON"))[1])
+
+    levels = [row for row in visit(address, shown, tab="Levels", runs="good") if "level" in row]
+    assert [row["value"] for row in levels] == [0.5] * 20 and levels[-1]["step"] == 20
+    samples = [row for row in visit(address, shown, tab="Groups", runs="good") if "advantage" in row]
+    assert [(row["reward"], row["advantage"]) for row in samples] == [(n, n - 1.5) for n in range(4)]
     table, data, picture = visit(address, curves, tab="Curves", runs="good")
     assert [table[0], data[0], picture[0]] == [
         "pixelis-curves.csv",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import TABS, alarms, chosen, level_kinds
 from pixelis.monitor.panels.charts import (
     Drawn,
@@ -15,6 +16,7 @@ from pixelis.monitor.panels.charts import (
     curves,
     histogram,
     level_map,
+    map_table,
     scatter,
     short_labels,
     stack,
@@ -89,6 +91,16 @@ def test_levels_are_in_order_and_what_is_half_solved_can_be_learnt_most(series: 
     cells = (level_map(series, "learnability") or {})["series"][0]["data"]
     assert {(row, value) for _, row, value in cells} == {(0, 0.0), (1, 0.0), (2, 0.25)}
     assert level_map(RunSeries()) is None
+    rows = map_table("run", series, "learnability")
+    assert {(row["level"], row["value"]) for row in rows} == {
+        (in_plain(BAD)[:60], 0.0),
+        ("b=9", 0.0),
+        ("b=10", 0.25),
+    }
+    assert (
+        all(row["run"] == "run" and row["step"] > 0 for row in rows)
+        and map_table("x", RunSeries(), "success") == []
+    )
 
 
 def test_charts_choose_by_pattern():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -74,6 +75,43 @@ def test_problems_are_told_and_the_rest_is_there(tmp_path: Path):
     run = runs.runs["one"]
     assert run.series.rows == 2
     assert [text.split(" ")[0] for text in run.problems] == ["its", "1"]
+
+
+def test_the_runs_that_were_written_last_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Of more runs than are kept those that train go on; one that is let go of is read again when it does."""
+    monkeypatch.setattr("pixelis.monitor.reading.runs.MOST_FOLLOWED", 2)
+    files = []
+    for place, name in enumerate(("a", "b", "c")):
+        (tmp_path / name).mkdir()
+        files.append(tmp_path / name / "metrics.jsonl")
+        files[-1].write_text('{"step": 1, "success/rate": 0.5}\n')
+        os.utime(files[-1], (place + 1, place + 1))
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    assert [len(run.series.names) > 0 for run in runs.runs.values()] == [False, True, True]
+    assert runs.left_out == 1 and runs.runs["a"].state.name == "unknown"
+    with files[0].open("a") as file:
+        file.write('{"step": 2, "success/rate": 0.6}\n')
+    runs.refresh()
+    assert [run.series.rows for run in runs.runs.values()] == [2, 0, 1]
+    monkeypatch.setattr("pixelis.monitor.reading.runs.MOST_BYTES", runs.runs["a"].nbytes)
+    runs.refresh()
+    assert [run.series.rows for run in runs.runs.values()] == [2, 0, 0]  # the newest is always kept
+
+
+def test_files_of_episodes_are_listed_anew_when_there_are_others(tmp_path: Path):
+    folder = tmp_path / "run" / "trajectories"
+    folder.mkdir(parents=True)
+    (tmp_path / "run" / "config.yaml").write_text("env: x\n")
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    run = runs.runs["run"]
+    assert run.episode_files() == []
+    for step in (1, 2):
+        (folder / f"step-{step:08d}.jsonl").write_text("{}\n")
+        os.utime(folder, (step, step))
+        assert [file.step for file in run.episode_files()] == [*range(1, step + 1)]
+    assert run.episode_files() is run.episode_files()
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path):
