@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pixelis.agents.episode_files.choosing import EpisodeFilter, choices
-from pixelis.agents.episode_files.reading import EpisodeFile, Read
+from pixelis.agents.episode_files.reading import EpisodeFile
 from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.app.parts import ui
@@ -23,6 +23,8 @@ MOST_FILES = 300
 """Files that are offered, the newest and those of evaluations; any other is one step away."""
 MOST_COLUMNS = 8
 _GROUP_FILES = 40
+EVERY, MOST_READ = "every step", 200
+"""In place of a file: those of training, the newest so many."""
 _MOST_PROBLEMS = 20
 _SUCCESS = {"any": None, "succeeded": True, "failed": False, "not said": "unknown"}
 Where = tuple[FollowedRun, EpisodeFile, StoredEpisode]
@@ -35,7 +37,7 @@ class EpisodesTab:
 
     Args:
         page: whose tab it is.
-        file: of episodes, which is shown first; the newest where there is none of that name.
+        file: of episodes, which is shown first, or `EVERY`; the newest where there is none of that name.
     """
 
     def __init__(self, page: Page, file: str | None = None) -> None:
@@ -49,9 +51,11 @@ class EpisodesTab:
             "level": "",
             "seed": None,
         }
+        self._steps: list[float | None] = [None, None]
         self._colouring = "probability"
         self._columns: list[Where] = []
-        self._episodes: list[StoredEpisode] = []
+        self._found: list[tuple[EpisodeFile, StoredEpisode]] = []
+        self._problems: list[str] = []
         self._files: list[EpisodeFile] = []
         self._samples: dict[str, dict[str, list[Sample]]] = {}
 
@@ -73,8 +77,14 @@ class EpisodesTab:
                 step = ui.number("nearest step", format="%d")
                 step.on("keydown.enter", lambda: self._choose_step(step))
                 step.props("dense outlined").style("width: 9rem")
+            if self._file == EVERY:
+                for place, name in enumerate(("from step", "to step")):
+                    bound = ui.number(
+                        name, value=self._steps[place], format="%d", on_change=self._bound(place)
+                    )
+                    bound.props("dense outlined clearable").style("width: 8rem")
             self._select("success", list(_SUCCESS), self._filter["success"], self._filtering("success"))
-            found = choices(self._episodes)
+            found = choices([each for _, each in self._found])
             for name in ("tool", "error_code", "level"):
                 options = {"": "any", **{value: in_plain(value)[:80] for value in found[name]}}
                 if self._filter[name] not in options:
@@ -109,10 +119,10 @@ class EpisodesTab:
         """Return the listed episodes as rows, with their texts."""
         names = ("seed", "group", "member", "success", "reward", "truncated", "text")
         return [
-            {"run": self._run, "played": self._file, "line": each.line, "level": each.level}
+            {"run": self._run, "played": file.name, "line": each.line, "level": each.level}
             | {name: getattr(each, name) for name in names}
             | {"turns": each.turn_count, "advantage": each.mean_advantage}
-            for each in self._kept()
+            for file, each in self._kept()
         ]
 
     def build_group_charts(self, card: Callable[[str, Callable[[], charts.Options | None]], None]) -> None:
@@ -170,6 +180,13 @@ class EpisodesTab:
         self._colouring = event.value
         self._show()
 
+    def _bound(self, place: int) -> Callable[[Any], None]:
+        def take(event: Any) -> None:
+            self._steps[place] = event.value
+            self._list()
+
+        return take
+
     def _filtering(self, name: str) -> Callable[[Any], None]:
         def take(event: Any) -> None:
             self._filter[name] = event.value
@@ -180,8 +197,8 @@ class EpisodesTab:
     def move(self, by: int) -> None:
         """Show the episode that is ``by`` further down in the list; at its ends the one that is shown."""
         kept = self._kept()[:MOST_LISTED]
-        shown = next((each.line for *_, each in self._columns[:1]), None)
-        place = next((place for place, each in enumerate(kept) if each.line == shown), -by)
+        shown = self._columns[0][1:] if self._columns else None
+        place = next((place for place, each in enumerate(kept) if each == shown), -by)
         if kept:
             place = min(max(place + by, 0), len(kept) - 1)
             self._columns = self._here(kept[place : place + 1])
@@ -189,7 +206,7 @@ class EpisodesTab:
             self._show()
 
     def _open_row(self, rows: list[dict[str, Any]]) -> None:
-        chosen = [each for each in self._episodes if rows and each.line == rows[0]["key"]]
+        chosen = [each for each in self._found if rows and _key(*each) == rows[0]["key"]]
         if chosen:
             self._columns = self._here(chosen)
             self._show()
@@ -198,9 +215,10 @@ class EpisodesTab:
         if not self._columns:
             ui.notify("choose an episode first")
             return
-        *_, first = self._columns[0]
-        same = [each for each in self._episodes if (each.seed, each.group) == (first.seed, first.group)]
-        self._columns = self._here([first, *(each for each in same if each.line != first.line)])
+        _, file, first = self._columns[0]
+        known = [each for played, each in self._found if played == file and each.line != first.line]
+        same = [each for each in known if (each.seed, each.group) == (first.seed, first.group)]
+        self._columns = self._here([(file, each) for each in (first, *same)])
         self._show()
 
     def _open_same(self) -> None:
@@ -230,34 +248,47 @@ class EpisodesTab:
         run = self._followed()
         self._files = run.episode_files() if run is not None else []
         names = [file.name for file in self._files]
-        if self._file not in names:
+        if self._file not in (*names, EVERY):
             self._file = names[-1] if names else None
-        file = self._played()
-        read = Read() if run is None or file is None else run.read_episodes(file)
-        self._episodes, self._problems = read.episodes, read.problems[:_MOST_PROBLEMS]
+        reads = [] if run is None else [(file, run.read_episodes(file)) for file in self._played()]
+        self._found = [(file, each) for file, read in reads for each in read.episodes]
+        several = len(reads) > 1
+        told = [f"{file.name}: {word}" if several else word for file, read in reads for word in read.problems]
+        self._problems = told[:_MOST_PROBLEMS]
 
-    def _played(self) -> EpisodeFile | None:
-        return next((each for each in self._files if each.name == self._file), None)
+    def _played(self) -> list[EpisodeFile]:
+        if self._file == EVERY:
+            return [each for each in self._files if each.step is not None and not each.evaluation][
+                -MOST_READ:
+            ]
+        return [each for each in self._files if each.name == self._file]
 
-    def _here(self, episodes: list[StoredEpisode]) -> list[Where]:
-        """Return episodes of the file that is shown as what stands side by side."""
-        run, file = self._followed(), self._played()
-        return [] if run is None or file is None else [(run, file, each) for each in episodes[:MOST_COLUMNS]]
+    def _here(self, episodes: Sequence[tuple[EpisodeFile, StoredEpisode]]) -> list[Where]:
+        """Return episodes of the run that is shown as what stands side by side."""
+        run = self._followed()
+        return [] if run is None else [(run, file, each) for file, each in episodes[:MOST_COLUMNS]]
 
-    def _kept(self) -> list[StoredEpisode]:
+    def _kept(self) -> list[tuple[EpisodeFile, StoredEpisode]]:
         seed = self._filter["seed"]
         wanted = EpisodeFilter(
             _SUCCESS[self._filter["success"]],
             None if seed is None else int(seed),
             **{name: self._filter[name] for name in ("tool", "error_code", "level")},
         )
-        return [each for each in self._episodes if wanted.keeps(each)]
+        low, high = self._steps
+        return [
+            (file, each)
+            for file, each in self._found
+            if wanted.keeps(each)
+            and (low is None or (file.step or 0) >= low)
+            and (high is None or (file.step or 0) <= high)
+        ]
 
     def _list(self) -> None:
         kept = self._kept()
-        self._table.rows = [_listed(each) for each in kept[:MOST_LISTED]]
+        self._table.rows = [_listed(*each) for each in kept[:MOST_LISTED]]
         self._table.update()
-        told = [f"{len(kept)} of {len(self._episodes)} episodes", *map(in_plain, self._problems)]
+        told = [f"{len(kept)} of {len(self._found)} episodes", *map(in_plain, self._problems)]
         if not self._files:
             told = ["this run has no sample episodes: there is nothing in its trajectories/"]
         self._told.text = "; ".join(told)
@@ -290,7 +321,7 @@ class EpisodesTab:
     def _names(self) -> list[str]:
         """Return what is offered: the newest files and the evaluations, and what is shown."""
         oldest = max(len(self._files) - MOST_FILES, 0)
-        return [
+        return [EVERY] + [
             file.name
             for place, file in enumerate(self._files)
             if place >= oldest or file.name == self._file or (file.evaluation and place < MOST_FILES)
@@ -314,6 +345,7 @@ class EpisodesTab:
 
 def _columns() -> list[dict[str, Any]]:
     names = (
+        "step",
         "line",
         "success",
         "reward",
@@ -329,9 +361,14 @@ def _columns() -> list[dict[str, Any]]:
     return [{"name": name, "label": name, "field": name, "align": "left", "sortable": True} for name in names]
 
 
-def _listed(episode: StoredEpisode) -> dict[str, Any]:
+def _key(file: EpisodeFile, episode: StoredEpisode) -> str:
+    return f"{file.name} {episode.line}"
+
+
+def _listed(file: EpisodeFile, episode: StoredEpisode) -> dict[str, Any]:
     return {
-        "key": episode.line,
+        "key": _key(file, episode),
+        "step": "" if file.step is None else file.step,
         "line": episode.line,
         "success": {True: "✓", False: "✗", None: "?"}[episode.success],
         "reward": _short(episode.reward),

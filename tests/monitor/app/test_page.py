@@ -256,6 +256,39 @@ def test_episodes_are_filtered_and_stand_side_by_side(visit: Visit, address: str
 
 
 @pytest.mark.slow
+def test_episodes_of_every_step_are_asked_by_steps(visit: Visit, address: str, folder: Path):
+    """Failures with an error code between two steps; j goes on through files."""
+    long = folder / "long"
+    write_run(long, 3)
+    first = long / "trajectories" / "step-00000001.jsonl"
+    for step in (2, 30, 40):
+        shutil.copy(first, first.with_name(f"step-{step:08d}.jsonl"))
+
+    async def work(page: Any) -> None:
+        await page.get_by_text("16 of 16 episodes").wait_for()
+        await page.get_by_label("error code").click()
+        await page.get_by_role("option", name="no_text").click()
+        await page.get_by_text("4 of 16 episodes").wait_for()
+        await page.get_by_label("from step").fill("2")
+        await page.get_by_text("3 of 16 episodes").wait_for()
+        await page.get_by_label("to step").fill("30")
+        await page.get_by_text("2 of 16 episodes").wait_for()
+        assert await page.locator(".list .q-virtual-scroll__content tr").count() == 2
+        await page.evaluate("document.activeElement.blur()")
+        for _ in range(2):
+            await page.keyboard.press("j")
+        await page.get_by_text("step-00000030 · line 4").wait_for()
+        await page.get_by_role("button", name="its group side by side").click()
+        await page.wait_for_function("document.querySelectorAll('.episode').length === 4")
+
+    wait_until_listed(address, "long")
+    try:
+        visit(address, work, tab="Episodes", runs="long", played="every step")
+    finally:
+        shutil.rmtree(long)
+
+
+@pytest.mark.slow
 def test_what_a_model_said_is_shown_as_it_was_written(visit: Visit, address: str):
     async def work(page: Any) -> list[str]:
         await page.get_by_role("button", name="its group side by side").click()
