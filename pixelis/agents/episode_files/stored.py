@@ -38,6 +38,7 @@ class StoredTurn:
         heard: the text of the observation that followed; None where there is none.
         calls: the tool calls of the turn.
         reward: what the step paid, None where it is not a finite number or was not kept.
+        terms: of what it is made; empty where that was not kept.
         logprob: natural log of the probability with which the model wrote the turn, at its temperature; None
             where no model did, or it was not kept.
         tokens: how many tokens the model wrote, None likewise.
@@ -51,6 +52,7 @@ class StoredTurn:
     logprob: float | None = None
     tokens: int | None = None
     sampled: tuple[StoredToken, ...] = ()
+    terms: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -233,6 +235,7 @@ def _turns(rows: Any, calls: Sequence[Call]) -> tuple[StoredTurn, ...] | None:
                 logprob=finite(row.get("logprob")),
                 tokens=_whole(row.get("tokens")),
                 sampled=_sampled(row.get("sampled")),
+                terms=_numbers(row.get("terms")),
             )
         )
         taken += count

@@ -107,11 +107,14 @@ class Exchange:
             (``info["turn"]``).
         heard: the text of the observation that followed; None where the env failed, or observes no text.
         calls: how many of the episode's ``tool_calls`` this step added.
+        terms: what this step added to the episode's ``reward_terms``, and where reward terms are paid, the
+            raw value of each in this step.
     """
 
     action: Any
     heard: str | None
     calls: int
+    terms: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass

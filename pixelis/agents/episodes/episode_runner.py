@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
@@ -110,7 +110,7 @@ class EpisodeRunner:
             episode.pictures += [None] * self.request.pictures
             self._record_failure("step", error)
             return
-        known = len(episode.tool_calls)
+        known, terms = len(episode.tool_calls), dict(episode.reward_terms)
         reward = as_number(given)
         episode.turns += 1
         self._add(0.0 if reward is None else reward)
@@ -119,7 +119,8 @@ class EpisodeRunner:
         calls = len(episode.tool_calls) - known
         turn = self.info.get("turn")  # what a wrapper with actions of its own has said in the place of one
         said = turn if isinstance(turn, str) else action
-        episode.exchanges.append(Exchange(said, _text_of(self.observation), calls))
+        added = _added(terms, episode.reward_terms)
+        episode.exchanges.append(Exchange(said, _text_of(self.observation), calls, added))
         self._keep_picture()
         if reward is None:
             got = str(given) if isinstance(given, float) else shown(given, 60)
@@ -137,6 +138,8 @@ class EpisodeRunner:
         self.episode.turn_rewards.pop()
         self._add(scored.reward)
         self.episode.reward_parts = {name: part.to_json() for name, part in scored.parts.items()}
+        last = self.episode.exchanges[-1]
+        self.episode.exchanges[-1] = replace(last, terms={**last.terms, **scored.terms})
 
     def fail(self, reason: str, place: str | None = None, trace: str | None = None) -> None:
         """End the episode as one that a trainer must leave out.
@@ -235,6 +238,12 @@ class EpisodeRunner:
         episode.info = {key: value for key, value in info.items() if key not in _KEPT_APART}
         if not info.get("valid_for_training", True):
             self.fail(str(info.get("failure_reason", "the environment gave no reason")))
+
+
+def _added(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Return by how much sums have grown, those that have."""
+    grown = {name: value - before.get(name, 0.0) for name, value in after.items()}
+    return {name: value for name, value in grown.items() if value}
 
 
 def _text_of(observation: Any) -> str | None:

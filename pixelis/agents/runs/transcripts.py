@@ -54,6 +54,7 @@ def _exchanges(episode: Episode) -> list[dict[str, Any]]:
                 "heard": each.heard,
                 "calls": each.calls,
                 "reward": reward,
+                "terms": dict(each.terms),
                 "logprob": None if turn is None else float(turn.logprobs.sum()),
                 "tokens": None if turn is None else len(turn),
             }

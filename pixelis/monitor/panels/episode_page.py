@@ -52,7 +52,9 @@ def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str 
                 break
             inside = _turn(turn, more, colour_by, episode.advantage_of(place))
             parts.append(
-                _section(f"turn {place}", turn.reward, inside + _picture(episode, place, [], address))
+                _section(
+                    f"turn {place}", turn.reward, inside + _picture(episode, place, [], address), turn.terms
+                )
             )
             shown = place
         if len(episode.turns) > shown:
@@ -151,8 +153,10 @@ def _terms(episode: StoredEpisode) -> str:
     return f'<p class="facts">{told}</p>' if told else ""
 
 
-def _section(title: str, reward: float | None, inside: str) -> str:
+def _section(title: str, reward: float | None, inside: str, terms: Mapping[str, float] | None = None) -> str:
     paid = "" if reward is None else f"<span>reward <b>{_short(reward)}</b></span>"
+    for name, value in list((terms or {}).items())[:_MOST_TERMS]:
+        paid += f"<span>{text_of(name[:80])} <b>{_short(value)}</b></span>"
     return f"<section><h4>{title}{paid}</h4>{inside}</section>"
 
 

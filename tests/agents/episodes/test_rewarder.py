@@ -69,6 +69,9 @@ def test_terms_pay_what_their_wrappers_pay(text_policy: Policy, counting_env):
         assert episode.reward == pytest.approx(sum(rewards))
         assert set(episode.reward_parts) == {"task", "coherence", "penalty"}
         assert episode.reward_parts["task"]["raw"] == pytest.approx(0.5 * episode.turns)
+        for name in ("coherence", "penalty"):  # what each step says of its terms comes to the episode's
+            by_turn = [exchange.terms.get(name, 0.0) for exchange in episode.exchanges]
+            assert sum(by_turn) == pytest.approx(episode.reward_parts[name]["raw"])
 
 
 def test_an_orchestrator_pays_at_the_end(text_policy: Policy, counting_env):

@@ -140,7 +140,7 @@ def test_turns_have_their_calls_pictures_and_boxes():
                 "reward": 0.25,
                 "sampled": [["zo", 0.0], ["om", -2.302585, 0.6931472]],
             },
-            {"action": "<answer>1</answer>", "heard": "", "calls": 0, "reward": 1.0},
+            {"action": "<answer>1</answer>", "heard": "", "calls": 0, "reward": 1.0, "terms": {"task": 0.75}},
         ],
         "tool_calls": [
             {"tool": "ZOOM", "ok": True, "text": "seen", "data": {"view": [0.25, 0.5, 0.75, 1.0]}}
@@ -152,6 +152,7 @@ def test_turns_have_their_calls_pictures_and_boxes():
     assert markup.count("<section>") == 3
     assert markup.count(f'src="/picture/0/{DIGEST}.png"') == 1 and "secret" not in markup
     assert '<rect x="25.00" y="50.00" width="50.00" height="50.00"/>' in markup
+    assert "<span>reward <b>1</b></span><span>task <b>0.75</b></span>" in markup
     assert "probability 0.1, entropy 0.693 nats" in markup and "✓ success" in markup
     assert page(row, "entropy").count("rgba(0,114,178,0.33)") == 1  # 0.65 (1 - 1/2)
     assert "transparent" in page(row, "entropy")  # older files have no entropy
