@@ -142,7 +142,8 @@ class TrackRead(Routine):
     """TRACKs the car from the box of the question, looks at it in some frames, answers what was read."""
 
     habits: ClassVar[Habits] = {"careful": 0.4, "gives_up": 0.35, "no_track": 0.15, "answer_at_once": 0.1}
-    looks = 5
+    looks, patience = 5, 1
+    """Looks of a turn, and turns of looks after which a hasty player gives up."""
 
     def begin(self) -> None:
         """Choose the order in which frames are looked at."""
@@ -181,7 +182,7 @@ class TrackRead(Routine):
         ]
         if codes:
             return answer(codes[0])
-        if not self.open or (self.habit == "gives_up" and self.turn > 2):
+        if not self.open or (self.habit == "gives_up" and self.turn > 1 + self.patience):
             return answer(self.random_code())
         turn, self.open = self.open[: self.looks], self.open[self.looks :]
         return "".join(self._look(frame) for frame in turn)

@@ -10,16 +10,17 @@ from pixelis.agents import Policy, evaluate
 from pixelis.agents.models.named_models import TOOLS_NAME, default_model, shipped_folder, taught
 from pixelis.agents.settings.files import SHIPPED, loaded
 
-# Environment, difficulty → least success of 40 tasks, sampled and greedy, and tokens a turn: what
+# Environment → least success of 40 tasks of its lesson, sampled and greedy, and tokens a turn: what
 # docs/reference/pixelis_mini_tools.md tells less three deviations. READ_TEXT answers from the scene's truth.
-LEVELS: Mapping[tuple[str, int], tuple[float, float, int]] = {
-    ("SizeCompare", 0): (0.31, 0.18, 160),
-    ("SizeCompare", 1): (0.18, 0.59, 160),
-    ("CountTiny", 0): (0.29, 0.58, 96),
-    ("ChartRead", 0): (0.34, 0.31, 192),
-    ("ReceiptSum", 0): (0.14, 0.49, 256),
-    ("TrackRead", 0): (0.17, 0.02, 128),
+LESSONS: Mapping[str, tuple[float, float, int]] = {
+    "SizeCompare": (0.24, 0.24, 160),
+    "CountTiny": (0.31, 0.34, 96),
+    "ChartRead": (0.29, 0.29, 192),
+    "ReceiptSum": (0.12, 0.24, 256),
+    "TrackRead": (0.12, 0.26, 128),
 }
+MOST = 0.8
+"""What leaves something to learn."""
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +43,11 @@ def test_the_environments_that_it_was_taught_take_it_by_default():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "difficulty"), LEVELS)
-def test_it_plays_and_has_something_to_learn(policy, name, difficulty):
-    """Of what is sampled in a lesson half has a flaw, and in most lessons of the likeliest turns too."""
-    sampled, greedy, tokens = LEVELS[name, difficulty]
+@pytest.mark.parametrize("name", LESSONS)
+def test_it_plays_and_has_something_to_learn(policy, name):
+    """Of what is sampled in a lesson half has a flaw, and of the likeliest turns too."""
+    sampled, greedy, tokens = LESSONS[name]
+    lesson = loaded((SHIPPED / f"lessons/{name}.yaml").read_text(encoding="utf-8"))
     found = {
         mode: evaluate(
             policy,
@@ -53,13 +55,9 @@ def test_it_plays_and_has_something_to_learn(policy, name, difficulty):
             episodes=40,
             mode=mode,
             seed=1,
-            env_kwargs={"difficulty": difficulty, "reader": "truth"},
+            env_kwargs={"difficulty": lesson["difficulty"], "reader": "truth"},
             max_new_tokens=tokens,
         ).success_rate
         for mode in ("sampled", "greedy")
     }
-    lesson = loaded((SHIPPED / f"lessons/{name}.yaml").read_text(encoding="utf-8"))
-    most = (
-        0.75 if difficulty == lesson["difficulty"] else 1.0
-    )  # what no lesson is about may be learnt already
-    assert sampled <= found["sampled"] < most and found["greedy"] >= greedy
+    assert sampled <= found["sampled"] <= MOST and greedy <= found["greedy"] <= MOST

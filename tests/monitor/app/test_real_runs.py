@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -69,7 +71,8 @@ def test_episodes_show_who_said_what(visit: Visit, address: str, lesson: str, pl
         text = await page.locator(".episode").text_content()
         assert said in text and "reward" in text
         tokens = page.locator(".episode .token")
-        assert await tokens.count() > 5 and "probability" in await tokens.first.get_attribute("title")
+        told = await tokens.first.get_attribute("title")
+        assert await tokens.count() > 5 and "probability" in told and "entropy" in told
         first = page.locator(".episode pre.said").first
         assert "".join(await first.locator(".token").all_text_contents()) == await first.text_content()
         pictures = page.locator(".episode figure img")
@@ -99,3 +102,23 @@ def test_a_task_before_and_after_and_two_runs_over_one_another(visit: Visit, add
         assert names == ["ZoomRead", "WebBrowse"]
 
     visit(address, work, tab="Episodes", runs="ZoomRead", played="evaluation-before")
+
+
+def test_a_training_is_seen_to_grow_and_to_be_killed(visit: Visit, address: str, folder: Path):
+    words = ["--config", "lessons/CodeProblem", "--groups", "2", "--group-size", "2", "--steps", "100000"]
+    words += ["--eval-episodes", "0", "--baselines", "false", "--output", str(folder / "live")]
+    process = subprocess.Popen([sys.executable, "-m", "pixelis", "train", *words], stdout=subprocess.DEVNULL)
+
+    async def work(page: Any) -> None:
+        row = page.locator(".run-table tr", has_text="live")
+        await row.filter(has_text="▶ training").wait_for(timeout=90_000)
+        for step in ("1 / 100000", "3 / 100000"):
+            await row.filter(has_text=step).wait_for(timeout=90_000)
+        process.kill()
+        await row.filter(has_text="☠ killed").wait_for(timeout=30_000)
+
+    try:
+        visit(address, work, tab="Runs")
+    finally:
+        process.kill()
+        process.wait()
