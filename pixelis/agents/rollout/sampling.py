@@ -78,7 +78,7 @@ class RolloutStats:
     reward_seconds: float = 0.0
 
 
-class Drawn(NamedTuple):
+class Draw(NamedTuple):
     """What `draw` returns of R rows.
 
     Attributes:
@@ -100,7 +100,7 @@ def draw(
     top_p: float = 1.0,
     greedy: bool = False,
     record_kept: bool = False,
-) -> Drawn:
+) -> Draw:
     """Draw one token a row by inverting the cumulative distribution.
 
     token = min{k : F(k) > u F(V-1)} with F the cumulative probability over token ids, so a row's token
@@ -129,7 +129,7 @@ def draw(
         tokens = torch.searchsorted(cumulative, target, right=True).clamp_(max=logits.shape[-1] - 1)
         if record_kept and top_p < 1.0:
             logprobs = logprobs - cumulative[:, -1:].log().to(logprobs.dtype)
-    return Drawn(tokens[:, 0], logprobs.gather(-1, tokens)[:, 0], entropies)
+    return Draw(tokens[:, 0], logprobs.gather(-1, tokens)[:, 0], entropies)
 
 
 def _nucleus(weights: torch.Tensor, top_p: float) -> torch.Tensor:
