@@ -109,7 +109,7 @@ class RunSettings(AnyRunSettings):
         CHOOSE, "a name as pixelis-mini, a run, a folder or a hub id; auto: what suits the env"
     )
     dtype: Literal["float32", "bfloat16", "float16", "auto"] = setting(
-        "float32", "frozen weights; auto: the fastest"
+        "float32", "frozen weights; auto: fastest"
     )
     train: Literal["lora", "full"] = setting(
         "lora", "train an adapter, or all weights of the language part (float32)"
