@@ -28,6 +28,8 @@ One of ours takes 12 MB at the most, a broken file may take 115 MB."""
 MOST_EPISODE_BYTES = 64 << 20
 """Of a file of episodes that are read; what is beyond is told."""
 _EPISODES = "trajectories"
+_TICK = 2.0
+"""Seconds, the coarsest clock of a file system."""
 _EPISODE_FILE = re.compile(r"\w[\w.-]{0,80}\.jsonl", re.ASCII)
 
 
@@ -136,7 +138,10 @@ class FollowedRun:
         found = self.root.stat(*folder)
         if found is None:
             return []
-        if self._listed is None or self._listed[0] != found.st_mtime_ns:
+        is_settled = (
+            time.time() - found.st_mtime > _TICK
+        )  # else a file may come at the same time of the clock
+        if self._listed is None or not is_settled or self._listed[0] != found.st_mtime_ns:
             self._listed = found.st_mtime_ns, self._list_episodes(folder)
         return self._listed[1]
 

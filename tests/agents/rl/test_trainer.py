@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 import torch
@@ -73,7 +74,8 @@ def test_sample_episodes_can_be_read(toy_config):
     assert rows[0]["text"].startswith("<|user|>") and "<|assistant|>" in rows[0]["text"]
     for row in rows:
         for turn in row["exchanges"]:
-            texts, logprobs = zip(*turn["sampled"], strict=True)
+            texts, logprobs, entropies = zip(*turn["sampled"], strict=True)
+            assert all(0 <= each <= math.log(1e6) for each in entropies)
             assert "".join(texts) in row["text"] and len(texts) == turn["tokens"]
             assert sum(logprobs) == pytest.approx(turn["logprob"], abs=1e-3)
 

@@ -64,7 +64,8 @@ def test_scores_and_gradients_are_those_of_separate_rows(policy: Policy):
     torch.testing.assert_close(shared.logprobs, alone, rtol=0, atol=1e-5)
     assert torch.equal(shared.right, right_alone)
     for found, expected in zip(gradients(policy, shared.logprobs), gradients(policy, alone), strict=True):
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+        # Sums in another order: 3e-4 apart on a processor without AVX-512, less than 1e-4 on one with it.
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
 
 
 def test_a_training_step_is_the_same_whatever_is_shared(text_folder: Path):

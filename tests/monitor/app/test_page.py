@@ -258,9 +258,9 @@ def test_episodes_are_filtered_and_stand_side_by_side(visit: Visit, address: str
 @pytest.mark.slow
 def test_episodes_of_every_step_are_asked_by_steps(visit: Visit, address: str, folder: Path):
     """Failures with an error code between two steps; j goes on through files."""
-    long = folder / "long"
-    write_run(long, 3)
-    first = long / "trajectories" / "step-00000001.jsonl"
+    many = folder / "many_steps"
+    write_run(many, 3)
+    first = many / "trajectories" / "step-00000001.jsonl"
     for step in (2, 30, 40):
         shutil.copy(first, first.with_name(f"step-{step:08d}.jsonl"))
 
@@ -275,17 +275,17 @@ def test_episodes_of_every_step_are_asked_by_steps(visit: Visit, address: str, f
         await page.get_by_text("2 of 16 episodes").wait_for()
         assert await page.locator(".list .q-virtual-scroll__content tr").count() == 2
         await page.evaluate("document.activeElement.blur()")
-        for _ in range(2):
+        for played in ("step-00000002", "step-00000030"):
             await page.keyboard.press("j")
-        await page.get_by_text("step-00000030 · line 4").wait_for()
+            await page.get_by_text(f"{played} · line 4").wait_for()
         await page.get_by_role("button", name="its group side by side").click()
         await page.wait_for_function("document.querySelectorAll('.episode').length === 4")
 
-    wait_until_listed(address, "long")
+    wait_until_listed(address, "many_steps")
     try:
-        visit(address, work, tab="Episodes", runs="long", played="every step")
+        visit(address, work, tab="Episodes", runs="many_steps", played="every step")
     finally:
-        shutil.rmtree(long)
+        shutil.rmtree(many)
 
 
 @pytest.mark.slow
