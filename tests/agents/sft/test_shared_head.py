@@ -64,8 +64,9 @@ def test_scores_and_gradients_are_those_of_separate_rows(policy: Policy):
     torch.testing.assert_close(shared.logprobs, alone, rtol=0, atol=1e-5)
     assert torch.equal(shared.right, right_alone)
     for found, expected in zip(gradients(policy, shared.logprobs), gradients(policy, alone), strict=True):
-        # Sums in another order: 3e-4 apart on a processor without AVX-512, less than 1e-4 on one with it.
-        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
+        # Sums in another order are apart by what float32 leaves of the largest terms, not of each sum.
+        largest = max(float(expected.abs().max()), 1.0)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4 * largest)
 
 
 def test_a_training_step_is_the_same_whatever_is_shared(text_folder: Path):
