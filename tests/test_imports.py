@@ -87,7 +87,8 @@ RULES: dict[str, Callable[[str], bool]] = {
     "pixelis.envs": lambda name: _under(name, "pixelis.agents", "pixelis.wrappers", *TOP),
     "pixelis.agents": lambda name: _under(name, *TOP),
     # It reads what runs wrote, and starts at once: nothing of a layer that imports torch or an environment
-    # (the reader of episodes, how text of strangers is shown and the rules of alarms need neither).
+    # (the reader of episodes, how text of strangers is shown, the rules of alarms and their settings need
+    # neither).
     "pixelis.monitor": lambda name: (
         _under(name, "pixelis.agents", "pixelis.envs", "pixelis.wrappers", "pixelis.rewards", "pixelis.cli")
         and not _under(
@@ -96,8 +97,9 @@ RULES: dict[str, Callable[[str], bool]] = {
             "pixelis.agents.episode_files",
             "pixelis.agents.runs.alarm_rules",
             "pixelis.agents.runs.alarm_tracks",
+            "pixelis.agents.settings.alarms",
         )
-        and name not in ("pixelis.agents.viewing", "pixelis.agents.runs")
+        and name not in ("pixelis.agents.viewing", "pixelis.agents.runs", "pixelis.agents.settings")
     ),
     **{module: lambda name: _under(name, "pixelis") and not _under(name, *GROUND) for module in GROUND},
     "pixelis": lambda name: _under(name, "scripts", "recipes", "tests", "benchmarks", "examples"),

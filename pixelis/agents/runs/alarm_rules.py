@@ -2,7 +2,8 @@
 
 Rows are read one after another, so a run that was stored is judged as one that goes on. A change of a metric
 is that of the mean of its last `RECENT` values against the up to `PAST` values before them; it counts where
-it is larger than `ERRORS` standard errors of the difference. Steps without a value are left out.
+it is larger than some standard errors of the difference. What is compared with is `AlarmThresholds`. Steps
+without a value are left out.
 """
 
 from __future__ import annotations
@@ -13,16 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pixelis.agents.runs.alarm_tracks import LONG, RECENT, Track, deviation
+from pixelis.agents.settings.alarms import AlarmName, AlarmThresholds
 
-ERRORS = 4.0
-GOOD = 0.8
-"""Success from which equal rewards and a low entropy are what learning is for."""
-RISEN = 0.08
-"""Nats by which entropy has to rise."""
-FALLEN = 0.25
-"""By which success has to fall."""
-LOST = 0.5
-"""Nats by which the loss on demonstrations has to lie above its start."""
 QUIET = 10
 """Steps without an alarm after which it is told anew."""
 MOST_KEPT = 100
@@ -58,36 +51,36 @@ class Rule:
 
     Attributes:
         metrics: which it is seen in; where there are several, in the first that a row tells.
-        see: returns what is wrong, in words with numbers; None while the alarm is off.
+        see: returns what is wrong by these thresholds, in words with numbers; None while the alarm is off.
         advice: what to do.
         lowers: whether a lower learning rate is (part of) what to do.
     """
 
     metrics: tuple[str, ...]
-    see: Callable[[Tracks], str | None]
+    see: Callable[[Tracks, AlarmThresholds], str | None]
     advice: str
     lowers: bool = False
 
 
-def _entropy_rises(tracks: Tracks) -> str | None:
+def _entropy_rises(tracks: Tracks, least: AlarmThresholds) -> str | None:
     if tracks["policy/entropy_alarm"].last() == 1:
         return _left_range(tracks, "rose")
     if (change := tracks["policy/entropy"].change()) is None:
         return None
     past, now, error = change
-    rises = now - past > max(ERRORS * error, past, RISEN)
+    rises = now - past > max(least.errors * error, past, least.entropy_rise)
     return f"the policy's entropy rose from {past:.3g} to {now:.3g} nats a token" if rises else None
 
 
-def _entropy_falls(tracks: Tracks) -> str | None:
+def _entropy_falls(tracks: Tracks, least: AlarmThresholds) -> str | None:
     if tracks["policy/entropy_alarm"].last() == -1:
         return _left_range(tracks, "fell")
     change, success = tracks["policy/entropy"].change(), tracks["success/rate"].change()
     if change is None or success is None:
         return None
     past, now, error = change
-    learns = success[1] >= GOOD or success[1] - success[0] > success[2]
-    falls = past - now > max(ERRORS * error, 0.5 * past, 0.02) and not learns
+    learns = success[1] >= least.solved or success[1] - success[0] > success[2]
+    falls = past - now > max(least.errors * error, 0.5 * past, 0.02) and not learns
     return f"the policy's entropy fell from {past:.3g} to {now:.3g} nats a token" if falls else None
 
 
@@ -101,81 +94,84 @@ def _left_range(tracks: Tracks, how: str) -> str:
     return f"{told} from {sum(start) / len(start):.3g} to {sum(now) / len(now):.3g} nats a token"
 
 
-def _success_below_start(tracks: Tracks) -> str | None:
+def _success_below_start(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["success/rate"]
     start, now = track.start(), track.long()
-    if start is None or now is None or start - now < 0.1:
+    if start is None or now is None or start - now < least.success_below:
         return None
     error = math.sqrt(deviation(track.first) ** 2 / RECENT + track.long_deviation**2 / LONG)
-    is_below = start - now > 3 * error
+    is_below = start - now > 0.75 * least.errors * error
     return f"success was {start:.2f} in the first {RECENT} steps and is {now:.2f}" if is_below else None
 
 
-def _success_fell(tracks: Tracks) -> str | None:
+def _success_fell(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["success/rate"]
     now = track.recent()
-    if now is None or track.best is None or track.best - now < FALLEN:
+    if now is None or track.best is None or track.best - now < least.success_fall:
         return None
-    fell = track.best - now > ERRORS * track.recent_deviation / math.sqrt(RECENT)
+    fell = track.best - now > least.errors * track.recent_deviation / math.sqrt(RECENT)
     return f"success fell from {track.best:.2f} to {now:.2f}" if fell else None
 
 
-def _kl(tracks: Tracks) -> str | None:
-    for name, most in (("policy/kl_reference", 1.0), ("policy/kl_sampler", 0.2)):
+def _kl(tracks: Tracks, least: AlarmThresholds) -> str | None:
+    for name, most in (
+        ("policy/kl_reference", least.kl_reference),
+        ("policy/kl_sampler", least.kl_sampler),
+    ):
         now = tracks[name].recent()
         if now is not None and now > most:
             return f"{name} is {now:.3g} nats a token"
     return None
 
 
-def _zero_variance(tracks: Tracks) -> str | None:
+def _zero_variance(tracks: Tracks, least: AlarmThresholds) -> str | None:
     share, success = tracks["groups/filter_rate"].long(), tracks["success/rate"].recent()
     if tracks["grad_norm"].silent >= LONG:  # "no gradient" says so
         return None
-    is_on = share is not None and share >= 0.9 and (success is None or success < GOOD)
+    is_on = share is not None and share >= least.zero_variance and (success is None or success < least.solved)
     return f"in {share:.2f} of the groups everybody is paid the same" if is_on else None
 
 
-def _truncated(tracks: Tracks) -> str | None:
+def _truncated(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["truncated"]
     start, now = track.start(), track.recent()
-    is_on = start is not None and now is not None and now > max(start + 0.25, 0.3)
+    is_on = start is not None and now is not None and now > max(start + least.truncated, 0.3)
     return f"{now:.2f} of the episodes are truncated, {start:.2f} at the start" if is_on else None
 
 
-def _empty(tracks: Tracks) -> str | None:
+def _empty(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["completion/mean"]
     start, now = track.start(), track.recent()
     is_on = start is not None and now is not None and now < 2 <= 0.5 * start
     return f"an episode has {now:.1f} sampled tokens, {start:.1f} at the start" if is_on else None
 
 
-def _mismatch(tracks: Tracks) -> str | None:
+def _mismatch(tracks: Tracks, least: AlarmThresholds) -> str | None:
     now = tracks["policy/mismatch"].recent()
-    return f"policy/mismatch is {now:.3g} nats a token" if now is not None and now > 0.1 else None
+    return f"policy/mismatch is {now:.3g} nats a token" if now is not None and now > least.mismatch else None
 
 
-def _watched(tracks: Tracks) -> str | None:
+def _watched(tracks: Tracks, least: AlarmThresholds) -> str | None:
     count = tracks["watch/alarm"].last() or 0.0
     return f"{count:g} watched scores fall while the reward rises" if count > 0 else None
 
 
-def _no_gradient(tracks: Tracks) -> str | None:
+def _no_gradient(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track, success = tracks["grad_norm"], tracks["success/rate"].recent()
-    is_on = track.silent >= LONG and (success is None or success < GOOD)
+    is_on = track.silent >= LONG and (success is None or success < least.solved)
     return f"there was no gradient for {track.silent} steps" if is_on else None
 
 
-def _loss_above_start(tracks: Tracks) -> str | None:
+def _loss_above_start(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["train/loss"]
     start, now = track.start(), track.recent()
-    if start is None or now is None or now - start < LOST:
+    if start is None or now is None or now - start < least.loss_rise:
         return None
     error = math.sqrt((deviation(track.first) ** 2 + track.recent_deviation**2) / RECENT)
-    return f"the loss was {start:.3g} and is {now:.3g}" if now - start > ERRORS * error else None
+    return f"the loss was {start:.3g} and is {now:.3g}" if now - start > least.errors * error else None
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[AlarmName, Rule] = {
     "success fell": Rule(
         ("success/rate",),
         _success_fell,
@@ -273,13 +269,18 @@ def is_told(metric: str, found: Sequence[Alarm]) -> bool:
 class AlarmWatch:
     """Reads the rows of a run in order.
 
+    Args:
+        thresholds: what the rules compare with; None: the defaults.
+
     Attributes:
         found: where alarms went on, the first `MOST_KEPT`; a resumed run begins without.
         on: names of those that are on now.
         began: of each that was on, the row with which its last stretch began.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, thresholds: AlarmThresholds | None = None) -> None:
+        self._thresholds = thresholds or AlarmThresholds()
+        self._rules = {name: rule for name, rule in RULES.items() if name not in self._thresholds.ignore}
         self.found: list[Alarm] = []
         self.on: tuple[str, ...] = ()
         self.began: dict[str, int] = {}
@@ -296,7 +297,7 @@ class AlarmWatch:
         loss = row.get("train/loss") if any(name in row for name in _SUPERVISED) else None
         self._tracks["train/loss"].note(_number(loss))
         self._note_gradient(row, bool(played))
-        seen = {name: rule.see(self._tracks) for name, rule in RULES.items()}
+        seen = {name: rule.see(self._tracks, self._thresholds) for name, rule in self._rules.items()}
         self.on = tuple(name for name, words in seen.items() if words is not None)
         new: list[Alarm] = []
         for name in self.on:
@@ -316,7 +317,7 @@ class AlarmWatch:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned; metrics that were not looked at then begin without a past."""
-        self.rows, self.on = int(state["rows"]), tuple(name for name in state["on"] if name in RULES)
+        self.rows, self.on = int(state["rows"]), tuple(name for name in state["on"] if name in self._rules)
         self.began = {name: int(row) for name, row in state["began"].items()}
         self._seen = {name: int(row) for name, row in state["seen"].items()}
         for name, track in self._tracks.items():

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pixelis.agents.episodes.behaviour import Row
 from pixelis.agents.runs.alarm_rules import QUIET, RULES, Alarm, AlarmWatch
+from pixelis.agents.settings.alarms import AlarmThresholds
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class RunAlarms:
         on_alarm: what an alarm does besides being told.
         explain: from an alarm's name to what the trainer knows of it, in words; None: no more than the rule.
         lower_rate: multiplies the learning rate by a factor; returns the metrics that change with it.
+        thresholds: what the rules compare with; None: the defaults.
 
     Attributes:
         stopped: the alarms for which training has to end now; none with other ``on_alarm`` than ``stop``.
@@ -40,9 +42,10 @@ class RunAlarms:
         on_alarm: OnAlarm,
         explain: Callable[[str], str | None],
         lower_rate: Callable[[float], Row],
+        thresholds: AlarmThresholds | None = None,
     ) -> None:
         self._on_alarm, self._explain, self._lower_rate = on_alarm, explain, lower_rate
-        self._watch = AlarmWatch()
+        self._watch = AlarmWatch(thresholds)
         self.stopped: tuple[Alarm, ...] = ()
         self.rate_share = 1.0
         self._answered: dict[str, int] = {}  # alarm → the stretch of it that the rate was lowered for

@@ -60,7 +60,7 @@ class Stepper(ABC, Generic[C]):
         self.finished_steps, self.elapsed_seconds = 0, 0.0
         self._smoothing = Smoothing(config.smoothed)
         self._log: MetricsLog | None = None  # while it trains
-        self.alarms = RunAlarms(config.on_alarm, self.explain, self.lower_rate)
+        self.alarms = RunAlarms(config.on_alarm, self.explain, self.lower_rate, config.alarms)
         if config.on_alarm == "lower_lr" and type(self).lower_rate is Stepper.lower_rate:
             raise ConfigError(
                 f"on_alarm lower_lr needs a learning rate, and {type(self).__name__} has none that can be "

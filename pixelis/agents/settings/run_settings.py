@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, StringConstraints, field_validator, model_
 from typing_extensions import Self
 
 from pixelis.agents.models.named_models import CHOOSE
+from pixelis.agents.settings.alarms import AlarmThresholds
 from pixelis.agents.settings.base import Section, Settings, setting
 from pixelis.errors import ConfigError
 
@@ -62,6 +63,9 @@ class AnyRunSettings(Settings):
         "what an alarm does: warn, stop (as Ctrl-C does) or lower_lr (to a third), see docs",
         identity=False,
         more=True,
+    )
+    alarms: AlarmThresholds = setting(
+        AlarmThresholds(), "when alarms go on, see docs", identity=False, more=True
     )
     keep_checkpoints: int = setting(2, "how many of the newest are kept", ge=1, identity=False, more=True)
 

@@ -13,9 +13,12 @@ from typing import Any, BinaryIO
 
 from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
 from pixelis.agents.runs.alarm_rules import AlarmWatch
+from pixelis.agents.settings.alarms import AlarmThresholds
+from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.reading.folders import MOST_RUNS, Root
 from pixelis.monitor.reading.series import RunSeries
-from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, read_settings, state_of
+from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, state_of
+from pixelis.monitor.reading.stored_settings import read_settings, thresholds_of
 from pixelis.monitor.reading.tail import CHUNK, Tail, sampled
 
 PREVIEW_BYTES = 8 * CHUNK
@@ -43,7 +46,7 @@ class FollowedRun:
         parts: the run's path in it.
         series: its metrics; while `is_preview`, those of some of the rows.
         state: how it stands.
-        settings: its ``config.yaml``.
+        settings: what its ``config.yaml`` holds that is plain.
         evaluations: its ``evaluation.json``.
         watch: the alarms of its metrics, as far as they have been read from the start.
         problems: what could not be read, in words.
@@ -69,6 +72,7 @@ class FollowedRun:
     _log: str = ""
     _listed: tuple[int, list[EpisodeFile]] | None = None
     _stamps: dict[str, Any] = field(default_factory=dict)
+    _thresholds: AlarmThresholds | None = field(default_factory=AlarmThresholds)
 
     def look(self) -> None:
         """Read the small files again where they have changed, and say how the run stands."""
@@ -76,7 +80,7 @@ class FollowedRun:
         self.is_gone = self.root.stat(*self.parts) is None if self.parts else not self.root.path.is_dir()
         if not self.is_gone:
             if self._is_new("config.yaml"):
-                self.settings = read_settings(self.root, *self.parts)
+                self._take_settings(read_settings(self.root, *self.parts))
             if self._is_new("evaluation.json"):
                 self.evaluations = read_json(self.root, *self.parts, "evaluation.json")
                 self.revision += 1
@@ -96,7 +100,7 @@ class FollowedRun:
         """Let go of its metrics; they are read from the start when it is followed again."""
         if self._tail is not None:
             self.series, self._filling, self.is_preview = RunSeries(), None, False
-            self.watch, self._tail = AlarmWatch(), None
+            self.watch, self._tail = AlarmWatch(self._thresholds), None
             self.revision += 1
 
     @property
@@ -115,7 +119,7 @@ class FollowedRun:
             return False
         if rows is None:
             self.series, self._filling, self.is_preview = RunSeries(), None, False
-            self.watch = AlarmWatch()
+            self.watch = AlarmWatch(self._thresholds)
             self.revision += 1
             return True
         into = self._filling or self.series
@@ -180,6 +184,13 @@ class FollowedRun:
 
     # ------------------------------------------------------------------ private
 
+    def _take_settings(self, settings: Mapping[str, Any]) -> None:
+        """Take over what the settings are now; where alarms go on otherwise, all rows are judged anew."""
+        before, self.settings, self._thresholds = self._thresholds, settings, thresholds_of(settings)
+        if self._thresholds != before:
+            self.watch = AlarmWatch(self._thresholds)
+            self.forget()
+
     def _open_episodes(self, file: EpisodeFile) -> BinaryIO:
         return self.root.open(*self.parts, _EPISODES, file.path.name)
 
@@ -212,12 +223,18 @@ class FollowedRun:
         )
         if not self.settings:
             told.append("its config.yaml is missing, damaged or too large")
+        elif self._thresholds is None:
+            told.append("the alarms of its config.yaml are no thresholds; it is judged by the defaults")
         if self._tail is not None and self._tail.damaged:
             told.append(f"{self._tail.damaged} lines of metrics.jsonl hold no JSON object; they are left out")
         if self._tail is not None and self._tail.too_long:
             told.append(f"{self._tail.too_long} lines of metrics.jsonl are too long; they are left out")
         if self.series.left_out:
             told.append("it has more metrics than are kept; the later names are left out")
+        if odd := self.series.odd:
+            names = ", ".join(f"{in_plain(name)[:80]} ({count} rows)" for name, count in [*odd.items()][:3])
+            more = f" and {len(odd) - 3} more metrics" if len(odd) > 3 else ""
+            told.append(f"{names}{more}: NaN, infinity or no number; these rows are gaps in the curves")
         return told
 
 

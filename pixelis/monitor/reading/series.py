@@ -75,6 +75,7 @@ class RunSeries:
         last: the newest row as it was read.
         stride: rows in a bucket.
         left_out: whether there were more than `MOST_METRICS` names.
+        odd: rows in which a metric was something else than a finite number, of each that ever was one.
     """
 
     def __init__(self, capacity: int = CAPACITY, whole: bool = True) -> None:
@@ -82,6 +83,7 @@ class RunSeries:
         self.rows, self.stride = 0, 1
         self.last: Mapping[str, Any] = {}
         self.left_out = False
+        self.odd: dict[str, int] = {}
         self._columns: dict[str, _Column] = {}
         self._ends = {axis: np.full(capacity, np.nan) for axis in AXES}
         self._totals = {"episodes": 0.0, "tokens": 0.0}
@@ -174,6 +176,10 @@ class RunSeries:
         for name in names:
             values = _numbers([row.get(name) for row in rows])
             self._fill(name, values, starts, at)
+            if name in self._columns:
+                unknown = np.flatnonzero(~np.isfinite(values))
+                if odd := sum(rows[place].get(name) is not None for place in unknown):
+                    self.odd[name] = self.odd.get(name, 0) + odd
         self._note_ends(rows, places, first)
         self.rows += len(rows)
 

@@ -9,7 +9,6 @@ import struct
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from pixelis.monitor.reading.folders import Root
@@ -23,8 +22,6 @@ _STOPPED = re.compile(r" INFO stopped after step (\d+)")
 _FAILED = re.compile(r" ERROR stopped: (.*)")
 _LARGEST = 1 << 24
 """Bytes of an evaluation file."""
-LARGEST_SETTINGS = 1 << 18
-"""Bytes of a settings file: ours have a few thousand, and YAML is read hundreds of times slower than JSON."""
 
 
 @dataclass(frozen=True)
@@ -99,40 +96,3 @@ def read_json(root: Root, *parts: str) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def read_settings(root: Root, *parts: str) -> Mapping[str, Any]:
-    """Return what a run's settings hold that is plain: texts, numbers and flags.
-
-    Lists and mappings are left out, since a few hundred bytes can stand for one of many gigabytes (a list
-    of a list that is named ten times, and so on). Empty where there are no settings, or they are damaged or
-    huge.
-    """
-    import yaml
-
-    try:
-        with root.open(*parts, "config.yaml") as file:
-            text = file.read(LARGEST_SETTINGS + 1)
-        found = yaml.load(text, _plain_loader()) if len(text) <= LARGEST_SETTINGS else None
-    except (OSError, ValueError, RecursionError, yaml.YAMLError):
-        return {}
-    settings = found if isinstance(found, dict) else {}
-    return {
-        name: value
-        for name, value in settings.items()
-        if isinstance(name, str) and isinstance(value, str | int | float | bool)
-    }
-
-
-@cache
-def _plain_loader() -> Any:
-    """Return YAML's safe loader without merge keys, which also grow without bounds."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        """It reads what `yaml.safe_dump` writes."""
-
-        def flatten_mapping(self, node: yaml.MappingNode) -> None:
-            """Leave ``<<`` as it is: that is an error."""
-
-    return Plain

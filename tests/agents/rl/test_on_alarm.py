@@ -80,6 +80,17 @@ def test_stop_ends_it_as_ctrl_c_does_and_it_can_go_on_to_the_same_numbers(words,
     assert told(run / "log.txt") == told(tmp_path / "whole" / "log.txt")
 
 
+def test_thresholds_decide_what_stops_it_and_may_be_others_when_it_goes_on(words, tmp_path, capsys):
+    """With a KL that is never too large and alarms that are never on, a ruined run ends by itself."""
+    quiet = ["--alarms.kl_reference", "50", "--alarms.ignore", ",".join(set(RULES) - {"KL is large"})]
+    assert command.main([*words, "--on-alarm", "stop", "--steps", "8", *quiet]) == 0
+    run = str(tmp_path / "run")
+    assert told(tmp_path / "run" / "log.txt") == []
+    capsys.readouterr()
+    assert command.main(["--resume", run, "--steps", "12", "--alarms.kl_reference", "0.5"]) == ALARMED
+    assert "by an alarm (KL is large)" in capsys.readouterr().out
+
+
 def rates(run: Path) -> list[float]:
     return [row["policy/lr"] for row in read_metrics(run / "metrics.jsonl")]
 

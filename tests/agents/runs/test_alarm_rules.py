@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import math
 import random
+from typing import get_args
 
 import pytest
 
-from pixelis.agents.runs.alarm_rules import GOOD, LONG, QUIET, RULES, AlarmWatch
+from pixelis.agents.runs.alarm_rules import LONG, QUIET, RULES, AlarmWatch
 from pixelis.agents.runs.alarm_tracks import RunningWindow, deviation
+from pixelis.agents.settings.alarms import AlarmName, AlarmThresholds
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.errors import ConfigError
 
 HEALTHY = {
     "success/rate": 0.5,
@@ -81,7 +85,7 @@ def test_each_is_told_once_soon_after_it_begins(alarm, late, early):
     ids=["it succeeds", "a little more entropy", "a little less success", "no success", "nothing is told"],
 )
 def test_what_learning_is_for_is_no_alarm(late):
-    assert judged(late).found == [] and GOOD < 0.95
+    assert judged(late).found == [] and AlarmThresholds().solved < 0.95
 
 
 def test_one_that_goes_off_and_on_is_told_anew():
@@ -110,8 +114,8 @@ def test_a_window_is_held_to_the_plain_formulas():
         assert window.deviation == pytest.approx(deviation(last))
 
 
-def alarms_of(rows):
-    watch = AlarmWatch()
+def alarms_of(rows, **thresholds):
+    watch = AlarmWatch(AlarmThresholds(**thresholds))
     return [(alarm.name, alarm.step) for row in rows for alarm in watch.note(row)]
 
 
@@ -206,3 +210,53 @@ def test_a_watch_that_goes_on_from_its_state_tells_what_one_in_one_piece_tells(c
     found += [(second.note(row), second.on) for row in rows[cut:]]
     assert found == expected and len([each for new, _ in expected for each in new]) >= 4
     assert second.state_dict() == whole.state_dict()
+
+
+@pytest.mark.parametrize(
+    ("rows", "thresholds", "alarm"),
+    [
+        (rows_of(success__rate=[0.5] * 10 + [0.4] * 5), {"success_fall": 0.09}, "success fell"),
+        (rows_of(success__rate=[0.5] * 5 + [0.45] * 10), {"success_below": 0.04}, "success below its start"),
+        (rows_of(policy__entropy=[0.01] * 10 + [0.07] * 5), {"entropy_rise": 0.05}, "entropy rises"),
+        (rows_of(policy__kl_reference=[0.6] * 5), {"kl_reference": 0.5}, "KL is large"),
+        (rows_of(policy__kl_sampler=[0.15] * 5), {"kl_sampler": 0.1}, "KL is large"),
+        (rows_of(policy__mismatch=[0.05] * 5), {"mismatch": 0.04}, "sampler and trainer differ"),
+        (
+            rows_of(train__loss=[1.0] * 5 + [1.3] * 5, tokens__demonstrated=[9] * 10),
+            {"loss_rise": 0.2},
+            "loss above its start",
+        ),
+        (rows_of(groups__filter_rate=[0.6] * 10), {"zero_variance": 0.5}, "no differences inside groups"),
+        (
+            rows_of(episodes__truncated=[20] * 5 + [32] * 5, episodes__count=[64] * 10),
+            {"truncated": 0.1},
+            "episodes run out",
+        ),
+        (
+            rows_of(groups__filter_rate=[1.0] * 10, success__rate=[0.85] * 10),
+            {"solved": 0.9},
+            "no differences inside groups",
+        ),
+    ],
+)
+def test_a_threshold_decides_when_an_alarm_goes_on(rows, thresholds, alarm):
+    assert alarms_of(rows) == []
+    assert [name for name, _ in alarms_of(rows, **thresholds)] == [alarm]
+    assert alarms_of(rows, **thresholds, ignore=[alarm]) == []
+
+
+def test_a_fall_that_noise_explains_counts_with_fewer_standard_errors():
+    # Mean .6 before; then .1, .1, .1, .1, .7: mean .22, deviation .268, so .38 below by 3.2 standard errors.
+    rows = rows_of(success__rate=[0.6] * 10 + [0.7, 0.1, 0.1, 0.1, 0.1])
+    assert alarms_of(rows) == []
+    assert alarms_of(rows, errors=3.0) == [("success fell", 15)]
+
+
+def test_every_alarm_has_a_name_that_settings_take():
+    assert tuple(RULES) == get_args(AlarmName)
+    config = TrainConfig.from_mapping({"alarms": {"ignore": "no gradient, KL is large"}})
+    assert config.alarms.ignore == ["no gradient", "KL is large"]
+    with pytest.raises(ConfigError, match=r"alarms\.ignore"):
+        TrainConfig.from_mapping({"alarms": {"ignore": ["no such"]}})
+    with pytest.raises(ConfigError, match=r"alarms\.kl_reference must be .*, got 0"):
+        TrainConfig.from_mapping({"alarms": {"kl_reference": 0}})

@@ -77,6 +77,39 @@ def test_problems_are_told_and_the_rest_is_there(tmp_path: Path):
     assert [text.split(" ")[0] for text in run.problems] == ["its", "1"]
 
 
+def test_values_that_are_no_finite_numbers_are_told(tmp_path: Path):
+    write(tmp_path / "one", 1, 2)
+    with (tmp_path / "one" / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 3, "a": NaN, "b": "x"}\n{"step": 4, "a": Infinity}\n{"step": 5, "a": null}\n')
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    runs.refresh()
+    assert runs.runs["one"].series.means("a")[:2].tolist() == [1.0, 1.0]
+    assert runs.runs["one"].problems == (
+        "a (2 rows): NaN, infinity or no number; these rows are gaps in the curves",
+    )
+
+
+def test_alarms_are_those_of_the_thresholds_that_the_run_has_now(tmp_path: Path):
+    write(tmp_path / "one", 1, 3)
+    config = tmp_path / "one" / "config.yaml"
+    with (tmp_path / "one" / "metrics.jsonl").open("a") as file:
+        file.writelines(f'{{"step": {step}, "policy/kl_reference": 2.0}}\n' for step in range(4, 10))
+    runs = Runs([str(tmp_path)])
+    run = None
+    found = []
+    for alarms in ("{}", "{kl_reference: 3.0}", "{ignore: [no gradient]}", "{kl_reference: many}"):
+        config.write_text(f"env: some\nalarms: {alarms}\n")
+        while runs.refresh():
+            pass
+        runs.refresh()
+        run = runs.runs["one"]
+        found.append([alarm.name for alarm in run.watch.found])
+        assert run.series.rows == 9
+    assert found == [["KL is large"], [], ["KL is large"], ["KL is large"]]
+    assert run is not None and "judged by the defaults" in run.problems[0]
+
+
 def test_the_runs_that_were_written_last_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Of more runs than are kept those that train go on; one that is let go of is read again when it does."""
     monkeypatch.setattr("pixelis.monitor.reading.runs.MOST_FOLLOWED", 2)

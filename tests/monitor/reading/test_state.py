@@ -11,12 +11,10 @@ import pytest
 
 from pixelis.monitor.reading.folders import Root
 from pixelis.monitor.reading.state import (
-    LARGEST_SETTINGS,
     State,
     holder_of,
     read_end,
     read_json,
-    read_settings,
     state_of,
 )
 
@@ -83,19 +81,4 @@ def test_a_lock_says_who_trains_and_that_it_was_killed(tmp_path: Path):
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '{"a": NaN', "[" * 50_000])
 def test_damaged_files_are_as_if_empty(tmp_path: Path, text: str):
     (tmp_path / "evaluation.json").write_text(text)
-    (tmp_path / "config.yaml").write_text(text)
     assert read_json(Root(tmp_path), "evaluation.json") == {}
-    assert read_settings(Root(tmp_path)) == {}
-
-
-def test_settings_of_a_stranger_cost_little(tmp_path: Path):
-    """Of a file that stands for gigabytes, of merges that do, and of a large one, what is plain is kept."""
-    lists = "\n".join(f"x{i}: &x{i} [{', '.join([f'*x{i - 1}'] * 10)}]" for i in range(1, 20))
-    merges = "\n".join(f"y{i}: &y{i} {{<<: [{', '.join([f'*y{i - 1}'] * 10)}]}}" for i in range(1, 20))
-    config = tmp_path / "config.yaml"
-    config.write_text(f"x0: &x0 [a]\n{lists}\nenv: *x19\nmodel: pixelis-tiny\nsteps: 7\n")
-    assert read_settings(Root(tmp_path)) == {"model": "pixelis-tiny", "steps": 7}
-    config.write_text(f"y0: &y0 {{a: 1}}\n{merges}\nmodel: pixelis-tiny\n")
-    assert read_settings(Root(tmp_path)) == {}
-    config.write_text("model: pixelis-tiny\n" + "#" * LARGEST_SETTINGS)
-    assert read_settings(Root(tmp_path)) == {}
