@@ -24,6 +24,8 @@ FALL, LEAST_START = 0.2, 0.05
 """Too low is below this share of the start, where that was at least so many nats."""
 GOOD = 0.8
 """Mean success of the last ten steps from which a low entropy is what learning is for."""
+LEARNT = 0.5
+"""So is one with a success that has come so much of the way to that from the first steps'."""
 
 
 class NoSignal:
@@ -96,6 +98,7 @@ class EntropyRange:
     def __init__(self) -> None:
         self._start: list[float] = []
         self._last: list[float] = []
+        self._success: list[float] = []  # of the first steps
         self._outside = 0
 
     def note(self, entropy: float | None, success: float | None) -> int | None:
@@ -105,6 +108,8 @@ class EntropyRange:
             entropy: mean of the step's sampled tokens, in nats; None where it was not measured.
             success: moving mean of the success rate, None where there is none.
         """
+        if success is not None and len(self._success) < START:
+            self._success.append(success)
         if entropy is None:
             return self._outside if len(self._start) == START else None
         if len(self._start) < START:
@@ -118,16 +123,24 @@ class EntropyRange:
 
     def state_dict(self) -> dict[str, Sequence[float] | int]:
         """Return what a resumed run needs, as JSON-able values."""
-        return {"start": self._start, "last": self._last, "outside": self._outside}
+        kept = {"start": self._start, "last": self._last, "success": self._success}
+        return {**kept, "outside": self._outside}
 
     def load_state_dict(self, state: dict[str, list[float] | int]) -> None:
         """Take over what `state_dict` returned."""
         self._start, self._last = list(state["start"]), list(state["last"])  # type: ignore[arg-type]
+        self._success = list(state.get("success", []))  # type: ignore[arg-type]  # older ones do not say
         self._outside = int(state["outside"])  # type: ignore[arg-type]
 
     def _side(self, start: float, now: float, success: float | None) -> int:
         if now > max(RISE * start, start + LEAST_RISE):
             return 1
-        if start >= LEAST_START and now < FALL * start and (success is None or success < GOOD):
+        if start >= LEAST_START and now < FALL * start and not self._learns(success):
             return -1
         return 0
+
+    def _learns(self, success: float | None) -> bool:
+        if success is None:
+            return False
+        first = min(float(np.mean(self._success)), GOOD) if self._success else GOOD
+        return success >= first + LEARNT * (GOOD - first)

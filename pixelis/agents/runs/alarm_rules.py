@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pixelis.agents.runs.alarm_tracks import LONG, RECENT, Track, deviation
-from pixelis.agents.settings.alarms import AlarmName, AlarmThresholds
+from pixelis.agents.settings.alarms import AlarmThresholds
 
 QUIET = 10
 """Steps without an alarm after which it is told anew."""
@@ -171,7 +171,7 @@ def _loss_above_start(tracks: Tracks, least: AlarmThresholds) -> str | None:
     return f"the loss was {start:.3g} and is {now:.3g}" if now - start > least.errors * error else None
 
 
-RULES: dict[AlarmName, Rule] = {
+RULES: dict[str, Rule] = {
     "success fell": Rule(
         ("success/rate",),
         _success_fell,
@@ -259,6 +259,11 @@ _METRICS = (
 )
 _SUPERVISED = ("tokens/demonstrated", "expert/kept")
 """Told by runs whose ``train/loss`` is that of demonstrations; that of a small network is another."""
+READ = (
+    *("step", "episodes/count", "episodes/truncated", "groups/count", "train/loss"),
+    *("policy/grad_norm", "train/grad_norm", *_METRICS, *_SUPERVISED),
+)
+"""All that the rules read of a row."""
 
 
 def is_told(metric: str, found: Sequence[Alarm]) -> bool:

@@ -177,7 +177,7 @@ class RunSeries:
             values = _numbers([row.get(name) for row in rows])
             self._fill(name, values, starts, at)
             if name in self._columns:
-                unknown = np.flatnonzero(~np.isfinite(values))
+                unknown = np.flatnonzero(~np.isfinite(values)).tolist()
                 if odd := sum(rows[place].get(name) is not None for place in unknown):
                     self.odd[name] = self.odd.get(name, 0) + odd
         self._note_ends(rows, places, first)

@@ -43,6 +43,8 @@ def test_a_collapse_is_told_once_and_counted_in_every_step():
 def test_learning_to_succeed_is_no_alarm_but_the_same_fall_without_success_is():
     found, alarms = noted(LEARNING, [0.1, 0.1, 0.2, 0.4, 0.6, 0.7, 0.85, 0.9, 0.95])
     assert set(found) <= {None, 0} and not alarms
+    found, alarms = noted(LEARNING, [0.3] * 3 + [0.4, 0.5] + [0.56] * 4)  # half the way to .8
+    assert set(found) <= {None, 0} and not alarms
     found, (alarm,) = noted(LEARNING, [0.1] * len(LEARNING))
     assert found[-1] == -1
     assert alarm.name == "entropy falls" and "fell from" in alarm.seen
@@ -65,6 +67,7 @@ def test_its_state_survives_a_stop():
     watched = EntropyRange()
     for value in COLLAPSE[:6]:
         watched.note(value, 0.3)
+    assert watched.state_dict()["success"] == [0.3] * 3
     again = EntropyRange()
     again.load_state_dict(json.loads(json.dumps(watched.state_dict())))
     assert [again.note(v, 0.3) for v in COLLAPSE[6:]] == [watched.note(v, 0.3) for v in COLLAPSE[6:]]
