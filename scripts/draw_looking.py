@@ -1,9 +1,11 @@
 """Make the docs' pictures of looking at runs: docs/images/monitor_*.png and look_*.png.
 
-Usage: python scripts/draw_looking.py RUNS [--runs NAMES] [--played FILE] [--pictures NAMES] [--output FOLDER]
+Usage: python scripts/draw_looking.py RUNS [--runs NAMES] [--played FILE] [--failed NAME] [--pictures NAMES]
+                                      [--output FOLDER]
 
 RUNS is a folder of real runs. NAMES, with commas between, are those that are shown (by default the newest);
-episodes, the replayed page and the report are of the first. The pictures are taken in a headless Chromium.
+episodes, the replayed page and the report are of the first, alarms of the run --failed. The pictures are
+taken in a headless Chromium.
 ``--pictures every`` takes each tab wide and narrow, light and dark, for the eyes alone.
 """
 
@@ -33,12 +35,17 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class View:
-    """A picture: a tab of the monitor or a page, its colours, the width, and how much height is kept."""
+    """A picture: a tab of the monitor or a page, its colours, the width, and how much height is kept.
+
+    Attributes:
+        failed: whether it is of the run that failed.
+    """
 
     what: str
     scheme: Literal["light", "dark"] = "light"
     width: int = 1280
     height: int = 900
+    failed: bool = False
 
 
 TABS = ("Runs", "Curves", "Reward", "Tools", "Groups", "Health", "Levels", "Episodes")
@@ -49,6 +56,7 @@ PAGES = {
 """Page → the command that writes it."""
 VIEWS = {
     "monitor_curves": View("Curves", height=800),
+    "monitor_alarm": View("Curves", height=800, failed=True),
     "monitor_groups": View("Groups", "dark", height=700),
     "monitor_episode": View("Episodes", height=1400),
     "monitor_curves_narrow": View("Curves", "dark", 390, 1000),
@@ -75,6 +83,7 @@ def main() -> None:
     parser.add_argument("folder", metavar="RUNS", type=Path)
     parser.add_argument("--runs", default="")
     parser.add_argument("--played", default="", help="file of episodes, such as step-00000010")
+    parser.add_argument("--failed", default="", help="run of the picture of alarms; none: it is not made")
     parser.add_argument("--pictures", default=",".join(VIEWS))
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images")
     given = parser.parse_args()
@@ -85,7 +94,9 @@ def main() -> None:
         pages = {view.what for view in views.values()} & set(PAGES)
         written = {what: _written(what, given.folder / runs[0], Path(place)) for what in pages}
         for name, view in views.items():
-            shown = runs[:1] if view.what == "Episodes" else runs
+            if view.failed and not given.failed:
+                continue
+            shown = [given.failed] if view.failed else runs[:1] if view.what == "Episodes" else runs
             asked = urlencode({"tab": view.what, "runs": "\n".join(shown), "played": given.played})
             work = _take(browser, written.get(view.what, f"{address}?{asked}"), view)
             (given.output / f"{name}.png").write_bytes(_cut(browser.run(work, 120), view.height))

@@ -2,7 +2,7 @@
 
 A line for each run: rows, success in its first and last five rows, and each alarm with the step at which it
 went on. ``--kind learnt --json FILE`` also adds what the alarms read of each run to a file, so that it can be
-judged again when the run is gone; without a run, the file is judged. ``--seconds`` says how long judging took.
+judged again when the run is gone; without a run, the file is judged. ``--seconds`` tells how long that took.
 """
 
 from __future__ import annotations
@@ -43,11 +43,25 @@ def rows_of(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 def line(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what is printed of a run."""
+    told = ", ".join(f"{alarm.name} ({alarm.step})" for alarm in judged(rows)) or "no alarm"
+    return f"{name}: {len(rows)} rows, success {ends(rows)}: {told}"
+
+
+def table(stored: Mapping[str, Any]) -> str:
+    """Return the table for the docs: a row for each run that is stored, those that collapsed first."""
+    lines = ["| run | rows | success, first and last five | alarms (step) |", "|---|---|---|---|"]
+    for name, run in sorted(stored.items(), key=lambda pair: (pair[1]["kind"], pair[0])):
+        rows = rows_of(run["columns"])
+        told = ", ".join(f"{alarm} ({step})" for alarm, step in run["alarms"]) or "none"
+        lines.append(f"| {name}, {run['kind']} | {len(rows)} | {ends(rows)} | {told} |")
+    return "\n".join(lines)
+
+
+def ends(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the mean success of the first five rows that tell one, and of the last five."""
     known = [row["success/rate"] for row in rows if row.get("success/rate") is not None]
     first, last = known[:5], known[-5:]
-    told = ", ".join(f"{alarm.name} ({alarm.step})" for alarm in judged(rows)) or "no alarm"
-    ends = f"{sum(first) / len(first):.2f} to {sum(last) / len(last):.2f}" if known else "–"
-    return f"{name}: {len(rows)} rows, success {ends}: {told}"
+    return f"{sum(first) / len(first):.2f} to {sum(last) / len(last):.2f}" if known else "–"
 
 
 def main() -> None:

@@ -195,7 +195,8 @@ class Arguments(Generic[S]):
         if sections:
             yield f"\nSections ({self._program} --help.SECTION tells the settings of one):"
         for name, field in sections.items():
-            yield from _setting_line((name,), field)
+            if not note_of(field, "more"):
+                yield from _setting_line((name,), field)
         if any(note_of(field, "more") for field in fields.values()):
             yield from _line("--help.more", "settings that are rarely changed")
         if self._examples:

@@ -155,7 +155,7 @@ def test_a_configuration_is_found_by_its_name_in_any_folder(tmp_path, monkeypatc
         (["--data", "x"], r"Here it is --env-kwargs\.data\. --data belongs to train_sft\.py\."),
         (["--packing"], r"unknown argument '--packing'\. --packing belongs to train_sft\.py, expert_iter"),
         (["--n-steps", "4"], r"--n-steps belongs to train_agent\.py --agent sb3-ppo\."),
-        (["--zzz", "4"], r"Known: --algorithm, .* in all\)"),
+        (["--zzz", "4"], r"Known: --alarms, --algorithm, .* in all\)"),
         (["stray"], r"unknown argument 'stray'\. Flags begin with --"),
         (["--lr", "fast"], "lr must be a finite number above 0 or 'auto' or none, got 'fast'"),
         (["--steps", "1.5"], r"steps must be an integer of at least 0, got 1\.5"),
@@ -217,10 +217,12 @@ def test_the_help_tells_what_is_used_first_and_the_rest_by_section(capsys):
     text = told("--help")
     assert "--lr X" in text and "AdamW learning rate" in text and "--loss" in text and "--help.more" in text
     assert "--weight-decay" not in text and "--loss.ratio" not in text and len(text.splitlines()) < 75
-    assert "--weight-decay X" in told("--help.more")
+    more = told("--help.more")
+    assert "--weight-decay X" in more and "--alarms" in more and "--alarms" not in text
+    assert "--alarms.kl_reference X" in told("--help.alarms")
     assert "--loss.ratio {token,sequence,module:name}" in told("--help.loss")
     assert "--loss.kl.place {loss,reward}" in told("--help.loss.kl")
     text = told("--help.levels")
     assert "levels with type plr: " in text and "--levels.buffer N" in text
-    with pytest.raises(ConfigError, match=r"sections are lora, levels, .* more"):
+    with pytest.raises(ConfigError, match=r"sections are alarms, lora, levels, .* more"):
         parse("--help.los")

@@ -269,9 +269,8 @@ class Page:
                 dash = "solid" if len(runs) == 1 else charts.DASHES[place % len(charts.DASHES)]
                 lines.append(charts.Drawn(label, self._line(run, name), shade, dash))
             if not run.is_preview:
-                own = [alarm for alarm in run.watch.found if {alarm.metric, "success/rate"} & set(names)]
                 whose = "" if len(runs) == 1 else f"{run.key}: "
-                found = charts.alarm_marks(run.series, own, self.axis)
+                found = charts.alarm_marks(run.series, run.watch.found, self.axis, names)
                 marks += [(x, f"{whose}{name}", charts.ALARM if not whose else colour) for x, name in found]
         return charts.curves([line for line in lines if len(line.line.x)], self.axis, self.bands, marks)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from pixelis.monitor.panels.catalogue import alarms, level_kinds
 from pixelis.monitor.reading.series import Axis, Line, RunSeries
 
 Options = dict[str, Any]
+MOST_LETTERS = 44
+"""Of what stands at a mark: what fits beside a chart's height."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6fdf", "#7a8a2a")
 """Told apart also by the colour-blind (Okabe and Ito's, but the last two); on white and on black."""
 GREY = "#8a8f98"
@@ -198,26 +200,34 @@ def short_labels(names: Sequence[str]) -> list[str]:
     return ["/".join(each[first : len(each) - last]) for each in parts]
 
 
-def alarm_marks(series: RunSeries, found: Sequence[Alarm], axis: Axis) -> list[tuple[float, str]]:
-    """Return where alarms of a run went on, and their names; a few of each.
+def alarm_marks(
+    series: RunSeries, found: Sequence[Alarm], axis: Axis, shown: Collection[str] | None = None
+) -> list[tuple[float, str]]:
+    """Return where alarms of a run went on, and their names; a few of each, those of one place together.
 
     Args:
         series: every row of the run; those of its metrics that are alarms by themselves are marked too,
             where no alarm tells them.
         found: by the rules.
         axis: what is drawn against.
+        shown: metrics that are drawn, whose alarms are marked; None: all. With success all alarms are.
     """
     where = series.ends(axis)
     marks = [
         (float(where[alarm.row // series.stride]), alarm.name)
         for alarm in found
+        if shown is None or {alarm.metric, "success/rate"} & {*shown}
         if alarm.row // series.stride < len(where)
     ]
     for name in (each for each in alarms(series.names) if not is_told(each, found)):
         on = np.nan_to_num(series.means(name)) != 0
         starts = np.flatnonzero(on & ~np.concatenate([[False], on[:-1]]))
         marks += [(float(where[place]), name) for place in starts[:8]]
-    return [(x, name) for x, name in marks if math.isfinite(x)]
+    places: dict[float, list[str]] = {}
+    for x, name in marks:
+        if math.isfinite(x):
+            places.setdefault(x, []).append(name)
+    return [(x, ", ".join(names)) for x, names in places.items()]
 
 
 def changes(options: Options) -> Options:
@@ -300,7 +310,10 @@ def _marks(marks: Sequence[Mark]) -> Options:
             {
                 "xAxis": x,
                 "lineStyle": {"color": colour},
-                "label": {"formatter": f"⚠ {in_plain(name)[-40:]}".replace("{", "("), "color": colour},
+                "label": {
+                    "formatter": f"⚠ {in_plain(name)[-MOST_LETTERS:]}".replace("{", "("),
+                    "color": colour,
+                },
             }
             for x, name, colour in marks
         ],

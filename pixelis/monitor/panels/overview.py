@@ -63,16 +63,16 @@ def step_text(row: Mapping[str, Any]) -> str:
 
 
 def alarm_texts(run: FollowedRun) -> list[str]:
-    """Return a line for each alarm of a run: since when, whether it is on, what to do; the newest first."""
+    """Return a line for each alarm of a run: since when, what was seen, what to do; the first one first."""
     name = in_plain(run.key)[:80]
     latest = {alarm.name: alarm for alarm in run.watch.found}
     own = [each for each in alarms(run.series.names) if not is_told(each, run.watch.found)]
     on = [each for each in own if run.series.last.get(each)]
     told = [f"⚠ {name}: {', '.join(map(in_plain, on))} is on in the last step"] if on else []
-    for alarm in sorted(latest.values(), key=lambda alarm: -alarm.row):
+    for alarm in sorted(latest.values(), key=lambda alarm: alarm.row):
         when = f"row {alarm.row + 1}" if alarm.step is None else f"step {alarm.step}"
         still = ", still on" if alarm.name in run.watch.on else ""
-        told.append(f"⚠ {name}: {alarm.name} ({when}{still}): {alarm.advice}")
+        told.append(f"⚠ {name}: {alarm.name} ({when}{still}): {alarm.seen}; {alarm.advice}")
     return told
 
 

@@ -362,7 +362,7 @@ def test_a_refresh_replaces_nothing_and_reads_what_is_new(
 def test_alarms_are_told_and_marked_where_they_went_on(visit: Visit, address: str):
     async def work(page: Any) -> list[Any]:
         told = page.get_by_role("alert")
-        await told.filter(has_text="success fell (step 36, still on): go back to the checkpoint").wait_for()
+        await told.filter(has_text="success fell (step 36, still on): success fell from").wait_for()
         chart = page.locator(".card", has_text="success/rate").locator(".nicegui-echart")
         lines = "one => getElement(+one.id.slice(1)).chart.getOption().series.map(s => s.markLine?.data)"
         found = [mark for marks in await chart.evaluate(lines) for mark in marks or []]

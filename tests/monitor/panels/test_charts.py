@@ -80,6 +80,13 @@ def test_alarms_are_marked_where_they_come_on(series: RunSeries):
     assert alarm_marks(series, found, "step") == [(5.0, "success fell"), *own]
     told = [Alarm("entropy falls", "policy/entropy", row, None, "") for row in (2, 7)]  # nothing twice
     assert alarm_marks(series, told, "step") == [(3.0, "entropy falls"), (8.0, "entropy falls")]
+    both = [*told, Alarm("KL is large", "policy/kl_reference", 2, None, "")]  # at one place: one line
+    assert alarm_marks(series, both, "step")[0] == (3.0, "entropy falls, KL is large")
+    assert alarm_marks(series, both, "step", ["policy/kl_reference"]) == [(3.0, "KL is large")]
+    assert (
+        alarm_marks(series, both, "step", ["reward/mean"]) == []
+    )  # nor by the metric that they are told for
+    assert len(alarm_marks(series, both, "step", ["reward/mean", "success/rate"])) == 2
     assert alarms(["levels/alert", "watch/alarm", "policy/entropy", "alarming/x"]) == [
         "levels/alert",
         "watch/alarm",
