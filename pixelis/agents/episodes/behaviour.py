@@ -96,8 +96,12 @@ def tool_scores(episodes: Sequence[Episode]) -> Row:
 
 
 def length_metrics(episodes: Sequence[Episode]) -> Row:
-    """Return the distribution of lengths: sampled tokens and turns, quantiles by linear interpolation."""
-    row: Row = {}
+    """Return the distribution of lengths: sampled tokens and turns, quantiles by linear interpolation.
+
+    ``turns/cut`` is the share of turns that ended at the token limit.
+    """
+    turns = sum(episode.turns for episode in episodes)
+    row: Row = {"turns/cut": sum(episode.cut_turns for episode in episodes) / turns if turns else None}
     lengths = {
         "completion": [episode.completion_length for episode in episodes],
         "turns": [episode.turns for episode in episodes],

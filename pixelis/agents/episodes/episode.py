@@ -134,6 +134,7 @@ class Episode:
         terminated: the task ended.
         truncated: the turn limit or the model's context ended it.
         cut_off: the model's context was full before the env had ended the episode, so it could not say how.
+        cut_turns: how many turns ended at the token limit, and not where the model ended them.
         turns: number of env steps taken.
         reward_terms: named reward terms, summed over the steps.
         reward_parts: where reward terms are added (see `pixelis.agents.episodes.rewarder`): the task's name
@@ -171,6 +172,7 @@ class Episode:
     turn_rewards: list[float] = field(default_factory=list)
     reward_parts: dict[str, dict[str, float]] = field(default_factory=dict)
     cut_off: bool = False
+    cut_turns: int = 0
     failure_place: str | None = None
     failure_trace: str | None = None
     visual_tools: frozenset[str] | None = None

@@ -13,6 +13,8 @@ from pixelis.agents.runs.metrics import success_rate
 
 _LOG = logging.getLogger(__name__)
 
+CUT = 0.5
+"""Share of turns that end at the token limit from which that is the reason, where nothing succeeds."""
 PATIENCE = 10
 """Steps without a gradient, one after the other, before that is told."""
 
@@ -79,7 +81,13 @@ class NoSignal:
                 f"no episode could be trained on for {self._steps} steps: no gradient; mend the env, which "
                 f"says: {'; '.join(reasons[:3])}"
             )
-        rate = success_rate(valid)
+        rate, turns = success_rate(valid), sum(episode.turns for episode in valid)
+        cut = sum(episode.cut_turns for episode in valid) / max(1, turns)
+        if cut > CUT and not rate:
+            return (
+                f"every group has the same reward for {self._steps} steps: no gradient; {cut:.2f} of the "
+                "turns end at the token limit, so raise --max-new-tokens"
+            )
         success = "" if rate is None else f" (success rate {rate:.2f})"
         return (
             f"every group has the same reward for {self._steps} steps: no gradient{success}; change "

@@ -131,6 +131,7 @@ class Collector:
         decoder = Decoder(policy, self.stats)
         generators = {id(runner): _generator(runner.request, rng_seed) for runner in runners}
         everyone = len(runners)
+        ends = policy.chat.stop_ids
         with _Clock(self.stats):
             runners = self._open(policy, decoder, runners)
         while runners:
@@ -143,6 +144,7 @@ class Collector:
                 for runner, turn in zip(runners, turns, strict=True):
                     _check_finite(turn)
                     runner.episode.segments.append(turn)
+                    runner.episode.cut_turns += int(turn.tokens[-1]) not in ends
             self._timed_envs(
                 lambda runner: runner.step(policy.chat.action(runner.episode.segments[-1].tokens)), runners
             )

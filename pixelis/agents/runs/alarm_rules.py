@@ -139,6 +139,15 @@ def _truncated(tracks: Tracks, least: AlarmThresholds) -> str | None:
     return f"{now:.2f} of the episodes are truncated, {start:.2f} at the start" if is_on else None
 
 
+def _cut(tracks: Tracks, least: AlarmThresholds) -> str | None:
+    track, success = tracks["turns/cut"], tracks["success/rate"].recent()
+    start, now = track.start(), track.recent()
+    if start is None or now is None or (success is not None and success >= least.solved):
+        return None
+    rose, is_lost = now > max(start + least.truncated, 0.3), success is not None and success < 0.02
+    return f"{now:.2f} of the turns end at the token limit" if rose or (now > 0.5 and is_lost) else None
+
+
 def _empty(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["completion/mean"]
     start, now = track.start(), track.recent()
@@ -219,6 +228,11 @@ RULES: dict[str, Rule] = {
         _truncated,
         "they end at a limit: raise max_turns or --max-new-tokens, or look for loops in the episodes",
     ),
+    "turns are cut off": Rule(
+        ("turns/cut",),
+        _cut,
+        "what they would have said is missing: raise --max-new-tokens, or read episodes for text without end",
+    ),
     "answers are empty": Rule(
         ("completion/mean",),
         _empty,
@@ -255,6 +269,7 @@ _METRICS = (
     "policy/mismatch",
     "groups/filter_rate",
     "completion/mean",
+    "turns/cut",
     "watch/alarm",
 )
 _SUPERVISED = ("tokens/demonstrated", "expert/kept")

@@ -17,6 +17,7 @@ AlarmName = Literal[
     "loss above its start",
     "no differences inside groups",
     "episodes run out",
+    "turns are cut off",
     "answers are empty",
     "reward and watched scores part",
     "sampler and trainer differ",
@@ -65,7 +66,11 @@ class AlarmThresholds(Section):
         0.9, "share of groups in which all are paid the same that is too large", gt=0, le=1, identity=False
     )
     truncated: float = setting(
-        0.25, "by which the share of truncated episodes has to rise", gt=0, le=1, identity=False
+        0.25,
+        "by which the share of truncated episodes, and of cut turns, has to rise",
+        gt=0,
+        le=1,
+        identity=False,
     )
     solved: float = setting(
         0.8,

@@ -51,6 +51,7 @@ TABS: dict[str, tuple[Chart, ...]] = {
         Chart("Repeats", ("loops/calls", "loops/episodes")),
         Chart("Looks at pixels", ("visual/episodes", "visual/calls")),
         Chart("Turns", ("turns/mean", "turns/p10", "turns/p90")),
+        Chart("Turns cut off", ("turns/cut",)),
         Chart("Tokens of an episode", ("completion/mean", "completion/p10", "completion/p90")),
         Chart("Diversity of a group's answers", ("diversity/*",)),
     ),

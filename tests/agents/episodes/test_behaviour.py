@@ -145,3 +145,9 @@ def test_quantiles_are_in_order(turns):
     row = length_metrics([episode(turns=count) for count in turns])
     values = [row[f"turns/{name}"] for name in ("min", "p10", "p50", "p90", "max")]
     assert values == sorted(values) and values[0] <= row["turns/mean"] <= values[-1]
+
+
+def test_cut_turns_are_a_share_of_all_turns():
+    row = length_metrics([episode(turns=3, cut_turns=1), episode(turns=1, cut_turns=1), episode(turns=4)])
+    assert row["turns/cut"] == 2 / 8
+    assert length_metrics([])["turns/cut"] is None

@@ -51,6 +51,13 @@ def test_what_the_alarm_of_the_metrics_tells_is_not_told_beside_it(play, caplog)
     assert not caplog.records
 
 
+def test_turns_that_are_cut_off_are_the_reason(steps, caplog):
+    steps(NoSignal(2), 5, [0.0, 0.0], success=False, turns=4, cut_turns=3)
+    assert len(caplog.records) == 1
+    assert "0.75 of the turns end at the token limit, so raise --max-new-tokens" in caplog.text
+    assert "--difficulty" not in caplog.text
+
+
 def test_steps_without_any_valid_episode_name_the_reasons(steps, caplog):
     lost = {"valid_for_training": False, "failure_reason": "step raised OSError: no network"}
     steps(NoSignal(2), 5, [0.0, 0.0], **lost)
@@ -70,13 +77,13 @@ def test_a_run_on_a_solved_task_goes_on_and_says_so(toy_config):
 
 
 def test_a_run_that_cannot_learn_says_once_why_there_is_no_gradient(toy_config):
-    """Every letter is paid the same: the alarm has the trainer's words, told once."""
+    """Every letter is paid the same, and no turn is ended: the alarm has the trainer's words, told once."""
     config = toy_config(env_kwargs={"prize": 0.0}, steps=PATIENCE + 4, temperature=0.01, lr=1e-9)
     with TrainingRun.start(config) as run:
         run.complete()
-        assert run.trainer.alarms.on == ("no gradient",)
+        assert run.trainer.alarms.on == ("turns are cut off", "no gradient")
     log = (run.folder.path / "log.txt").read_text()
     words = f"no gradient (step {PATIENCE}): every group has the same reward for {PATIENCE} steps"
-    assert log.count(f"WARNING ALARM: {words}") == log.count("every group") == log.count("ALARM") == 1
-    assert "--difficulty" in log
-    assert [row["alarms/on"] for row in run.metrics] == [0] * (PATIENCE - 1) + [1] * 5
+    assert log.count(f"WARNING ALARM: {words}") == log.count("every group") == 1 and log.count("ALARM") == 2
+    assert log.count("1.00 of the turns end at the token limit") == 2 and "--difficulty" not in log
+    assert [row["alarms/on"] for row in run.metrics] == [0] * 4 + [1] * (PATIENCE - 5) + [2] * 5

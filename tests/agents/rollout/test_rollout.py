@@ -153,6 +153,8 @@ def test_a_turn_is_closed_exactly_once(text_policy: Policy, counting_env: Callab
     ]
     assert all(by_policy != by_template for by_policy, by_template in finished)
     assert {by_policy for by_policy, _ in finished} == {True, False}  # both happened
+    for episode in episodes:  # what the template had to close was cut, and so may the last turn be
+        assert episode.cut_turns == sum(segment.tokens[-1] != end for segment in episode.segments[1::2])
 
 
 def test_prompts_are_read_once_a_group_and_history_never_again(
