@@ -87,7 +87,7 @@ class FollowedRun:
             if self._is_new("log.txt"):
                 self._log = read_end(self.root, *self.parts, "log.txt")
             holder = holder_of(self.root, self.parts)
-            self.state = state_of(holder, self._log, "after" in self.evaluations)
+            self.state = state_of(holder, self._log, "after" in self.evaluations, self.settings.get("steps"))
         self.problems = tuple(self._troubles())
         self.revision += before != (self.state, self.problems, self.is_gone)
 

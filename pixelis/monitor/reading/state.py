@@ -37,13 +37,14 @@ class State:
     detail: str
 
 
-def state_of(holder: int | None, log: str, evaluated: bool) -> State:
+def state_of(holder: int | None, log: str, evaluated: bool, steps: Any = None) -> State:
     """Return how a run stands.
 
     Args:
         holder: see `holder_of`.
         log: the end of its log.
         evaluated: whether it was evaluated after training.
+        steps: with which it ends, as its settings say; without an evaluation it is done after these.
     """
     if holder:
         return State("training", f"process {holder}")
@@ -53,7 +54,8 @@ def state_of(holder: int | None, log: str, evaluated: bool) -> State:
         return State("failed", failed[-1][1][:500])
     stopped = [found for found in _STOPPED.finditer(log) if found.start() > started]
     if stopped:
-        return State("done" if evaluated else "stopped", f"after step {stopped[-1][1]}")
+        is_done = evaluated or stopped[-1][1] == str(steps)
+        return State("done" if is_done else "stopped", f"after step {stopped[-1][1]}")
     if holder is not None:
         return State("killed", "its process is gone, and it did not say that it stopped")
     return State("unknown", "its files do not say whether it goes on")

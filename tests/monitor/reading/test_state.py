@@ -56,6 +56,16 @@ def test_the_log_says_how_it_ended(tmp_path: Path, log: str, evaluated: bool, ex
     assert standing(tmp_path).name == expected
 
 
+def test_a_run_that_took_its_steps_is_done_without_an_evaluation():
+    assert [state_of(0, STARTED + STOPPED, False, steps).name for steps in (12, 13, None, "12", [12])] == [
+        "done",
+        "stopped",
+        "stopped",
+        "done",
+        "stopped",
+    ]
+
+
 def test_the_reason_of_a_failure_is_told(tmp_path: Path):
     (tmp_path / "log.txt").write_text(STARTED + FAILED)
     assert standing(tmp_path).detail == "no space left"
