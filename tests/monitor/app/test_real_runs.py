@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +18,15 @@ from pixelis.cli import train
 pytestmark = pytest.mark.slow
 LESSONS = ("ZoomRead", "CodeProblem", "WebBrowse")
 SMALL = ("--steps", 2, "--groups", 2, "--group-size", 4, "--eval-episodes", 2, "--trajectories-every", 1)
+SHAPED = (
+    "--config",
+    "zoom_read_shaped",
+    "--levels",
+    "learnability",
+    "--levels.dials",
+    '{"difficulty": [0, 1]}',
+)
+"""A run with components of the reward, their curriculum, and levels that are chosen."""
 CHARTS = {
     "Curves": ("success/rate", "reward/mean", "policy/entropy"),
     "Reward": ("Reward of an episode", "Reward terms of the environment"),
@@ -32,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for lesson in LESSONS:
         words = ["--config", f"lessons/{lesson}", "--output", str(place / lesson), *map(str, SMALL)]
         assert train.main(words) == 0
+    assert train.main([*SHAPED, "--output", str(place / "Shaped"), *map(str, SMALL)]) == 0
     return place
 
 
@@ -85,6 +97,69 @@ def test_episodes_show_who_said_what(visit: Visit, address: str, lesson: str, pl
         await page.wait_for_function("document.querySelectorAll('.episode').length === 4")
 
     visit(address, work, tab="Episodes", runs=lesson, played=played)
+
+
+def test_components_of_the_reward_their_stages_and_levels_that_are_chosen_are_drawn(
+    visit: Visit, address: str
+):
+    expected = {
+        "Reward": {
+            "Paid by component (weighted)": {"task", "curiosity", "coherence", "penalty"},
+            "Components, raw": {"task", "curiosity", "coherence", "penalty"},
+            "Weights": {"curiosity", "coherence"},
+            "Shaping held back": set(),
+            "Curiosity": {"forward_loss", "inverse_loss"},
+        },
+        "Levels": {"success by level": set(), "Stages": set(), "Expected success of a draw": set()},
+    }
+
+    async def work(page: Any) -> None:
+        for tab, charts in expected.items():
+            await page.goto(f"{address}/?{urlencode({'tab': tab, 'runs': 'Shaped'})}")
+            await page.locator(".card canvas").first.wait_for()
+            for title, names in charts.items():
+                card = page.locator(".card", has_text=title).first
+                drawn = "one => getElement(+one.id.slice(1)).chart.getOption().series"
+                chart = card.locator(".nicegui-echart")
+                assert await chart.evaluate(f"{drawn}.flatMap(s => s.data).length"), title
+                told = await chart.evaluate(f"{drawn}.map(s => s.name)")
+                assert not names - set(told), (title, told)
+
+    visit(address, work, tab="Runs")
+
+
+def test_every_filter_lists_what_the_files_hold(visit: Visit, address: str, folder: Path):
+    files = (folder / "Shaped" / "trajectories").glob("step-*.jsonl")
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    right = {"succeeded": sum(row["success"] is True for row in rows), "any": len(rows)}
+    right |= {"failed": sum(row["success"] is False for row in rows)}
+    tools = {call["tool"] for row in rows for call in row["tool_calls"] if call.get("tool")}
+    right |= {
+        tool: sum(any(call.get("tool") == tool for call in row["tool_calls"]) for row in rows)
+        for tool in tools
+    }
+
+    async def work(page: Any) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for label in ("success", "tool", "error code", "level"):
+            choice = page.get_by_label(label, exact=True)
+            await choice.click()
+            await page.get_by_role("option").first.wait_for()
+            options = await page.get_by_role("option").all_inner_texts()
+            await page.keyboard.press("Escape")
+            found[label] = {}
+            for option in [*options, options[0]]:  # and back to any
+                await choice.click()
+                await page.get_by_role("option", name=option, exact=True).click()
+                await page.wait_for_timeout(700)
+                told = await page.get_by_text(re.compile(r"\d+ of \d+ episodes")).inner_text()
+                found[label][option] = int(told.split(" of ")[0])
+        return found
+
+    found = visit(address, work, tab="Episodes", runs="Shaped", played="every step")
+    assert {**found["success"], **found["tool"]}.items() >= right.items()
+    assert sum(count for level, count in found["level"].items() if level != "any") == len(rows) >= 8
+    assert all(0 < count <= len(rows) for code, count in found["error code"].items())
 
 
 def test_a_task_before_and_after_and_two_runs_over_one_another(visit: Visit, address: str):
