@@ -98,7 +98,7 @@ def measured(folder: Path) -> dict[str, Any]:
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     found = {phase: {row["mode"]: _rate(row) for row in evaluation[phase]} for phase in ("before", "after")}
-    keys = ("success/rate", "policy/entropy", "policy/step_kl", "policy/lr", "groups/zero_variance_share")
+    keys = ("success/rate", "policy/entropy", "policy/step_kl", "policy/lr", "groups/filter_rate")
     curve = {key: [_short(row.get(key)) for row in rows] for key in keys if key in rows[-1]}
     minutes = [_short(row["time/elapsed"] / 60) for row in rows]
     return {**found, "steps": rows[-1]["step"], "curve": {"minutes": minutes, **curve}}

@@ -251,7 +251,8 @@ RULES: dict[str, Rule] = {
     "no gradient": Rule(
         ("policy/grad_norm", "train/grad_norm"),
         _no_gradient,
-        "nothing is trained on: see the groups' rewards and the failures of the environment",
+        "nothing is trained on: where all rewards are equal another --difficulty or --warm-start, else see "
+        "the failures of the environment",
     ),
 }
 """Every alarm by its name."""

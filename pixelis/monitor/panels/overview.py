@@ -16,16 +16,19 @@ COLUMNS = {
     "run": "run",
     "state": "state",
     "step": "step",
-    "success": "success now",
-    "best": "best so far",
+    "success": "success (mean of 10)",
+    "best": "its best",
     "evaluated": "evaluated",
     "env": "environment",
     "model": "model",
+    "settings": "settings",
     "minutes": "minutes",
     "changed": "last step",
-    "detail": "",
+    "detail": "what happened",
 }
 """Column → its title."""
+SETTINGS = ("difficulty", "lr", "beta", "max_new_tokens")
+"""Settings that the table tells: what most failures come from."""
 SIGNS = {"training": "▶", "done": "✓", "stopped": "■", "failed": "✗", "killed": "☠", "unknown": "?"}
 
 
@@ -50,10 +53,17 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
         "evaluated": evaluated(run.evaluations),
         "env": _short(settings.get("env") or settings.get("env_id")),
         "model": _short(agent),
+        "settings": settings_text(settings),
         "minutes": _minutes(finite(last.get("time/elapsed"))),
         "changed": _ago(run.changed),
         "detail": in_plain("; ".join(text for text in details if text))[:600],
     }
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Return the settings of `SETTINGS` that a run has, in words."""
+    known = [name for name in SETTINGS if isinstance(settings.get(name), str | int | float)]
+    return ", ".join(f"{name} {in_plain(str(settings[name]))[:40]}" for name in known)
 
 
 def step_text(row: Mapping[str, Any]) -> str:

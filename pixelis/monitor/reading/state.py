@@ -57,7 +57,7 @@ def state_of(holder: int | None, log: str, evaluated: bool, steps: Any = None) -
         is_done = evaluated or stopped[-1][1] == str(steps)
         return State("done" if is_done else "stopped", f"after step {stopped[-1][1]}")
     if holder is not None:
-        return State("killed", "its process is gone, and it did not say that it stopped")
+        return State("killed", "its process is gone and did not say why; --resume goes on")
     return State("unknown", "its files do not say whether it goes on")
 
 
