@@ -1,8 +1,9 @@
 """Which alarms fire on stored runs, and when: ``python benchmarks/quality/run_alarms.py RUN [RUN ...]``.
 
 A line for each run: rows, success in its first and last five rows, and each alarm with the step at which it
-went on. ``--kind learnt --json FILE`` also adds what the alarms read of each run to a file, so that it can be
-judged again when the run is gone; without a run, the file is judged. ``--seconds`` tells how long that took.
+went on. ``--kind healthy --json FILE`` also adds what the alarms read of each run to a file, so that it can
+be judged again when the run is gone; without a run, the file is judged. ``--seconds`` tells how long that
+took.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from pixelis.agents.runs.alarm_rules import READ, Alarm, AlarmWatch
 from pixelis.files import write_atomically
 
-Kind = Literal["learnt", "collapsed"]
+Kind = Literal["healthy", "collapsed"]
 ABSENT = "-"
 """Stands for a metric that a row does not have, which is something else than one that is null."""
 DIGITS = 6
@@ -68,12 +69,12 @@ def main() -> None:
     """Judge the runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="*", type=Path)
-    parser.add_argument("--kind", choices=("learnt", "collapsed"), help="what the runs are known to be")
+    parser.add_argument("--kind", choices=("healthy", "collapsed"), help="what the runs are known to be")
     parser.add_argument("--json", type=Path, help="file that keeps what alarms read of the runs")
     parser.add_argument("--seconds", action="store_true")
     given = parser.parse_args()
     if given.runs and given.json and not given.kind:
-        parser.error("--json needs --kind: whether the runs learnt or collapsed")
+        parser.error("--json needs --kind: whether the runs were healthy or collapsed")
     stored: dict[str, Any] = json.loads(given.json.read_text()) if given.json and given.json.exists() else {}
     found = {run.name: _read(run) for run in given.runs}
     shown = found or {name: rows_of(run["columns"]) for name, run in stored.items()}

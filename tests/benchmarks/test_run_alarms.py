@@ -32,10 +32,10 @@ def test_a_stored_run_has_the_alarms_that_are_stored_with_it(run_alarms, name):
 def test_every_run_that_collapsed_is_told_and_few_that_learnt():
     kinds = {
         kind: [run["alarms"] for run in RUNS.values() if run["kind"] == kind]
-        for kind in ("learnt", "collapsed")
+        for kind in ("healthy", "collapsed")
     }
     assert len(kinds["collapsed"]) >= 5 and all(kinds["collapsed"])
-    assert len(kinds["learnt"]) >= 10 and sum(map(bool, kinds["learnt"])) <= 0.2 * len(kinds["learnt"])
+    assert len(kinds["healthy"]) >= 10 and sum(map(bool, kinds["healthy"])) <= 0.2 * len(kinds["healthy"])
 
 
 def test_the_page_shows_what_is_stored(run_alarms):
@@ -66,7 +66,7 @@ def test_the_command_adds_runs_to_its_file_and_judges_them_without_their_folders
         (tmp_path / name).mkdir()
         rows = [{"step": step, "policy/kl_reference": kl, "success/rate": 0.5} for step in range(1, 7)]
         (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        kind = "collapsed" if name == "loud" else "learnt"
+        kind = "collapsed" if name == "loud" else "healthy"
         monkeypatch.setattr(
             sys, "argv", ["run_alarms.py", str(tmp_path / name), "--kind", kind, "--json", str(file)]
         )
