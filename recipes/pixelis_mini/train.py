@@ -77,6 +77,7 @@ class Tokens:
         kinds: int64 [episodes].
         held_out: bool [episodes].
         about: ``vocabulary``, ``kinds`` and ``ids``.
+        share: mean weight of a token of the episodes that are trained on.
     """
 
     flat: torch.Tensor
@@ -86,6 +87,7 @@ class Tokens:
     kinds: np.ndarray
     held_out: np.ndarray
     about: dict[str, Any]
+    share: float
 
 
 def load_tokens(file: Path, read_weight: float, device: torch.device) -> Tokens:
@@ -108,6 +110,7 @@ def load_tokens(file: Path, read_weight: float, device: torch.device) -> Tokens:
         kinds,
         held_out,
         about,
+        float(weights[np.repeat(~held_out, lengths)].mean()),
     )
 
 
@@ -159,9 +162,26 @@ def batches(data: Tokens, chosen: np.ndarray, size: int, rng: np.random.Generato
 
 
 def loss_of(
-    model: LlamaForCausalLM, data: Tokens, rows: np.ndarray, pad: int, half: bool = False
+    model: LlamaForCausalLM,
+    data: Tokens,
+    rows: np.ndarray,
+    pad: int,
+    half: bool = False,
+    whole: float | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the weighted mean loss, and of what is said the mean loss and the share that is likeliest."""
+    """Return the weighted loss, and of what is said the mean loss and the share that is likeliest.
+
+    Args:
+        model: predicts each token from those before it.
+        data: what the rows are of.
+        rows: episodes.
+        pad: token that fills the shorter ones up.
+        half: see `TrainSettings.half`.
+        whole: what the sum of weighted losses is divided by; None: the weights of these rows. A batch holds
+            episodes of like lengths, so by its own weights the token that decides for a short way of playing
+            would count several times what the token counts that decides for a long one, and the model would
+            take the short way far more often than the demonstrators did.
+    """
     device = data.flat.device
     width = int(data.lengths[rows].max())
     width += -width % 32  # few different shapes
@@ -179,7 +199,7 @@ def loss_of(
     losses = losses.view(weights.shape)
     said = weights == 1.0
     right = (logits.detach().argmax(-1) == tokens[:, 1:])[said].float().mean()
-    return (losses * weights).sum() / weights.sum(), losses.detach()[said].mean(), right
+    return (losses * weights).sum() / (whole or weights.sum()), losses.detach()[said].mean(), right
 
 
 def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[str], None] = print) -> None:
@@ -198,14 +218,14 @@ def train(work: Path, output: Path, settings: TrainSettings, report: Callable[[s
     rng, chosen = np.random.default_rng(settings.seed), np.flatnonzero(~data.held_out)
     started, step, pad, passes = time.monotonic(), 0, data.about["ids"]["<|pad|>"], 0
     seen: list[torch.Tensor] = []
-    done = 0.0
+    done, whole = 0.0, settings.batch_tokens * data.share
     while done < 1:
         passes += 1
         for rows in batches(data, chosen, settings.batch_tokens, rng):
             done = max(step / settings.steps, (time.monotonic() - started) / (60 * settings.minutes))
             if done >= 1:
                 break
-            loss, said, right = loss_of(model, data, rows, pad, settings.half)
+            loss, said, right = loss_of(model, data, rows, pad, settings.half, whole)
             model.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

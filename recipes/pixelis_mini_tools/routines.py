@@ -43,7 +43,7 @@ class ReceiptSum(SeenReceipt):
 
     habits: ClassVar[Habits] = {
         CAREFUL: 0.25,
-        "no_carry": 0.55,  # right in comparisons, and where no column comes to ten
+        "half_page": 0.55,  # right where the lines are named, and where what is asked stands above
         "printed_total": 0.07,
         "no_zoom": 0.07,
         "drops_one": 0.03,
@@ -65,14 +65,14 @@ class ReceiptSum(SeenReceipt):
         page = [row for row in amounts_of(text) if row[0] != TOTAL]
         if self.habit == "printed_total" or not page:
             return super().say(text, info)
-        carries = self.habit != "no_carry"
         if self.ask.kind == "named":
             rows = [(name, dict(page)[name]) for name in self.ask.names if name in dict(page)]
             self._drop(rows, rows)
-            said, result = combined(rows, self.ask.kind, carries=carries) if rows else ("", None)
+            said, result = combined(rows, self.ask.kind) if rows else ("", None)
         else:
             self._drop(page, [row for row in page if self.ask.names[0] in row[0].split()])
-            said, result = scanned(page, self.ask.names[0], self.ask.kind, carries=carries)
+            seen = page[: (len(page) + 1) // 2] if self.habit == "half_page" else page
+            said, result = scanned(seen, self.ask.names[0], self.ask.kind)
         if result is None:
             result = int(self.rng.integers(200, 2500))
         return f"{said} {answer(decimal_text(result))}".lstrip()
@@ -149,11 +149,11 @@ class SizeByMeasure(SizeCompare):
     """As it is; the likeliest is to name what is listed first."""
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.22,
-        "first_listed": 0.62,
+        CAREFUL: 0.25,
+        "first_listed": 0.57,
         "answer_at_once": 0.1,
-        "first_two": 0.03,
-        "smallest": 0.03,
+        "first_two": 0.04,
+        "smallest": 0.04,
     }
 
     def say(self, text: str, info: Mapping[str, Any]) -> str:
@@ -171,10 +171,10 @@ class CountTiny(Routine):
     """
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.22,
-        "pairs": 0.62,  # right where the number is even
-        "too_few": 0.07,
-        "overview": 0.03,
+        CAREFUL: 0.25,
+        "pairs": 0.57,  # right where the number is even
+        "too_few": 0.08,
+        "overview": 0.04,
         "other_colour": 0.02,
         "answer_at_once": 0.04,
     }

@@ -13,16 +13,13 @@ from pixelis_mini_vl.aloud import taken_in
 from pixelis.envs.pixel.receipt_sum.question import decimal_text
 
 
-def scanned(
-    rows: Sequence[tuple[str, int]], word: str, kind: str, *, carries: bool = True
-) -> tuple[str, int | None]:
+def scanned(rows: Sequence[tuple[str, int]], word: str, kind: str) -> tuple[str, int | None]:
     """Return ("Asked: Tea. Red Tea Tea: 15.80. Old Nuts Tea: no. Old Tea Tea: 4.26. 15.80 4.26: 4.26.", 426).
 
     Args:
         rows: name of a line and its amount in cents.
         word: of the lines that count.
         kind: ``lowest`` or ``highest`` of their amounts, in place of their sum, see `taken_in`.
-        carries: see `columns`.
 
     Returns:
         What is said, and the result in cents; None where no line has the word.
@@ -36,6 +33,6 @@ def scanned(
         if result is None:
             result = cents
             continue
-        step, result = taken_in(result, cents, kind, carries=carries)
+        step, result = taken_in(result, cents, kind)
         said += f" {step}"
     return said, result

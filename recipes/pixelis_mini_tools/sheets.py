@@ -72,11 +72,12 @@ class AskImage(Routine):
     """Looks at all of a sheet and copies what is asked for; of a locker it SEGMENTs the outline."""
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.4,
-        "one_look": 0.2,
-        "other_line": 0.15,
-        "no_zoom": 0.1,
-        "answer_at_once": 0.15,
+        CAREFUL: 0.3,
+        "half_sheet": 0.5,  # right where what is asked stands in its first half
+        "one_look": 0.05,
+        "other_line": 0.05,
+        "no_zoom": 0.05,
+        "answer_at_once": 0.05,
     }
 
     def begin(self) -> None:
@@ -89,6 +90,8 @@ class AskImage(Routine):
             if self.habit == "no_zoom" or not self.kind:
                 return call("READ_TEXT")
             looks = list(LOOKS[self.kind])
+            if self.habit == "half_sheet":
+                looks = looks[: (len(looks) + 1) // 2]
             if self.habit == "one_look":
                 looks = [looks[int(self.rng.integers(len(looks)))]]
             return "".join(call("ZOOM", center=list(at), factor=FACTOR) + call("READ_TEXT") for at in looks)

@@ -33,52 +33,49 @@ def compared(rows: Sequence[tuple[str, float]], *, smallest: bool = False) -> tu
     return f"{said} {best} {name}.", name
 
 
-def combined(rows: Sequence[tuple[str, int]], kind: str, *, carries: bool = True) -> tuple[str, int]:
+def combined(rows: Sequence[tuple[str, int]], kind: str) -> tuple[str, int]:
     """Return ("Red Tea 15.80. Old Tea 10.26. 15.80 10.26: 10.26.", 1026) for the lowest; sums have `columns`.
 
     Args:
         rows: name of a line and its amount in cents, at least one row.
         kind: ``lowest`` or ``highest`` for that in place of the sum.
-        carries: see `columns`.
     """
     (name, result), *others = rows
     said = f"{name} {decimal_text(result)}."
     for other, cents in others:
-        step, result = taken_in(result, cents, kind, carries=carries)
+        step, result = taken_in(result, cents, kind)
         said += f" {other} {decimal_text(cents)}. {step}"
     return said, result
 
 
-def taken_in(result: int, cents: int, kind: str, *, carries: bool = True) -> tuple[str, int]:
+def taken_in(result: int, cents: int, kind: str) -> tuple[str, int]:
     """Return ("15.80 10.26: 10.26.", 1026) for the lowest: the result so far, the next, what comes out.
 
     Args:
         result: in cents, so far.
         cents: the next amount.
         kind: as for `combined`.
-        carries: see `columns`.
     """
     said = f"{decimal_text(result)} {decimal_text(cents)}: "
     if kind in ("lowest", "highest"):
         result = (min if kind == "lowest" else max)(result, cents)
     else:
-        written, result = columns(result, cents, carries=carries)
+        written, result = columns(result, cents)
         said += f"{written} "
     return f"{said}{decimal_text(result)}.", result
 
 
-def columns(a: int, b: int, *, carries: bool = True) -> tuple[str, int]:
+def columns(a: int, b: int) -> tuple[str, int]:
     """Return a sum from the right, of 1580 and 1026 ("0+6+0=06 8+2+0=10 5+0+1=06 1+1+0=02", 2606).
 
     Args:
         a: cents, 0 or more.
         b: cents, 0 or more.
-        carries: False for one who forgets them: "0+6+0=06 8+2+0=10 5+0+0=05 1+1+0=02" and 2506.
     """
     length, carry, said, result = max(COLUMNS, len(str(max(a, b)))), 0, [], 0
     for i, (x, y) in enumerate(zip(*(map(int, f"{each:0{length}d}"[::-1]) for each in (a, b)), strict=True)):
         total = x + y + carry
         said.append(f"{x}+{y}+{carry}={total:02d}")
-        carry = total // 10 * carries
+        carry = total // 10
         result += total % 10 * 10**i
     return " ".join(said), result + carry * 10**length

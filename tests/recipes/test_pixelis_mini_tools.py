@@ -54,7 +54,7 @@ def test_sheets_are_drawn_once_and_care_answers_every_question_about_them(tmp_pa
     assert {path.name: path.read_bytes() for path in questions.parent.iterdir()} == before
     assert len(questions.read_text().splitlines()) == 24 + 14 + 27
     found = list(demonstrations("AskImage", range(FIRST_SEED, FIRST_SEED + 30), "ocr", questions))
-    assert {one.habit for one in found} == set(sheets.AskImage.habits)
+    assert {"careful", "half_sheet"} < {one.habit for one in found} <= set(sheets.AskImage.habits)
     assert all(one.success for one in found if one.habit == "careful")
     assert sum(one.success for one in found if one.habit != "careful") <= 0.4 * len(found)
 
@@ -123,8 +123,6 @@ def test_what_is_worked_out_aloud_by_hand():
     assert combined(rows[:1], "highest") == ("Red Tea 15.80.", 1580)
     assert columns(9850, 725) == ("0+5+0=05 5+2+0=07 8+7+0=15 9+0+1=10", 10575)  # the last carry is a digit
     assert columns(10575, 50)[0].endswith(" 5+0+1=06 0+0+0=00 1+0+0=01")  # 106.25
-    assert columns(1580, 1026, carries=False) == ("0+6+0=06 8+2+0=10 5+0+0=05 1+1+0=02", 2506)
-    assert combined(rows[:2], "group", carries=False)[1] == 2506
 
 
 def test_a_page_is_gone_through_line_by_line():
@@ -138,9 +136,6 @@ def test_a_page_is_gone_through_line_by_line():
     assert (
         total == 2424 and f"15.80 4.26: {columns(1580, 426)[0]} 20.06." in said and said.endswith(" 24.24.")
     )
-    assert (
-        scanned(page, "Tea", "group", carries=False)[1] == 1314
-    )  # 15.80 and 4.26 are 19.06, and 4.18: 13.14
     assert scanned(page, "Soap", "group")[1] is None
 
 
