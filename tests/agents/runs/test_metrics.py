@@ -42,6 +42,7 @@ def test_episode_metrics_by_hand():
         "episodes/invalid": 1,
         "episodes/failed_share": 1 / 3,
         "episodes/truncated": 1,
+        "turns/cut": 0.0,
         "turns/mean": 2.0,
         "turns/min": 1,
         "turns/max": 3,

@@ -55,7 +55,7 @@ def address(served: Served, folder: Path) -> str:
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_every_panel_of_a_run_has_something_to_show(visit: Visit, address: str, lesson: str):
     async def work(page: Any) -> None:
-        row = page.locator(".run-table tr", has_text=lesson)
+        row = page.locator(".run-table tr", has=page.get_by_role("cell", name=lesson, exact=True))
         assert "✓ done" in await row.inner_text() and "2 / 2" in await row.inner_text()
         for tab, titles in CHARTS.items():
             await page.goto(f"{address}/?{urlencode({'tab': tab, 'runs': lesson})}")
