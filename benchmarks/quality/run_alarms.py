@@ -13,12 +13,11 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pixelis.agents.runs.alarm_rules import READ, Alarm, AlarmWatch
 from pixelis.files import write_atomically
 
-Kind = Literal["healthy", "collapsed"]
 ABSENT = "-"
 """Stands for a metric that a row does not have, which is something else than one that is null."""
 DIGITS = 6

@@ -95,13 +95,18 @@ def tool_scores(episodes: Sequence[Episode]) -> Row:
     return {name: float(np.mean(found[name])) for name in sorted(found)}
 
 
+def cut_share(episodes: Sequence[Episode]) -> float | None:
+    """Return the share of turns that ended at the token limit, None where there is no turn."""
+    turns = sum(episode.turns for episode in episodes)
+    return sum(episode.cut_turns for episode in episodes) / turns if turns else None
+
+
 def length_metrics(episodes: Sequence[Episode]) -> Row:
     """Return the distribution of lengths: sampled tokens and turns, quantiles by linear interpolation.
 
     ``turns/cut`` is the share of turns that ended at the token limit.
     """
-    turns = sum(episode.turns for episode in episodes)
-    row: Row = {"turns/cut": sum(episode.cut_turns for episode in episodes) / turns if turns else None}
+    row: Row = {"turns/cut": cut_share(episodes)}
     lengths = {
         "completion": [episode.completion_length for episode in episodes],
         "turns": [episode.turns for episode in episodes],

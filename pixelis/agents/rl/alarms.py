@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from pixelis.agents.episodes.behaviour import cut_share
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.rl.batch import StepBatch
 from pixelis.agents.runs.metrics import success_rate
@@ -81,8 +82,7 @@ class NoSignal:
                 f"no episode could be trained on for {self._steps} steps: no gradient; mend the env, which "
                 f"says: {'; '.join(reasons[:3])}"
             )
-        rate, turns = success_rate(valid), sum(episode.turns for episode in valid)
-        cut = sum(episode.cut_turns for episode in valid) / max(1, turns)
+        rate, cut = success_rate(valid), cut_share(valid) or 0.0
         if cut > CUT and not rate:
             return (
                 f"every group has the same reward for {self._steps} steps: no gradient; {cut:.2f} of the "
