@@ -28,6 +28,7 @@ from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier, progress_of
 from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
+from pixelis.rewards.answers.agreement import AnswerForm
 from pixelis.rewards.terms.traits import RewardTraits
 
 W = TypeVar("W")
@@ -348,13 +349,22 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             "hash": task.content_hash,
         }
         info = {"task": summary, "tool_calls": [result.to_json() for result in results], "reward_terms": {}}
-        answer = self.final_answer()
-        return info if answer is None else {**info, "final_answer": dict(vars(answer))}
+        answer, form = self.final_answer(), self.answer_form
+        said = {} if answer is None else {"final_answer": dict(vars(answer))}
+        return {**info, **said, **({} if form is None else {"answer_form": form.to_info()})}
 
     def final_answer(self) -> FinalAnswer | None:
         """Return what the episode has answered so far, for ``info["final_answer"]``.
 
         None: what stands in ``<answer>`` in the last turn, which counts unless the episode failed.
+        """
+        return None
+
+    @property
+    def answer_form(self) -> AnswerForm | None:
+        """How answers to the task are compared with each other, for ``info["answer_form"]``; None: as texts.
+
+        By it the members of a group can vote where nobody knows the truth (``rewards.vote``).
         """
         return None
 
@@ -395,6 +405,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         assert self.task is not None  # step() has checked it
         self.verdict = verdict = self.verifier(self.task, self.answer, self.workspace)
         self._ended = True
-        info["success"] = verdict.success
+        if verdict.success is not None:
+            info["success"] = verdict.success
         info["reward_terms"] = dict(verdict.terms)
         return verdict.reward

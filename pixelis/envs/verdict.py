@@ -23,12 +23,13 @@ class Verdict:
     """A verifier's judgement of a finished episode.
 
     Attributes:
-        success: whether the task was solved; kept apart from the reward.
+        success: whether the task was solved; kept apart from the reward. None where nobody knows, as the
+            task has no label.
         terms: reward terms, name → value, each in [0, 1] by custom.
         weights: name → weight; a term that is not named here weighs 0 and is a metric.
     """
 
-    success: bool
+    success: bool | None
     terms: Mapping[str, float]
     weights: Mapping[str, float] = field(default_factory=lambda: {"task": 1.0})
 
@@ -69,7 +70,7 @@ def exact_answer(task: Task, answer: str | None, workspace: Any) -> Verdict:
 def progress_of(env: ToolEnv[Any]) -> float | None:
     """Return how near its goal an environment's episode is, 0-1; None where it does not know.
 
-    What ``nearness`` says while the episode lasts; then 1 for a success and 0 for a failure.
+    What ``nearness`` says while the episode lasts; then 1 for a success, 0 for a failure, None for neither.
 
     Raises:
         gymnasium.error.ResetNeeded: there is no episode.
@@ -80,6 +81,8 @@ def progress_of(env: ToolEnv[Any]) -> float | None:
     if not env.reward_traits.has_progress:
         return None
     if env.verdict is not None:
+        if env.verdict.success is None:
+            return None
         return float(env.verdict.success and not env.failure)
     near = env.nearness()
     if near is not None and not 0 <= near <= 1:

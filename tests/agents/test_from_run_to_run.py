@@ -112,6 +112,58 @@ def test_another_adapter_than_the_runs_is_refused(runs, toy_config):
         TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"targets": "q_proj"}))
 
 
+TERMS = {"penalty": {}, "coherence": {"weight": 0.1}}
+
+
+@pytest.fixture
+def earlier(toy_config, tmp_path) -> Path:
+    """A run with reward terms and stored episodes."""
+    algorithm = {"replay": {"ratio": 0.5}}
+    return train(
+        toy_config(output=str(tmp_path / "earlier"), rewards=TERMS, algorithm=algorithm, group_size=8)
+    ).folder.path
+
+
+def test_from_run_takes_weights_statistics_and_stored_episodes(earlier, toy_config, tmp_path):
+    values = {"output": str(tmp_path / "next"), "rewards": TERMS, "algorithm": {"replay": {"ratio": 0.5}}}
+    config = toy_config(**values, from_run=str(earlier)).to_mapping()
+    config.pop("model")
+    before = TrainingRun.resume(earlier, TrainConfig.from_mapping(settings_of(earlier)))
+    with before, TrainingRun.start(TrainConfig.from_mapping(config)) as run:
+        assert torch.equal(logits(run.policy), logits(before.policy))
+        old, new = before.trainer.rewards.stack, run.trainer.rewards.stack
+        statistics = [each.orchestrator.state_dict()["statistics"] for each in (old, new)]
+        assert statistics[0] == statistics[1] and statistics[0]["task"]["values"]
+        stored = run.trainer._learner.replay.stored
+        assert [each.step + 3 for each in stored] == [
+            each.step for each in before.trainer._learner.replay.stored
+        ]
+        assert stored and "stored episodes" in (run.folder.path / "log.txt").read_text()
+        run.complete()
+    again = TrainingRun.resume(run.folder.path, TrainConfig.from_mapping(settings_of(run.folder.path)))
+    with again:
+        assert again.trainer.finished_steps == 3  # from its own checkpoint
+
+
+def test_from_run_goes_on_without_what_has_no_counterpart(earlier, toy_config, tmp_path):
+    config = toy_config(
+        output=str(tmp_path / "next"), from_run=str(earlier), rewards={"vote": {}}
+    ).to_mapping()
+    config.pop("model")
+    with TrainingRun.start(TrainConfig.from_mapping(config)) as run:
+        assert run.trainer.rewards.stack is None
+        assert "checkpoints/step-00000003: the weights\n" in (run.folder.path / "log.txt").read_text()
+
+
+def test_from_run_must_be_a_run_and_the_only_start(earlier, toy_config, letter_model, tmp_path):
+    with pytest.raises(ConfigError, match="leave model and warm_start out"):
+        TrainingRun.start(toy_config(from_run=str(earlier)))
+    config = toy_config(from_run=str(letter_model)).to_mapping()
+    config.pop("model")
+    with pytest.raises(ConfigError, match="must be the folder of a training run"):
+        TrainingRun.start(TrainConfig.from_mapping(config))
+
+
 # ------------------------------------------------------------------ commands
 
 

@@ -37,6 +37,7 @@ class Segment:
         text: the same stretch decoded, for people; never fed back to a model.
         entropies: float32 of shape [n], entropy in nats of the distribution that each sampled token was drawn
             from, for people; None where it was not kept.
+        weight: what each of its tokens counts in supervised training, >= 0.
     """
 
     tokens: np.ndarray
@@ -45,6 +46,7 @@ class Segment:
     images: Mapping[str, torch.Tensor] = field(default_factory=dict)
     text: str = ""
     entropies: np.ndarray | None = None
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         """Check that the arrays describe the same tokens."""
@@ -195,6 +197,12 @@ class Episode:
     def logprobs(self) -> np.ndarray:
         """The sampler's log-probabilities, float32 [T], 0 where not sampled."""
         return self._joined("logprobs", np.float32)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """What each token counts in supervised training, float32 [T]."""
+        parts = [np.full(len(segment), segment.weight, np.float32) for segment in self.segments]
+        return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
     @property
     def images(self) -> dict[str, torch.Tensor]:

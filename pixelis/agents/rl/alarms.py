@@ -88,6 +88,12 @@ class NoSignal:
                 f"every group has the same reward for {self._steps} steps: no gradient; {cut:.2f} of the "
                 "turns end at the token limit, so raise --max-new-tokens"
             )
+        if rate is None and any("answer_form" in episode.info for episode in valid):
+            return (
+                f"every group has the same reward for {self._steps} steps: no gradient; the tasks have no "
+                "labels, so let members vote (--rewards.vote '{}', docs/guide/without_labels.md); where they "
+                "do, they agree in nothing or in everything"
+            )
         success = "" if rate is None else f" (success rate {rate:.2f})"
         return (
             f"every group has the same reward for {self._steps} steps: no gradient{success}; change "

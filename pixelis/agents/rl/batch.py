@@ -16,7 +16,9 @@ from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.credit import by_token, turn_advantages, turn_returns, zero_variance_turn_groups
 from pixelis.agents.rl.comparison import GroupComparison, compared
 from pixelis.agents.rl.shaping import ShapingSettings, extra_rewards
+from pixelis.agents.rl.vote import voted
 from pixelis.agents.runs.metrics import Row
+from pixelis.agents.settings.vote import VoteSettings
 from pixelis.errors import ConfigError
 
 Credit = Literal["episode", "turn"]
@@ -36,6 +38,8 @@ class BatchSettings:
         advantage_threshold: episodes none of whose tokens has an advantage of at least this size are not
             trained on.
         comparison: what takes the place of the rewards of whole episodes; None: nothing does.
+        vote: how members of a group vote for what counts as right, which takes the place of the env's rewards
+            before anything is added; None: they do not.
     """
 
     credit: Credit = "episode"
@@ -45,6 +49,7 @@ class BatchSettings:
     advantage_clip: float | None = None
     advantage_threshold: float = 0.0
     comparison: GroupComparison | None = None
+    vote: VoteSettings | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,8 @@ def score(
     """Compare episodes with the others of their group; arguments as in `make_batch`."""
     settings = settings or BatchSettings()
     rewards = reward_matrix(episodes, groups, group_size)
+    if settings.vote is not None:
+        rewards = voted(rewards, episodes, settings.vote)
     extra = np.zeros(len(episodes))
     if settings.shaping is not None:
         extra += extra_rewards(episodes, settings.shaping)

@@ -26,11 +26,13 @@ from pixelis.agents.rl.replay import ReplayBuffer, ReplayEntry, with_replay
 from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
 from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.vote import vote_metrics
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.rl import TrainConfig, replay_ratio
+from pixelis.agents.settings.vote import read_vote
 from pixelis.errors import ConfigError
 
 _REPLAY = "replay.pt"
@@ -75,6 +77,10 @@ class Learner(Protocol):
         Raises:
             CheckpointError: a file is damaged.
         """
+        ...
+
+    def take_over(self, folder: Path, step: int) -> list[str]:
+        """Take from another run's checkpoint what this one can use; return what that was, in words."""
         ...
 
 
@@ -154,6 +160,8 @@ class GrpoLearner:
     def update(self, batch: StepBatch, played: StepRollouts, step: int) -> Row:
         """Train on the batch; see `Updater.update`."""
         row = self.updater.update(batch, played.episodes) | self._penalty_row
+        if self._settings.vote is not None:
+            row |= vote_metrics(played.episodes, self._settings.vote)
         if self.replay is not None:
             ages = [step - each.step for each in self._drawn]
             row |= {
@@ -172,6 +180,13 @@ class GrpoLearner:
         """Read the stored episodes, if episodes are stored."""
         if self.replay is not None:
             self.replay.load_state_dict(read_tensors(folder / _REPLAY))
+
+    def take_over(self, folder: Path, step: int) -> list[str]:
+        """Take the stored episodes of another run's checkpoint, if both store some."""
+        if self.replay is None or not (folder / _REPLAY).is_file():
+            return []
+        self.replay.take_over(read_tensors(folder / _REPLAY), step)
+        return [f"{len(self.replay)} stored episodes"]
 
 
 def longest_completion(config: TrainConfig, env: TaskEnv) -> int:
@@ -194,6 +209,7 @@ def batch_settings(config: TrainConfig, env: TaskEnv) -> BatchSettings:
         shaping=_shaping(config, longest_completion(config, env)) if adds else None,
         mask_truncated=shaped.mask_truncated,
         advantage_clip=shaped.advantage_clip,
+        vote=read_vote(config.rewards),
     )
     if not isinstance(config.algorithm, Grpo):
         return batch

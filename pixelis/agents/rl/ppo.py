@@ -120,6 +120,10 @@ class PpoLearner:
         state = {"head": self.head.state_dict(), "optimiser": self._value_optimiser.state_dict()}
         write_tensors(folder / _VALUE, state)
 
+    def take_over(self, folder: Path, step: int) -> list[str]:
+        """Take nothing: the value head of another run was trained on other rewards."""
+        return []
+
     def load_files(self, folder: Path) -> None:
         """Read the head and its optimiser."""
         state = read_tensors(folder / _VALUE)

@@ -114,6 +114,11 @@ class ReplayBuffer:
             for each in state["stored"]
         ]
 
+    def take_over(self, state: Mapping[str, Any], step: int) -> None:
+        """Take another run's episodes as if its last step, ``step``, had come just before the first here."""
+        self.load_state_dict(state)
+        self._stored = [replace(each, step=each.step - step) for each in self._stored][: self.capacity]
+
 
 def with_replay(batch: StepBatch, drawn: Sequence[ReplayEntry], max_completion_length: int) -> StepBatch:
     """Return a batch with stored episodes added; each has a negative ``group`` of its own.

@@ -9,23 +9,29 @@ from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.trainer import Trainer, TrainingParts
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
+from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.run_folder import RunFolder
+from pixelis.agents.run_files.saved_run import checkpoint_of, weights_of
 from pixelis.agents.runs.run import Run
 from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
 from pixelis.agents.settings.run_settings import AUTO
-from pixelis.errors import TrainingError
+from pixelis.errors import ConfigError, TrainingError
 
 
 class TrainingRun(Run[TrainConfig, Trainer]):
     """A run of reinforcement learning; the phase ``baselines`` is that of the env's scripted players."""
 
     def make_trainer(self, material: TrainingParts) -> Trainer:
-        """Return the trainer."""
-        return Trainer(self.config, self.policy, self.task_env, self.folder, material)
+        """Return the trainer; that of a new run takes over what ``from_run`` left."""
+        trainer = Trainer(self.config, self.policy, self.task_env, self.folder, material)
+        if self.config.from_run is not None and not list_checkpoints(self.folder.checkpoints):
+            trainer.take_over(checkpoint_of(self.config.from_run))
+        return trainer
 
     @classmethod
     def start(cls, config: TrainConfig) -> TrainingRun:
@@ -34,6 +40,8 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         Raises:
             PixelisError: see `Run.start`.
         """
+        if config.from_run is not None and (config.warm_start is not None or config.model != CHOOSE):
+            raise ConfigError("from_run says which weights are gone on from; leave model and warm_start out")
         if config.warm_start is not None:
             config = cls.ready_for_warm_start(config)
             with open_warm_start(config) as warm:
@@ -44,7 +52,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
                     f"({alarms[0].name}); see its log.txt; starting again goes on with it"
                 )
             config = started_from(config, warm)
-        return super().start(config)
+        return super().start(going_on(config))
 
     @classmethod
     def ready_for_warm_start(cls, config: TrainConfig) -> TrainConfig:
@@ -105,6 +113,24 @@ class TrainingRun(Run[TrainConfig, Trainer]):
                 f"checkpoint: {size / 2**20:,.0f} MiB; beta 0 saves it"
             )
         return notes
+
+
+def going_on(config: TrainConfig) -> TrainConfig:
+    """Return the settings with the weights of ``from_run`` as the model, if there is one.
+
+    Raises:
+        ConfigError: it is no run.
+        CheckpointError: it has no checkpoint, or a corrupt one.
+    """
+    if config.from_run is None:
+        return config
+    weights = weights_of(config.from_run)
+    if weights is None:
+        raise ConfigError(
+            f"from_run must be the folder of a training run or of one of its checkpoints, got "
+            f"{config.from_run!r}; a model of another kind goes with model"
+        )
+    return config.with_values(model=str(weights))
 
 
 def train(config: TrainConfig) -> TrainingRun:

@@ -13,6 +13,7 @@ from pixelis.agents.episodes.rewarder import Rewarder
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.metrics import EVERY_STEP
 from pixelis.agents.settings.algorithm import Grpo, Ppo
+from pixelis.agents.settings.vote import read_vote
 from pixelis.errors import CheckpointError, ConfigError, StateError
 from pixelis.rewards.stack.curriculum import StageChange
 from pixelis.rewards.stack.stack import RewardStack, build_stack
@@ -61,7 +62,7 @@ class TermRewards:
 
     Args:
         values: as ``pixelis.rewards.stack.reward_config.read_rewards`` takes them; empty: the env's
-            reward alone.
+            reward alone. ``vote`` is no term of an episode, see `pixelis.agents.rl.vote`.
         traits: of the environment that is played.
 
     Attributes:
@@ -71,7 +72,7 @@ class TermRewards:
     """
 
     def __init__(self, values: Mapping[str, Any], traits: RewardTraits | None = None) -> None:
-        self.stack = build_rewards(values, traits)
+        self.stack = None if read_vote(values) else build_rewards(values, traits)
         self.rewarder = None if self.stack is None else Rewarder(self.stack)
         self.change: StageChange | None = None
         self._told: set[str] = set()
@@ -133,6 +134,19 @@ class TermRewards:
         """Write what the terms have learnt into a checkpoint's folder."""
         if self.stack is not None:
             write_tensors(folder / _FILE, self.stack.state_dict())
+
+    def take_over(self, folder: Path) -> list[str]:
+        """Take what another run's terms have learnt, where both have them; return what that was, in words.
+
+        Raises:
+            CheckpointError: it is damaged, of another version, or of other settings.
+        """
+        if self.stack is None or not (folder / _FILE).is_file():
+            return []
+        try:
+            return self.stack.take_over(read_tensors(folder / _FILE))
+        except StateError as error:
+            raise CheckpointError(f"from_run: checkpoint {str(folder)!r}: {error}") from error
 
     def load_files(self, folder: Path) -> None:
         """Take over what `save_files` wrote.

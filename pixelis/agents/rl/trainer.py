@@ -31,6 +31,7 @@ from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rl.update import UpdateSettings
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
+from pixelis.agents.run_files.checkpoint import step_of
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.runs.sinks.samples import episode_sample
@@ -268,6 +269,19 @@ class Trainer(LanguageStepper[TrainConfig]):
         self._learner.load_files(folder)
         self.rewards.load_files(folder)
         self.levels.load_files(folder)
+
+    def take_over(self, checkpoint: Path) -> None:
+        """Take from another run's checkpoint what reward terms and algorithm can use; the log says what.
+
+        Raises:
+            CheckpointError: a file is damaged, or of other settings of a reward term.
+        """
+        taken = [
+            *self.rewards.take_over(checkpoint),
+            *self._learner.take_over(checkpoint, step_of(checkpoint)),
+        ]
+        with self.run.logging() as log:
+            log.info("from %s: the weights%s", checkpoint, "".join(f", {what}" for what in taken))
 
     # ------------------------------------------------------------------ phases
 

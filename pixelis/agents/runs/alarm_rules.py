@@ -16,6 +16,8 @@ from typing import Any
 from pixelis.agents.runs.alarm_tracks import LONG, RECENT, Track, deviation
 from pixelis.agents.settings.alarms import AlarmThresholds
 
+RISEN = 0.05
+"""By which the share of a vote's majority has to rise."""
 QUIET = 10
 """Steps without an alarm after which it is told anew."""
 MOST_KEPT = 100
@@ -165,6 +167,20 @@ def _watched(tracks: Tracks, least: AlarmThresholds) -> str | None:
     return f"{count:g} watched scores fall while the reward rises" if count > 0 else None
 
 
+def _wrong_majority(tracks: Tracks, least: AlarmThresholds) -> str | None:
+    agreement, check = tracks["vote/agreement"], tracks["evaluation/success"]
+    began, now, high = agreement.start(), agreement.recent(), tracks["evaluation/success_high"].last()
+    best, last = check.highest, check.last()
+    if began is None or now is None or high is None or best is None or last is None:
+        return None
+    if now - began < RISEN or best - last < least.success_below or high >= best:
+        return None
+    return (
+        f"members agreed on {began:.2f} in the first {RECENT} steps and on {now:.2f} now, while success on "
+        f"the evaluated tasks fell from {best:.2f} to {last:.2f}"
+    )
+
+
 def _no_gradient(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track, success = tracks["grad_norm"], tracks["success/rate"].recent()
     is_on = track.silent >= LONG and (success is None or success < least.solved)
@@ -243,6 +259,12 @@ RULES: dict[str, Rule] = {
         _watched,
         "what is paid rises while a score that is not paid falls: read the best paid episodes",
     ),
+    "the majority is wrong": Rule(
+        ("vote/agreement",),
+        _wrong_majority,
+        "members agree more and more on what is not right: keep best/, raise rewards.vote.threshold, or "
+        "label some of the tasks",
+    ),
     "sampler and trainer differ": Rule(
         ("policy/mismatch",),
         _mismatch,
@@ -272,6 +294,9 @@ _METRICS = (
     "completion/mean",
     "turns/cut",
     "watch/alarm",
+    "vote/agreement",
+    "evaluation/success",
+    "evaluation/success_high",
 )
 _SUPERVISED = ("tokens/demonstrated", "expert/kept")
 """Told by runs whose ``train/loss`` is that of demonstrations; that of a small network is another."""

@@ -1,4 +1,4 @@
-"""What rules of alarms remember of a metric: its first values, its last ones, and the best mean."""
+"""What rules of alarms remember of a metric: its first values, its last ones, the best, and the best mean."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class Track:
         self.first: list[float] = []
         self.silent = 0  # rows in a row that did not tell it, or told 0
         self.best: float | None = None  # largest mean of `LONG` values
+        self.highest: float | None = None
         self._past, self._recent, self._long = RunningWindow(PAST), RunningWindow(RECENT), RunningWindow(LONG)
 
     def note(self, value: float | None) -> None:
@@ -26,6 +27,7 @@ class Track:
         self.silent = 0 if value else self.silent + 1
         if value is None:
             return
+        self.highest = value if self.highest is None else max(self.highest, value)
         left = self._recent.note(value)
         if left is not None:
             self._past.note(left)
@@ -67,12 +69,15 @@ class Track:
         """Return what a resumed run needs, as JSON-able values."""
         windows = {"past": self._past, "recent": self._recent, "long": self._long}
         kept = {name: window.state_dict() for name, window in windows.items()}
-        return {"first": self.first, "silent": self.silent, "best": self.best, **kept}
+        known = {"first": self.first, "silent": self.silent, "best": self.best, "highest": self.highest}
+        return {**known, **kept}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.first, self.silent = [float(value) for value in state["first"]], int(state["silent"])
         self.best = None if state["best"] is None else float(state["best"])
+        highest = state.get("highest")  # older ones do not say
+        self.highest = None if highest is None else float(highest)
         for name, window in (("past", self._past), ("recent", self._recent), ("long", self._long)):
             window.load_state_dict(state[name])
 

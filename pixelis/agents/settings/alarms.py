@@ -20,6 +20,7 @@ AlarmName = Literal[
     "turns are cut off",
     "answers are empty",
     "reward and watched scores part",
+    "the majority is wrong",
     "sampler and trainer differ",
     "no gradient",
 ]
@@ -47,7 +48,11 @@ class AlarmThresholds(Section):
         0.25, "by which success has to lie below its best", gt=0, le=1, identity=False
     )
     success_below: float = setting(
-        0.1, "by which success has to lie below its start", gt=0, le=1, identity=False
+        0.1,
+        "by which success has to lie below its start, or with a vote below its best",
+        gt=0,
+        le=1,
+        identity=False,
     )
     entropy_rise: float = setting(
         0.08, "nats a token by which entropy has to rise; a fall of .02 is enough", gt=0, identity=False

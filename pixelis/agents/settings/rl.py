@@ -16,6 +16,7 @@ from pixelis.agents.settings.loss import Kl, Loss
 from pixelis.agents.settings.recipes import check_recipe, expanded
 from pixelis.agents.settings.run_settings import AUTO, RolloutRunSettings
 from pixelis.agents.settings.step_size import StepSize
+from pixelis.agents.settings.vote import check_vote
 from pixelis.errors import ConfigError
 
 
@@ -76,6 +77,9 @@ class TrainConfig(RolloutRunSettings):
         "YAML file of an SFT run that comes first (docs/guide/sft.md); none: no such run",
         identity=False,
     )
+    from_run: str | None = setting(
+        None, "run to go on from: its weights, stored episodes, what reward terms learnt", more=True
+    )
     env_timeout_seconds: float | None = setting(
         None,
         "longest env call; an episode whose env is later is left out; none: no limit",
@@ -84,7 +88,7 @@ class TrainConfig(RolloutRunSettings):
         more=True,
     )
     rewards: dict[str, Any] = setting(
-        {}, "reward terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'"
+        {}, "terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'; or a vote, see docs"
     )
     diversity: Literal["none", "ngrams", "encoder"] | Own = setting(
         "none", "how far answers are apart; measured every step", more=True
@@ -143,6 +147,7 @@ class TrainConfig(RolloutRunSettings):
             raise ConfigError(f"step_size is read with lr auto only; leave it out, or lr {self.lr}")
         if self.recipe is not None:
             check_recipe(self)
+        check_vote(self)
         check_dropout(self)
         self._check_shaping()
         return self

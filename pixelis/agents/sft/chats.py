@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +23,15 @@ _ROLES = ("system", *_OBSERVERS, *_SPEAKERS)
 def load_chats(path: str | Path, chat: ChatFormat) -> list[Episode]:
     """Read demonstrations from a JSONL file, one chat a line.
 
-    A line is ``{"messages": [...], "tools": [...], "difficulty": 0}``; the last two may be left out. Messages
+    A line is ``{"messages": [...], "tools": [...], "difficulty": 0, "weight": 1}``; the last three may be
+    left out. ``weight`` is what its tokens count in the loss, at least 0 (reward-weighted SFT). Messages
     have OpenAI's form: ``{"role": "user", "content": "..."}``, the roles being ``system`` (first, or not at
     all), ``user``, ``tool`` and ``assistant``. Content is text, or a list of parts ``{"type": "text", "text":
     ...}`` and ``{"type": "image_url", "image_url": {"url": "file.png"}}`` (``{"type": "image", "image":
     "file.png"}`` and a key ``"image"`` beside ``"content"`` are the same); image paths count from the file's
-    folder. An assistant's ``tool_calls`` become ``<tool_call>`` texts, its ``"weight": 0`` leaves it out of
-    the loss. What is said between two assistant messages becomes one observation.
+    folder. An assistant's ``tool_calls`` become ``<tool_call>`` texts, its ``"weight"`` is multiplied with
+    the line's, and 0 leaves it out of the loss. What is said between two assistant messages becomes one
+    observation.
 
     Returns:
         Episodes whose ``info["task"]["difficulty"]`` is the line's.
@@ -62,7 +65,7 @@ class _Said:
     text: str
     image: np.ndarray | None
     answer: str
-    learn: bool
+    weight: float
 
 
 def _episode(chat: ChatFormat, row: Any, folder: Path, index: int) -> Episode:
@@ -75,9 +78,10 @@ def _episode(chat: ChatFormat, row: Any, folder: Path, index: int) -> Episode:
     _check_roles([message.get("role") for message in messages])
     system = _text(messages.pop(0)) if messages[0]["role"] == "system" else ""
     episode = Episode("", seed=index, group=index, member=0, info={"task": {"difficulty": difficulty}})
+    whole = _weight(row)
     for turn in _turns(messages, folder):
         add_observation(chat, episode, turn.text, turn.image, tools, system)
-        add_turn(chat, episode, turn.answer, learn=turn.learn)
+        add_turn(chat, episode, turn.answer, weight=whole * turn.weight)
     return episode
 
 
@@ -111,11 +115,16 @@ def _turns(messages: Sequence[Mapping[str, Any]], folder: Path) -> Iterator[_Sai
             continue
         if len(pictures) > 1:
             raise ValueError(f"at most one image can be shown between two answers, got {len(pictures)}")
-        weight = message.get("weight", 1)
-        if weight not in (0, 1):
-            raise ValueError(f"weight must be 0 or 1, got {weight!r}")
-        yield _Said("\n".join(texts), pictures[0] if pictures else None, _answer(message), bool(weight))
+        shown = pictures[0] if pictures else None
+        yield _Said("\n".join(texts), shown, _answer(message), _weight(message))
         texts, pictures = [], []
+
+
+def _weight(holder: Mapping[str, Any]) -> float:
+    weight = holder.get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+        raise ValueError(f"weight must be a finite number of at least 0, got {weight!r}")
+    return float(weight)
 
 
 def _text(message: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,8 @@ def add_observation(
         episode.segments.append(chat.first(text, image, tools, system))
 
 
-def add_turn(chat: ChatFormat, episode: Episode, text: str, *, learn: bool = True) -> None:
-    """Append a turn that the demonstrator said; ``learn`` decides whether its tokens count in the loss."""
+def add_turn(chat: ChatFormat, episode: Episode, text: str, *, weight: float = 1.0) -> None:
+    """Append a turn that the demonstrator said; its tokens count ``weight`` in the loss, 0: they are read."""
     tokens = chat.written(text)
-    make = Segment.written if learn else Segment.given
-    episode.segments.append(make(tokens, text=chat.decode(tokens)))
+    make = Segment.written if weight else Segment.given
+    episode.segments.append(replace(make(tokens, text=chat.decode(tokens)), weight=weight))

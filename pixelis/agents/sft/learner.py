@@ -95,8 +95,9 @@ class HeldOutScore:
 class SftLearner:
     """A policy with its AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101), one batch at a time.
 
-    The loss is the mean over the demonstrated tokens of the whole batch; prompts and observations do not
-    count, and neither the split into micro-batches nor packing changes it.
+    The loss is the mean over the demonstrated tokens of the whole batch, each times its weight; prompts and
+    observations do not count, and neither the split into micro-batches nor packing changes it. It is divided
+    by the number of tokens and not by their weights, so that a weight means the same in every batch.
 
     Args:
         policy: its trainable parameters are changed in place.
@@ -130,7 +131,7 @@ class SftLearner:
         try:
             for rows in self._micro_batches(batch):
                 scores = score_rows(self.policy, rows)
-                part = -scores.logprobs.sum() / total
+                part = -(scores.logprobs * _weights(rows, scores.logprobs)).sum() / total
                 part.backward()
                 loss += part.item()
                 width += scores.width
@@ -188,6 +189,15 @@ class SftLearner:
         lengths = [len(episode) for episode in batch]
         capacity = max(self.settings.pack_length or 0, *lengths)
         return [[batch[index] for index in row] for row in pack(lengths, capacity)]
+
+
+def _weights(rows: Sequence[Sequence[Episode]], like: torch.Tensor) -> torch.Tensor | float:
+    """Return what the demonstrated tokens of rows count, in their order, [N]."""
+    episodes = [episode for row in rows for episode in row]
+    if all(segment.weight == 1 for episode in episodes for segment in episode.segments):
+        return 1.0
+    parts = [episode.weights[episode.loss_mask] for episode in episodes]
+    return torch.from_numpy(np.concatenate(parts)).to(like)
 
 
 def sft(

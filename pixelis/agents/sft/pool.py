@@ -56,7 +56,7 @@ class Pool:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over every token and its mask, which tells whether the demonstrations are the same."""
+        """SHA-256 over every token, its mask and its weight: whether the demonstrations are the same."""
         digest = hashlib.sha256()
         for part in (self.train, self.held_out):
             for level, episodes in part.items():
@@ -64,6 +64,8 @@ class Pool:
                 for episode in episodes:
                     digest.update(episode.tokens.tobytes())
                     digest.update(episode.loss_mask.tobytes())
+                    if (episode.weights != 1).any():
+                        digest.update(episode.weights.tobytes())
         return digest.hexdigest()
 
     def require(self, levels: Sequence[int]) -> None:

@@ -20,6 +20,7 @@ from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import TEXT_METADATA, ToolEnv, Verdict
 from pixelis.envs.tools import Toolset
 from pixelis.errors import ConfigError, RewardError, UserCodeError
+from pixelis.rewards.answers.agreement import AnswerForm
 from pixelis.rewards.terms.weights import check_number
 from pixelis.user_code import load_function, place_of_function, user_code, with_place
 
@@ -43,6 +44,8 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
             JSON. ``split`` (``train`` or ``test``) says where it belongs; without it the prompt decides, a
             fifth of them being for ``test``.
         reward: ``reward(row, text)``, a finite number; also as ``module:name``. At least 1 is a success.
+            Without it rows have no labels: every reward is 0, and no ``info`` tells a success
+            (docs/guide/without_labels.md).
         split: ``train`` or ``test``.
         difficulty: there is only 0.
         others: ``max_turns`` and ``render_mode`` (``ansi``).
@@ -61,13 +64,13 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         self,
         *,
         rows: SkipValidation[Any],
-        reward: SkipValidation[Any],
+        reward: SkipValidation[Any] = None,
         split: Split = "train",
         difficulty: Difficulty = 0,
         **others: Unpack[TextKeywords],
     ) -> None:
         self.rows = RowTasks(read_rows(rows))
-        self._reward = _checked(load_function(reward, "reward"))
+        self._reward = None if reward is None else _checked(load_function(reward, "reward"))
         super().__init__(
             source=self.rows,
             toolset=Toolset([], _row_of),
@@ -87,13 +90,20 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         text = clean_text(action)
         return ParsedAction((), text, text)
 
+    @property
+    def answer_form(self) -> AnswerForm:
+        """A text, which is the whole turn."""
+        return AnswerForm(tagged=False)
+
     def worth(self, row: Mapping[str, Any], text: str, number: int | str = "?") -> float:
-        """Return what the function says a reply is worth.
+        """Return what the function says a reply is worth, 0 without one.
 
         Raises:
             RewardError: that is no finite number.
             UserCodeError: the function raised.
         """
+        if self._reward is None:
+            return 0.0
         with user_code(f"the reward of row {number}"):
             value = self._reward(row, text)
         try:
@@ -120,6 +130,8 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         return {**super().players(), "oracle": Oracle}
 
     def _judge(self, task: Task, answer: str | None, workspace: Mapping[str, Any]) -> Verdict:
+        if self._reward is None:
+            return Verdict(None, {"task": 0.0})
         number = task.id.rpartition("-")[2]
         worth = 0.0 if answer is None else self.worth(dict(workspace), answer, number)
         return Verdict(worth >= SUCCESS, {"task": worth})

@@ -298,6 +298,23 @@ class Orchestrator:
         self._pending = [dict(sums) for sums in state.get("pending", [])]
         self._held = int(state.get("held", 0))
 
+    def take_statistics(self, state: Mapping[str, Any]) -> list[str]:
+        """Take the statistics of another's state for the components that both have; return their names.
+
+        Raises:
+            StateError: it is of another version or window.
+        """
+        saved = state_item(
+            check_version(state, "reward orchestrator", VERSION), "reward orchestrator", "statistics"
+        )
+        names = [name for name in self._normalisers if name in saved]
+        for name in names:
+            try:
+                self._normalisers[name].load_state_dict(saved[name])
+            except StateError as error:
+                raise StateError(f"reward component {name}: {error}") from error
+        return names
+
     def save(self, path: Path | str) -> None:
         """Write the state as JSON; raises ``OutputError`` where that cannot be done."""
         save_json(path, self.state_dict())

@@ -145,6 +145,11 @@ def check_orchestrator_keys(values: Mapping[str, Any]) -> None:
 
 
 def _read_term(key: str, entry: Any, orchestrated: bool) -> TermEntry:
+    if key == "vote":
+        raise ConfigError(
+            "rewards: vote compares the members of a group, so that only training by GRPO has it "
+            "(docs/guide/without_labels.md); leave it out here"
+        )
     given = _read_entry(key, {"function": entry} if callable(entry) else entry, None)
     name = key
     if ":" not in key and key not in TERMS:

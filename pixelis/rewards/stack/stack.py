@@ -233,6 +233,24 @@ class RewardStack:
             self._put(before)
             raise
 
+    def take_over(self, state: Mapping[str, Any]) -> list[str]:
+        """Take what another stack's state has of the terms that both have; return what was taken.
+
+        That is what terms have learnt, and the orchestrator's statistics. Weights stay, and a curriculum
+        begins at its beginning.
+
+        Raises:
+            StateError: it is of another version or of other settings of a term.
+        """
+        state = check_version(state, "reward stack", VERSION)
+        terms, statistics = (state_item(state, "reward stack", name) for name in ("terms", "orchestrator"))
+        taken = [name for name in self.terms if name in terms]
+        for name in taken:
+            self.terms[name].load_state_dict(terms[name])
+        if self.orchestrator is not None and statistics is not None:
+            taken += [f"statistics of {name}" for name in self.orchestrator.take_statistics(statistics)]
+        return taken
+
     # ------------------------------------------------------------------ private
 
     def _put(self, state: Mapping[str, Any]) -> None:

@@ -51,6 +51,11 @@ def test_what_the_alarm_of_the_metrics_tells_is_not_told_beside_it(play, caplog)
     assert not caplog.records
 
 
+def test_tasks_without_labels_are_the_reason(steps, caplog):
+    steps(NoSignal(2), 2, [0.0, 0.0], success=None, info={"answer_form": {"kind": "text"}})
+    assert "the tasks have no labels, so let members vote (--rewards.vote '{}'" in caplog.text
+
+
 def test_turns_that_are_cut_off_are_the_reason(steps, caplog):
     steps(NoSignal(2), 5, [0.0, 0.0], success=False, turns=4, cut_turns=3)
     assert len(caplog.records) == 1

@@ -54,6 +54,18 @@ def test_draws_are_different_episodes_and_repeatable():
     assert ReplayBuffer().draw(3, replay_generator(0, 7)) == []
 
 
+def test_another_runs_episodes_count_as_just_played():
+    other, own = ReplayBuffer(), ReplayBuffer(capacity=2, staleness=2)
+    for step in (38, 39, 40):
+        other.add(batch(0.1 * step), step)
+    own.take_over(other.state_dict(), 40)
+    assert contents(own) == [(0, 4.0), (-1, pytest.approx(3.9))]
+    own.forget(1)
+    assert len(own) == 2
+    own.forget(2)
+    assert contents(own) == [(0, 4.0)]
+
+
 def test_a_batch_with_replayed_episodes():
     replay = ReplayBuffer()
     replay.add(batch(2.0, name=5, sampled=1), 1)

@@ -62,6 +62,11 @@ def test_a_healthy_run_has_none():
         ("answers are empty", {"completion/mean": 1.0}, {}),
         ("reward and watched scores part", {"watch/alarm": 1}, {}),
         ("sampler and trainer differ", {"policy/mismatch": 0.5}, {}),
+        (
+            "the majority is wrong",
+            {"vote/agreement": 0.9, "evaluation/success": 0.3, "evaluation/success_high": 0.4},
+            {"vote/agreement": 0.5, "evaluation/success": 0.6, "evaluation/success_high": 0.7},
+        ),
         ("no gradient", {"policy/grad_norm": None}, {}),
         ("no gradient", {"policy/grad_norm": 0.0}, {}),
     ],
@@ -130,6 +135,16 @@ def rows_of(**values):
     ]
 
 
+def voted(agreement, last=0.5, high=0.6):
+    """Return rows of a vote with an evaluation in the fifth and the tenth."""
+    none = [None] * 4
+    return rows_of(
+        vote__agreement=agreement,
+        evaluation__success=[*none, 0.8, *none, last],
+        evaluation__success_high=[*none, 0.9, *none, high],
+    )
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
@@ -183,6 +198,12 @@ def rows_of(**values):
         (rows_of(completion__mean=[3.0] * 5 + [1.9] * 5), []),
         (rows_of(policy__mismatch=[0.09] * 20), []),
         (rows_of(policy__mismatch=[0.11] * 5), [("sampler and trainer differ", 5)]),
+        # A vote: agreement up by a twentieth, the check down by a tenth with its whole interval.
+        (voted([0.40] * 5 + [0.46] * 5), [("the majority is wrong", 10)]),
+        (voted([0.40] * 5 + [0.44] * 5), []),
+        (voted([0.40] * 5 + [0.46] * 5, last=0.71, high=0.79), []),
+        (voted([0.40] * 5 + [0.46] * 5, last=0.5, high=0.8), []),
+        (rows_of(vote__agreement=[0.4] * 5 + [0.9] * 5), []),
         # Groups: nine tenths over ten steps.
         (rows_of(groups__filter_rate=[0.9] * 10), [("no differences inside groups", 10)]),
         (rows_of(groups__filter_rate=[1.0] * 9), []),

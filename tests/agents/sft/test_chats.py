@@ -99,6 +99,13 @@ def test_weight_0_is_read_and_not_learnt(read: Callable[..., Episode], text_poli
     assert "bad<|end|><|user|>2?" in episode.text
 
 
+def test_a_line_and_a_message_may_weigh_anything(read: Callable[..., Episode]):
+    episode = read([user("1?"), assistant("one", weight=0.5), user("2?"), assistant("two")], weight=3)
+    weights = episode.weights[episode.loss_mask]
+    assert weights.tolist() == [1.5] * 4 + [3.0] * 4  # three bytes and the end of the turn each
+    assert read([user("1?"), assistant("one")], weight=0).completion_length == 0
+
+
 @pytest.mark.parametrize(
     "part",
     [
@@ -139,7 +146,10 @@ def test_a_line_tells_its_difficulty(read: Callable[..., Episode]):
         ({"messages": [user("a", image="none.png"), assistant("b")]}, "none.png"),
         ({"messages": [user([{"type": "image", "image": "https://x/y.png"}]), assistant("b")]}, "a path on"),
         ({"messages": [user("a"), assistant("")]}, "says nothing"),
-        ({"messages": [user("a"), assistant("b", weight=2)]}, "weight must be 0 or 1"),
+        ({"messages": [user("a"), assistant("b", weight=-1)]}, "a finite number of at least 0, got -1"),
+        ({"messages": [user("a"), assistant("b", weight=True)]}, "a finite number of at least 0, got True"),
+        ({"messages": [user("a"), assistant("b")], "weight": "2"}, "a finite number of at least 0, got '2'"),
+        ({"messages": [user("a"), assistant("b")], "weight": float("inf")}, "a finite number of at least 0"),
         ({"messages": [user("a"), assistant(None, tool_calls=[{"function": {}}])]}, "'name' is missing"),
         ({"messages": [user("a"), assistant("b")], "difficulty": "hard"}, "difficulty must be an integer"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium as gym
@@ -76,6 +77,18 @@ def test_the_loss_is_the_mean_over_what_was_said(make_text_policy, letter_env: C
     (step,) = sft(policy, episodes, SftSettings(batch_size=3))
     assert step.loss == pytest.approx(expected, rel=1e-5)
     assert step.tokens == sum(episode.completion_length for episode in episodes)
+
+
+@pytest.mark.parametrize("packing", [False, True])
+def test_weights_multiply_the_loss_and_do_not_divide_it(make_text_policy, letter_env, packing: bool):
+    policy = make_text_policy()
+    episodes = demonstrations(policy.chat, letter_env, "oracle", range(3))
+    for episode, weight in zip(episodes, (2.0, 0.5, 1.0), strict=True):
+        episode.segments = [replace(segment, weight=weight) for segment in episode.segments]
+    sums = [policy.logprobs([episode]).logprobs.detach().sum().item() for episode in episodes]
+    tokens = sum(episode.completion_length for episode in episodes)
+    (step,) = sft(policy, episodes, SftSettings(batch_size=3, packing=packing, micro_batch_size=2))
+    assert step.loss == pytest.approx(-(2 * sums[0] + 0.5 * sums[1] + sums[2]) / tokens, rel=1e-5)
 
 
 def test_a_random_model_learns_the_demonstrated_behaviour(

@@ -36,6 +36,7 @@ from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.errors import DatasetError, ImageReadError, ImageSizeError
 from pixelis.rewards.answers import TypedAnswer, parse_box, parse_point
+from pixelis.rewards.answers.agreement import AnswerForm
 from pixelis.rewards.answers.choices import LETTERS, has_letters
 
 EXAMPLES = Path(__file__).parent / "examples" / "questions.jsonl"
@@ -144,7 +145,7 @@ class AskImageEnv(PixelEnv):
     |---|---|
     | `image` | path of the image; a relative one starts from the file's folder |
     | `question` | what is asked |
-    | `answer`, `answer_type`, `choices`, `tolerance` | see Rewards |
+    | `answer_type`, `answer`, `choices`, `tolerance` | see Rewards; a row may have no `answer` (see below) |
     | `regions` | optional: where to look: boxes, or `{"box": …, "text": …, "look": …}` (see below) |
     | `split` | optional: `train` or `test`; else by a hash of the path, a fifth of all images `test` |
 
@@ -154,6 +155,10 @@ class AskImageEnv(PixelEnv):
 
     Boxes and points in the file are in 0–1 of the upright image's own width and height, without the bars. The
     whole scene is a right answer to a box that fills the tolerance's share of it; ask about smaller things.
+    Rows without an `answer` can be played, and trained on by a vote (docs/guide/without_labels.md): every
+    reward is 0, and `info` has no `success`. Their `answer_type` says how answers are compared with each
+    other.
+
     Bad rows are reported together with their line numbers before anything is played. The same question in
     both splits is an error. The file is read row by row: in memory are 16 bytes a row.
 
@@ -215,8 +220,11 @@ class AskImageEnv(PixelEnv):
         return ImageQuestions(self.questions)
 
     def judge(self, task: Task, answer: str | None, workspace: PixelWorkspace) -> Verdict:
-        """Judge an answer by the row's type: 1 when it is right, else 0."""
-        success = answer is not None and self._failure is None and self.scene_truth().matches(answer)
+        """Judge an answer by the row's type: 1 when it is right, else 0; 0 where the row has no answer."""
+        truth = self.scene_truth()
+        if truth is None:
+            return Verdict(None, {"task": 0.0})
+        success = answer is not None and self._failure is None and truth.matches(answer)
         return Verdict(success, {"task": float(success)})
 
     def open_picture(self, task: Task) -> Picture:
@@ -238,10 +246,15 @@ class AskImageEnv(PixelEnv):
         ]
         return Picture(photo.image, texts=partial(_texts_in_view, tuple(known)) if known else None)
 
-    def scene_truth(self) -> TypedAnswer:
-        """Return the truth of the current episode as the agent must give it: in scene coordinates."""
+    def scene_truth(self) -> TypedAnswer | None:
+        """Return the truth of the current episode as the agent must give it: in scene coordinates.
+
+        None where the row has no answer.
+        """
         assert self.task is not None  # asked for in an episode
         truth = row_of_task(self.task).truth
+        if truth is None:
+            return None
         if truth.kind == "box":
             box = self._letterbox.box_to_scene(parse_box(truth.truth) or ())
             return replace(truth, truth=_coordinates(box))
@@ -263,6 +276,11 @@ class AskImageEnv(PixelEnv):
         data = self.task.data
         form = _list_choices(data["choices"]) if data.get("choices") else _HINTS[data["answer_type"]]
         return f"{form}\n{super().instructions}"
+
+    @property
+    def answer_form(self) -> AnswerForm | None:
+        """That of the row."""
+        return None if self.task is None else row_of_task(self.task).form
 
     @property
     def choices(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class OraclePlayer:
     """Looks at every region that the row names and reads there, then gives the true answer.
 
     Its success says that the truth can be given in the form the verifier wants; that the tools suffice to
-    find it is known only where the makers of the rows made sure.
+    find it is known only where the makers of the rows made sure. Where a row has no answer it gives none.
     """
 
     def __init__(self, env: ToolEnv[Any]) -> None:
@@ -37,7 +37,8 @@ class OraclePlayer:
             self._looks = [_look_at(box) for box in self._env.scene_regions()[: self._env.max_turns - 1]]
         if self._looks:
             return self._looks.pop(0) + call("READ_TEXT")
-        return answer(self._env.scene_truth().truth)
+        truth = self._env.scene_truth()
+        return answer("" if truth is None else truth.truth)
 
 
 def look_side(box: Box) -> float:

@@ -18,6 +18,7 @@ from pixelis.envs.schema import Bool, OneOf, Record, Text, read_fields
 from pixelis.envs.spaces import clean_text
 from pixelis.errors import AnswerError, DatasetError, shown
 from pixelis.rewards.answers import ANSWER_TYPES, TypedAnswer
+from pixelis.rewards.answers.agreement import AnswerForm
 
 MAX_QUESTION_LENGTH = 4_000
 MAX_REGIONS = 64
@@ -30,7 +31,9 @@ class QuestionRow:
     Attributes:
         image: path as written.
         question: what is asked.
-        truth: the answer; boxes and points in 0-1 of the upright image's own width and height.
+        form: how answers are compared.
+        truth: the answer; boxes and points in 0-1 of the upright image's own width and height. None where the
+            row has none.
         regions: known parts of the image: ``{"box": [x0, y0, x1, y1]}``, perhaps with the ``"text"`` there,
             and with ``"look": False`` where nothing is to be learnt about the answer.
         split: ``train`` or ``test``.
@@ -38,24 +41,28 @@ class QuestionRow:
 
     image: str
     question: str
-    truth: TypedAnswer
+    form: AnswerForm
+    truth: TypedAnswer | None
     regions: tuple[Mapping[str, Any], ...] = field(default=())
     split: str = "train"
 
     def to_data(self) -> dict[str, Any]:
         """Return what a ``Task`` of this row holds as its data."""
-        data: dict[str, Any] = {"image": self.image, "answer_type": self.truth.kind}
-        if self.truth.choices:
-            data["choices"] = list(self.truth.choices)
-        if self.truth.tolerance is not None:
-            data["tolerance"] = self.truth.tolerance
+        data: dict[str, Any] = {"image": self.image, "answer_type": self.form.kind}
+        if self.form.choices:
+            data["choices"] = list(self.form.choices)
+        if self.form.tolerance is not None:
+            data["tolerance"] = self.form.tolerance
         if self.regions:
             data["regions"] = [dict(region) for region in self.regions]
         return data
 
     def digest(self) -> bytes:
-        """Return 8 bytes that tell what is asked here from what is asked elsewhere, whatever its split."""
-        text = json.dumps([self.question, self.truth.truth, self.to_data()], sort_keys=True)
+        """Return 8 bytes that tell what is asked here from what is asked elsewhere, whatever its split.
+
+        The answer is no part of it: a row without one must not be trained on where it is tested with one.
+        """
+        text = json.dumps([self.question, posixpath.normpath(self.image)])
         return hashlib.sha256(text.encode()).digest()[:8]
 
 
@@ -90,8 +97,8 @@ class _Fields(Record):
 
     image: Annotated[str, Text(1_000)]
     question: Annotated[str, Text(MAX_QUESTION_LENGTH)]
-    answer: Any
     answer_type: Annotated[str, OneOf(ANSWER_TYPES)]
+    answer: Any = None
     choices: list[Any] = field(default_factory=list)
     tolerance: Any = None
     regions: Annotated[tuple[Annotated[_Region, BeforeValidator(_bare_box)], ...], MaxLen(MAX_REGIONS)] = ()
@@ -106,11 +113,15 @@ def row_of(value: Mapping[str, Any]) -> QuestionRow:
     """
     row = read_fields(_Fields, {name: one for name, one in value.items() if one is not None})
     try:
-        answer = _truth_text(row.answer_type, row.answer)
-        truth = TypedAnswer(row.answer_type, answer, tuple(row.choices), row.tolerance)
+        form = AnswerForm(row.answer_type, tuple(row.choices), row.tolerance)
+        truth = None
+        if row.answer is not None:
+            answer = _truth_text(row.answer_type, row.answer)
+            truth = TypedAnswer(row.answer_type, answer, form.choices, row.tolerance)
     except AnswerError as error:
         raise DatasetError(f"field 'answer': {error}") from None
-    return QuestionRow(row.image, row.question, truth, row.regions, row.split or image_split(row.image))
+    split = row.split or image_split(row.image)
+    return QuestionRow(row.image, row.question, form, truth, row.regions, split)
 
 
 def image_split(image: str) -> str:

@@ -43,7 +43,7 @@ class ImageQuestions:
             difficulty=difficulty,
             split=split,
             question=row.question,
-            answer=row.truth.truth,
+            answer="" if row.truth is None else row.truth.truth,
             data=row.to_data(),
         )
 
@@ -54,9 +54,11 @@ def row_of_task(task: Task) -> QuestionRow:
     Raises:
         TaskError: the task's answer and data are not those of a row.
     """
-    value: dict[str, Any] = {**task.data, "question": task.question, "answer": task.answer}
+    value: dict[str, Any] = {**task.data, "question": task.question, "answer": task.answer or None}
     kind = value.get("answer_type")
-    if kind in ("box", "point"):
+    if not task.answer:
+        pass  # of a row without one
+    elif kind in ("box", "point"):
         value["answer"] = list((parse_box if kind == "box" else parse_point)(task.answer) or ())
     elif kind == "set":
         value["answer"] = split_items(task.answer)

@@ -21,6 +21,7 @@ FRAME_SHAPE = (SCENE_SIDE + 2 * MARGIN, SCENE_SIDE + PANEL_WIDTH + 3 * MARGIN, 3
 
 _PAPER, _INK, _FAINT = (250, 249, 246), (32, 34, 38), (130, 132, 136)
 _MARK, _GOOD, _BAD = (226, 36, 84), (24, 128, 72), (190, 40, 40)
+_ANSWERED = {True: _GOOD, False: _BAD, None: _INK}
 _COLUMNS, _LINE_HEIGHT = 44, 17
 
 
@@ -31,10 +32,10 @@ def _font(size: int, bold: bool = False) -> ImageFont.FreeTypeFont:
 
 
 class Ending(NamedTuple):
-    """An answer, and whether it was right."""
+    """An answer, and whether it was right; None where nobody knows."""
 
     answer: str
-    success: bool
+    success: bool | None
 
 
 def render_episode(
@@ -72,7 +73,7 @@ def _write_log(
     for line in textwrap.wrap(task.question, _COLUMNS - 6):
         draw.text((x, y), line, _INK, _font(15, bold=True))
         y += _LINE_HEIGHT + 3
-    last = [(f"answer: {_printable(ending.answer)}", _GOOD if ending.success else _BAD)] if ending else []
+    last = [(f"answer: {_printable(ending.answer)}", _ANSWERED[ending.success])] if ending else []
     room = (FRAME_SHAPE[0] - MARGIN - y) // _LINE_HEIGHT - len(last)
     lines = [line for result in results for line in _result_lines(result)]
     shown = lines[-room:] if room > 0 else []

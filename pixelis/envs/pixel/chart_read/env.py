@@ -27,6 +27,7 @@ from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.rewards.answers import TypedAnswer, parse_quantity
+from pixelis.rewards.answers.agreement import AnswerForm
 
 TOLERANCE = 0.02
 """How far an answer may be from the true value, share of the value."""
@@ -213,6 +214,11 @@ class ChartReadEnv(PixelEnv):
             _outlines(scene, series, category, row) for row in found(self.results, "SEGMENT", "regions")
         )
         return way((min(1.0, len(read) / 2), float(outlined)))
+
+    @property
+    def answer_form(self) -> AnswerForm:
+        """A number, within the tolerance of the verifier."""
+        return AnswerForm("number", tolerance={"relative": TOLERANCE})
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, lesser readings and the exploits of this environment."""

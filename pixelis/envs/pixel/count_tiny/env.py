@@ -20,6 +20,7 @@ from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.rewards.answers import number_matches, parse_quantity
+from pixelis.rewards.answers.agreement import AnswerForm
 
 
 class PieceTables:
@@ -152,6 +153,11 @@ class CountTinyEnv(PixelEnv):
         pieces = np.array([piece[:2] for piece in scene.pieces if piece[2] in right]).reshape(-1, 1, 2)
         inside = (single[:, :2] <= pieces) & (pieces <= single[:, 2:])
         return way([share(np.any(np.all(inside, axis=2), axis=1).tolist())])
+
+    @property
+    def answer_form(self) -> AnswerForm:
+        """A number."""
+        return AnswerForm("number")
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""

@@ -22,6 +22,7 @@ from pixelis.envs.players import ScriptedPlayer
 from pixelis.envs.tasks import Task
 from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.rewards.answers import NumberTolerance, number_matches, parse_quantity
+from pixelis.rewards.answers.agreement import AnswerForm
 
 TOLERANCE = NumberTolerance(absolute=0.0049)
 """Just under half a cent: an amount that was not rounded is right, none is right for two truths."""
@@ -166,6 +167,11 @@ class ReceiptSumEnv(PixelEnv):
         lines = [*found(self.results, "READ_TEXT", "lines")]
         read = [_is_read(scene, row, lines) for row in rows if scene.lines[row].mark != "struck"]
         return way((share(seen), share(read)))
+
+    @property
+    def answer_form(self) -> AnswerForm:
+        """A number, to the cent."""
+        return AnswerForm("number", tolerance=vars(TOLERANCE))
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""

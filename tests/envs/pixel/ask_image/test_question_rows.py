@@ -82,7 +82,14 @@ def test_a_bad_field_is_named(fields, words):
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize("name", GOOD)
+def test_a_row_may_have_no_answer():
+    row = row_of({key: value for key, value in GOOD.items() if key != "answer"})
+    assert row.truth is None
+    assert row.form == row_of(GOOD).form
+    assert row.digest() == row_of(GOOD).digest()  # it asks the same
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD if name != "answer"])
 def test_a_missing_field_is_named(name):
     with pytest.raises(DatasetError, match=f"field '{name}' is missing"):
         row_of({key: value for key, value in GOOD.items() if key != name})
