@@ -235,6 +235,29 @@ def declared_keywords(kind: type[Any]) -> Mapping[str, Keyword]:
     }
 
 
+def read_options(kind: type[Any], names: Sequence[str], options: Any) -> dict[str, Any]:
+    """Return options of ``reset``, each checked as the keyword of the same name of the class is.
+
+    Args:
+        kind: the environment's class.
+        names: the options that there are.
+        options: those that were given.
+
+    Raises:
+        ConfigError: they are no mapping, or one is unknown or of the wrong kind.
+    """
+    if not isinstance(options, Mapping):
+        raise ConfigError(f"reset options must be a dict with {names}, got {shown(options)}")
+    keywords = declared_keywords(kind)
+    for name in options:
+        if not isinstance(name, str) or name not in names:
+            raise ConfigError(f"unknown reset option {shown(name, 60)}.{suggest(name, names)}")
+    return {
+        name: keywords[name].read(value) if name in keywords and name != "task" else value
+        for name, value in options.items()
+    }
+
+
 @functools.cache
 def keywords_of(init: Callable[..., Any]) -> Mapping[str, Keyword]:
     """Return the keywords that a constructor takes, by name; those of ``**name: Unpack[...]`` too."""

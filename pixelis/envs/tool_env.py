@@ -20,14 +20,14 @@ from pixelis.envs.actions import (
     ToolCall,
     parse_action,
 )
-from pixelis.envs.keywords import Difficulty, RenderMode, Split, Turns, checked_keywords, declared_keywords
+from pixelis.envs.keywords import Difficulty, RenderMode, Split, Turns, checked_keywords, read_options
 from pixelis.envs.players import ScriptedPlayer, nothing_player, random_player
 from pixelis.envs.rendering import RenderedTranscript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier, progress_of
-from pixelis.errors import ActionTypeError, ConfigError, PixelisError, TaskError, shown, suggest
+from pixelis.errors import ActionTypeError, PixelisError, TaskError
 from pixelis.rewards.answers.agreement import AnswerForm
 from pixelis.rewards.terms.traits import RewardTraits
 
@@ -129,7 +129,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         Raises:
             ConfigError, DifficultyError, SplitError, TaskError: an option is unknown or has a bad value.
         """
-        chosen = self._read_options({} if options is None else options)
+        chosen = read_options(type(self), self.option_names, {} if options is None else options)
         super().reset(seed=seed)
         task = self.choose_task(chosen)
         self.workspace = self._open_task(task, "task" in chosen)  # first, so that a bad task changes nothing
@@ -374,20 +374,6 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return ()
 
     # ------------------------------------------------------------------ private
-
-    def _read_options(self, options: Any) -> dict[str, Any]:
-        """Return the reset options, each checked as the keyword of the same name is."""
-        names = self.option_names
-        if not isinstance(options, Mapping):
-            raise ConfigError(f"reset options must be a dict with {names}, got {shown(options)}")
-        keywords = declared_keywords(type(self))
-        for name in options:
-            if not isinstance(name, str) or name not in names:
-                raise ConfigError(f"unknown reset option {shown(name, 60)}.{suggest(name, names)}")
-        return {
-            name: keywords[name].read(value) if name in keywords and name != "task" else value
-            for name, value in options.items()
-        }
 
     def _open_task(self, task: Task, given: bool) -> W:
         """Open the workspace; what goes wrong with a task that a person wrote is theirs to mend."""

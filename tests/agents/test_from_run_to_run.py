@@ -112,7 +112,7 @@ def test_another_adapter_than_the_runs_is_refused(runs, toy_config):
         TrainingRun.start(toy_config(model=str(runs["grpo"]), lora={"targets": "q_proj"}))
 
 
-TERMS = {"penalty": {}, "coherence": {"weight": 0.1}}
+TERMS = {"penalty": {}, "coherence": {"weight": 0.1, "encoder": "hashed"}, "task_gap": 1.0}
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_from_run_takes_weights_statistics_and_stored_episodes(earlier, toy_conf
         assert torch.equal(logits(run.policy), logits(before.policy))
         old, new = before.trainer.rewards.stack, run.trainer.rewards.stack
         statistics = [each.orchestrator.state_dict()["statistics"] for each in (old, new)]
-        assert statistics[0] == statistics[1] and statistics[0]["task"]["values"]
+        assert statistics[0] == statistics[1] and statistics[0]["task"]["ring"]
         stored = run.trainer._learner.replay.stored
         assert [each.step + 3 for each in stored] == [
             each.step for each in before.trainer._learner.replay.stored

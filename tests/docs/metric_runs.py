@@ -37,7 +37,7 @@ GRPO: dict[str, dict[str, Any]] = {
     "far answers": {"diversity": "far_answers:far", "steps": 1, "group_size": 24},
     "penalty in the reward": {"loss": {"kl": {"place": "reward", "estimator": "k1"}}},
     "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},
-    "vote": {"rewards": {"vote": {}}},
+    "vote": {"rewards": {"vote": {"pattern": "[a-z]", "threshold": 0.0}}, "group_size": 24},
     "ppo": {"algorithm": "ppo"},
     "steered": {"lr": "auto", "micro_batch_size": 2},
     "learnability": {**_DIALS, "levels": "learnability"},

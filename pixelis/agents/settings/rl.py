@@ -88,7 +88,7 @@ class TrainConfig(RolloutRunSettings):
         more=True,
     )
     rewards: dict[str, Any] = setting(
-        {}, "terms besides the env's own, e.g. --rewards.coherence '{weight: 0.2}'; or a vote, see docs"
+        {}, "terms besides the env's own, --rewards.coherence '{weight: 0.2}', or a vote"
     )
     diversity: Literal["none", "ngrams", "encoder"] | Own = setting(
         "none", "how far answers are apart; measured every step", more=True

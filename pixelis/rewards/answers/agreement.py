@@ -55,7 +55,9 @@ class AnswerForm:
 
     def to_info(self) -> dict[str, Any]:
         """Return it as an environment reports it in ``info["answer_form"]``; see `form_from`."""
-        return {**vars(self), "choices": list(self.choices)}
+        shared = self.tolerance
+        tolerance = dict(shared) if isinstance(shared, Mapping) else shared  # the info is the reader's
+        return {**vars(self), "choices": list(self.choices), "tolerance": tolerance}
 
 
 def form_from(values: Mapping[str, Any]) -> AnswerForm:

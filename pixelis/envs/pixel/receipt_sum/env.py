@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -171,7 +172,7 @@ class ReceiptSumEnv(PixelEnv):
     @property
     def answer_form(self) -> AnswerForm:
         """A number, to the cent."""
-        return AnswerForm("number", tolerance=vars(TOLERANCE))
+        return AnswerForm("number", tolerance=asdict(TOLERANCE))
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the floors, the oracle, the tool-free baselines and the exploits of this environment."""
