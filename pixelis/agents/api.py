@@ -19,6 +19,7 @@ from pixelis.agents.runs.evaluate import Evaluation, summarise
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.runs.run import Run
 from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.vote import read_vote
 from pixelis.envs.rows.env import ENV_ID, RowReward, Rows, RowsEnv
 from pixelis.envs.rows.rows import read_rows, write_rows
 from pixelis.errors import ConfigError
@@ -48,8 +49,8 @@ def train(
         env: Gymnasium id of the environment; the default of the settings where there are no rows.
         rows: a list of dicts with ``prompt``, a JSONL or CSV file, or a ``datasets.Dataset``; see `RowsEnv`.
             What is no file is kept in the run folder.
-        reward: with rows: ``reward(row, text)``, a finite number; 1 or more is a success. Also as
-            ``module:name``.
+        reward: with rows, unless members vote (``rewards={"vote": {}}``): ``reward(row, text)``, a finite
+            number; 1 or more is a success. Also as ``module:name``.
         resume: folder of a run to go on with, or one of its checkpoints. Its settings hold where none are
             given; a function that cannot be imported (a lambda) must be given again.
         on_step: is called after each training step with its metrics.
@@ -176,18 +177,19 @@ def _on_rows(rows: Any, reward: Any, env: str | None, settings: Mapping[str, Any
 
     Everything that can be wrong with rows, reward and settings is told before.
     """
-    if rows is None or reward is None:
+    votes = read_vote(settings.get("rewards") or {}) is not None
+    if rows is None or (reward is None and not votes):
         raise ConfigError(
             f"{'rows' if rows is None else 'reward'} is missing: own rows need a function, "
-            "train(rows=[{'prompt': …}], reward=lambda row, text: …)"
+            "train(rows=[{'prompt': …}], reward=lambda row, text: …), or a vote, rewards={'vote': {}}"
         )
-    function = load_function(reward, "reward")
+    function = None if reward is None else load_function(reward, "reward")
     in_file, found = isinstance(rows, str | Path), read_rows(rows)
     RowsEnv(rows=[row.values for row in found], reward=function).check_reward()
     kwargs = {
         **settings.get("env_kwargs", {}),
         "rows": str(Path(rows).resolve()) if in_file else "",
-        "reward": reward if isinstance(reward, str) else name_of_function(function),
+        "reward": reward if reward is None or isinstance(reward, str) else name_of_function(function),
     }
     chosen = {**settings, "env": _env_of_rows(env), "env_kwargs": kwargs}
     if not in_file:

@@ -56,6 +56,20 @@ def test_a_model_learns_from_own_rows(settings):
 
 
 @pytest.mark.slow
+def test_without_labels_members_come_to_agree(settings):
+    settings |= {"groups": 8, "group_size": 8, "steps": 30, "lr": 0.01}
+    rows = [{"prompt": row["prompt"]} for row in ROWS]
+    run = train(rows=rows, rewards={"vote": {"threshold": 0.0}}, **settings)
+    agreement = [row["vote/agreement"] for row in run.metrics]
+    assert sum(agreement[:3]) / 3 < 0.65 < 0.9 < sum(agreement[-5:]) / 5, agreement
+    assert {row["reward/mean"] for row in run.metrics} == {0.0}  # what nobody knows is not paid by the env
+    assert {row["vote/right"] for row in run.metrics} == {row["success/rate"] for row in run.metrics} == {None}
+    assert not run.evaluations["after"][0].says_success
+    with pytest.raises(ConfigError, match="reward is missing: .* or a vote"):
+        train(rows=rows, **settings)
+
+
+@pytest.mark.slow
 def test_the_run_is_an_ordinary_one_and_goes_on_to_the_same_numbers(settings):
     def reward(row, text):
         return float(text == row["answer"])
