@@ -63,9 +63,11 @@ def test_without_labels_members_come_to_agree(settings):
     agreement = [row["vote/agreement"] for row in run.metrics]
     assert sum(agreement[:3]) / 3 < 0.65 < 0.9 < sum(agreement[-5:]) / 5, agreement
     assert {row["reward/mean"] for row in run.metrics} == {0.0}  # what nobody knows is not paid by the env
-    assert {row["vote/right"] for row in run.metrics} == {row["success/rate"] for row in run.metrics} == {None}
+    assert (
+        {row["vote/right"] for row in run.metrics} == {row["success/rate"] for row in run.metrics} == {None}
+    )
     assert not run.evaluations["after"][0].says_success
-    with pytest.raises(ConfigError, match="reward is missing: .* or a vote"):
+    with pytest.raises(ConfigError, match=r"reward is missing: .* or a vote"):
         train(rows=rows, **settings)
 
 
