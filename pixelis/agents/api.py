@@ -189,7 +189,7 @@ def _on_rows(rows: Any, reward: Any, env: str | None, settings: Mapping[str, Any
     kwargs = {
         **settings.get("env_kwargs", {}),
         "rows": str(Path(rows).resolve()) if in_file else "",
-        "reward": reward if reward is None or isinstance(reward, str) else name_of_function(function),
+        "reward": reward if function is None or isinstance(reward, str) else name_of_function(function),
     }
     chosen = {**settings, "env": _env_of_rows(env), "env_kwargs": kwargs}
     if not in_file:
