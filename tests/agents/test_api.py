@@ -67,6 +67,10 @@ def test_without_labels_members_come_to_agree(settings):
         {row["vote/right"] for row in run.metrics} == {row["success/rate"] for row in run.metrics} == {None}
     )
     assert not run.evaluations["after"][0].says_success
+    few = {**settings, "steps": 1, "max_new_tokens": 2, "lr": 1e-6}
+    vote = {"kind": "choice", "choices": [*"abcdefgh"], "threshold": 0.0}
+    (row,) = train(rows=rows, rewards={"vote": vote}, **few).metrics
+    assert row["vote/answered"] > 0  # a letter and the end of the turn, which an untrained model seldom says
     with pytest.raises(ConfigError, match=r"reward is missing: .* or a vote"):
         train(rows=rows, **settings)
 

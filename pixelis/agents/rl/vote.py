@@ -85,7 +85,8 @@ def given_answer(episode: Episode, form: AnswerForm, pattern: str | None = None)
     if said is not None:
         text = said.text if said.accepted else None
     else:
-        turn = next((each.text for each in reversed(episode.segments) if each.sampled), "")
+        said_last = episode.exchanges[-1].action if episode.exchanges else ""
+        turn = said_last if isinstance(said_last, str) else ""  # as the env heard it, without control tokens
         text = parse_action(turn).answer
         if text is None and (pattern is not None or not form.tagged):
             text = turn

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.episodes.episode import Episode, Exchange, Segment
 from pixelis.agents.rl.batch import BatchSettings, make_batch, score
 from pixelis.agents.rl.shaping import ShapingSettings
 from pixelis.agents.rl.vote import confidence, given_answer, vote_metrics, voted
@@ -20,8 +20,9 @@ VOTE = VoteSettings(threshold=0.0)
 
 
 def saying(text, member=0, group=0, logprobs=None, **fields):
-    said = Segment.written(range(len(logprobs or [0.0])), logprobs, text=text)
-    return Episode("Toy-v0", 0, group, member, [Segment.given([1]), said], **fields)
+    said = Segment.written(range(len(logprobs or [0.0])), logprobs, text=f"{text}<|end|>")
+    heard = [Exchange(text, "", 0)]
+    return Episode("Toy-v0", 0, group, member, [Segment.given([1]), said], exchanges=heard, **fields)
 
 
 def group_of(*texts, group=0, **fields):
