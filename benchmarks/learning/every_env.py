@@ -55,15 +55,26 @@ def run_name(env: str, seed: int) -> str:
     return f"runs/{env}-seed{seed}"
 
 
-def train(runs: LearningRuns, env: str, seed: int, minutes: float, episodes: int) -> Path:
-    """Train one seed, unless the folder holds a finished run; go on with one that was stopped."""
-    name = run_name(env, seed)
+def train(
+    runs: LearningRuns,
+    name: str,
+    env: str,
+    seed: int,
+    minutes: float,
+    episodes: int,
+    words: Sequence[str] = (),
+) -> Path:
+    """Train a lesson as the run ``name``, unless the folder holds it whole; go on with one that was stopped.
+
+    ``words`` are what else the command is told.
+    """
     folder = runs.path / name
     if not is_whole(folder):
-        new = ["--config", f"lessons/{env}", "--seed", str(seed), "--minutes", str(minutes)]
+        new = ["--config", f"lessons/{env}", "--seed", str(seed), "--minutes", str(minutes), *words]
         new += ["--eval-episodes", str(episodes), "--baselines", "false", "--output", name]
         begun = list_checkpoints(RunFolder(folder).checkpoints)
-        runs.command(f"{env} seed {seed}", "train_agent.py", *(["--resume", name] if begun else new))
+        label = f"{env} {Path(name).name.partition('-')[2].replace('-', ' ')}"
+        runs.command(label, "train_agent.py", *(["--resume", name] if begun else new))
     return folder
 
 
@@ -196,7 +207,7 @@ def main() -> None:
     shown = {"not yet": list(NOT_YET), "environments": found}
     for env in args.envs:
         for seed in args.seeds:
-            run = measured(train(runs, env, seed, args.minutes, args.episodes))
+            run = measured(train(runs, run_name(env, seed), env, seed, args.minutes, args.episodes))
             run["harder"] = harder(runs, env, seed, args.episodes)
             found.update(earlier(args.json))  # another process may have written since
             add_seed(found, env, seed, {**run, "minutes": args.minutes})
