@@ -21,9 +21,10 @@ import numpy as np
 
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.drawing.signs import Scene, Sign
-from pixelis.envs.pixel.tools.ocr import RapidReader, Reader, Reading, ReadingCache
+from pixelis.envs.pixel.tools.ocr import RapidReader, Reader, Reading
 from pixelis.envs.pixel.tools.ocr_engine import make_engine
 from pixelis.envs.pixel.tools.ocr_truth import TruthReader
+from pixelis.envs.pixel.tools.pixel_cache import PixelCache
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.tools.view import Box, crop_view, square_box
 from pixelis.envs.pixel.zoom_read.paint import paint
@@ -54,7 +55,7 @@ def signs(difficulty: int, split: str = "train") -> Iterator[tuple[Scene, Sign]]
 
 def make_fresh_reader(name: str) -> Reader:
     """A reader that remembers nothing, so that every time is that of a first reading."""
-    return TruthReader() if name == "truth" else RapidReader(ReadingCache(1))
+    return TruthReader() if name == "truth" else RapidReader(PixelCache(1))
 
 
 def read(reader: Reader, scene: Scene, box: Box, region: tuple[int, int, int, int]) -> tuple[Reading, float]:
@@ -135,7 +136,7 @@ def at_edge(box: tuple[int, int, int, int]) -> bool:
 
 def print_speed(difficulty: int, count: int) -> None:
     """Print the CPU time of READ_TEXT on one sign against that of the bare recogniser, call by call."""
-    reader, engine, ours, bare = RapidReader(ReadingCache(1)), make_engine(), [], []
+    reader, engine, ours, bare = RapidReader(PixelCache(1)), make_engine(), [], []
     for (scene, sign), _ in zip(signs(difficulty), range(count), strict=False):
         box = square_box([value / scene.size for value in sign.center], 6)
         view, region = crop_view(paint(scene), box, VIEW), region_of(sign, scene, box)

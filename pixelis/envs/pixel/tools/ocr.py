@@ -7,13 +7,8 @@ speed. Both return the same :class:`Reading`.
 
 from __future__ import annotations
 
-import hashlib
 import re
-import threading
 import unicodedata
-from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol, get_args
 
@@ -21,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pixelis.envs.pixel.tools.ocr_engine import DETECTION_SIDE, ENGINES, check_installed
+from pixelis.envs.pixel.tools.pixel_cache import PixelCache
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.errors import ConfigError, shown, suggest
 
@@ -122,49 +118,7 @@ _PADDED_SIDE = 200  # regions with a shorter side are padded
 _PADDING = 16  # pixels around a region before detection, so that text at its edge is found
 
 
-class ReadingCache:
-    """The last readings by the hash of their pixels: the least recently used one is dropped first."""
-
-    def __init__(self, size: int = 512) -> None:
-        """Args: ``size`` the largest number of readings kept."""
-        self._readings: OrderedDict[bytes, Future[Reading]] = OrderedDict()
-        self._size = size
-        self._lock = threading.Lock()
-        self.hits = 0
-
-    def __reduce__(self) -> tuple[type[ReadingCache], tuple[int]]:
-        """A copy in another process starts empty."""
-        return ReadingCache, (self._size,)
-
-    def get(self, pixels: NDArray[np.uint8], compute: Callable[[NDArray[np.uint8]], Reading]) -> Reading:
-        """Return the kept reading of ``pixels``, or compute it; others who ask meanwhile wait for it."""
-        shape = f"{pixels.shape[0]}x{pixels.shape[1]}".encode()
-        key = hashlib.blake2b(pixels.data, digest_size=16, salt=shape).digest()
-        with self._lock:
-            reading = self._readings.get(key)
-            is_new = reading is None
-            if reading is None:
-                reading = self._readings[key] = Future()
-            self.hits += not is_new
-            self._readings.move_to_end(key)
-            if len(self._readings) > self._size:
-                self._readings.popitem(last=False)
-        if is_new:
-            try:
-                reading.set_result(compute(pixels))
-            except BaseException as error:
-                reading.set_exception(error)
-                with self._lock:
-                    self._readings.pop(key, None)
-                raise
-        return reading.result()
-
-    def __len__(self) -> int:
-        """Return the number of readings kept."""
-        return len(self._readings)
-
-
-_SHARED_CACHE = ReadingCache()
+_SHARED_CACHE: PixelCache[Reading] = PixelCache()
 
 
 class RapidReader:
@@ -176,12 +130,12 @@ class RapidReader:
     several threads.
     """
 
-    def __init__(self, cache: ReadingCache | None = None) -> None:
+    def __init__(self, cache: PixelCache[Reading] | None = None) -> None:
         """Args: ``cache`` of its own, or ``None`` for the process's."""
         self._own_cache = cache
 
     @property
-    def cache(self) -> ReadingCache:
+    def cache(self) -> PixelCache[Reading]:
         """The cache that is used."""
         return _SHARED_CACHE if self._own_cache is None else self._own_cache
 

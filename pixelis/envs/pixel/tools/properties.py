@@ -87,8 +87,9 @@ def measure(view: NDArray[np.uint8], mask: NDArray[np.bool_]) -> Properties:
     centroid = (float(xs.mean()) + box[0] + 0.5, float(ys.mean()) + box[1] + 0.5)
     perimeter, hull_area = outline_length(patch), _hull_area(patch)
     aspect_ratio, orientation = _axes(xs, ys)
-    red, green, blue = view[box[1] : box[3], box[0] : box[2]][patch].mean(axis=0)
-    dominant = dominant_colour(view[box[1] : box[3], box[0] : box[2]], patch)
+    part = view[box[1] : box[3], box[0] : box[2]]
+    red, green, blue = part[patch].mean(axis=0)
+    dominant = dominant_colour(part, patch)
     return Properties(
         area=area,
         area_share=area / mask.size,

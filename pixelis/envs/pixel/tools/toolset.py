@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pixelis.envs.pixel.tools.colours import colour_names
+import numpy as np
+
+from pixelis.envs.pixel.tools.colours import colour_names, dominant_colour, name_colour
+from pixelis.envs.pixel.tools.pixel_cache import PixelCache
 from pixelis.envs.pixel.tools.properties import measure
-from pixelis.envs.pixel.tools.segment import salient_regions, segment_box, segment_point
+from pixelis.envs.pixel.tools.segment import Region, salient_regions, segment_box, segment_point
 from pixelis.envs.pixel.tools.view import Box, square_around, square_box
 from pixelis.envs.pixel.tools.workspace import PixelWorkspace, format_box
 from pixelis.envs.tasks import Task
@@ -143,30 +146,44 @@ READ_TEXT: Tool[PixelWorkspace] = Tool(
 
 
 def _segment(workspace: PixelWorkspace, arguments: Mapping[str, Any]) -> ToolOutput:
+    view = workspace.view
     match one_of(arguments, "point", "box", "colour"):
         case "point":
-            masks = [segment_point(workspace.view, *workspace.point_to_view(arguments["point"]))]
+            masks = [segment_point(view, *workspace.point_to_view(arguments["point"]))]
         case "box":
-            masks = [segment_box(workspace.view, workspace.to_view(checked_box(arguments["box"])))]
+            masks = [segment_box(view, workspace.to_view(checked_box(arguments["box"])))]
         case _:
-            masks = [region.mask for region in salient_regions(workspace.view, MAX_REGIONS)]
-            if wanted := arguments.get("colour"):
-                masks = [mask for mask in masks if measure(workspace.view, mask).colour == wanted]
-    rows = [_describe_region(workspace, mask) for mask in masks if mask.any()]
+            masks = []
+    found = [(mask, name_colour(dominant_colour(view, mask))) for mask in masks if mask.any()]
+    if not masks:
+        wanted, regions = arguments.get("colour"), _STANDING_OUT.get(view, _standing_out)
+        found = [(region.mask, colour) for region, colour in regions if wanted in (None, colour)]
+    rows = [_describe_region(workspace, *each) for each in found]
     text = "\n".join(
         f"{row['region']}: {row['colour']} {format_box(row['box'], workspace.box_decimals)}" for row in rows
     )
     return ToolOutput(text or "No region stands out here.", {"regions": rows})
 
 
-def _describe_region(workspace: PixelWorkspace, mask: Any) -> dict[str, Any]:
+def _standing_out(view: np.ndarray) -> list[tuple[Region, str]]:
+    """Return the regions that stand out, each with the name of its colour."""
+    boxes = [(region, *region.box) for region in salient_regions(view, MAX_REGIONS)]
+    return [
+        (region, name_colour(dominant_colour(view[y0:y1, x0:x1], region.patch)))
+        for region, x0, y0, x1, y1 in boxes
+    ]
+
+
+_STANDING_OUT: PixelCache[list[tuple[Region, str]]] = PixelCache(256)
+
+
+def _describe_region(workspace: PixelWorkspace, mask: np.ndarray, colour: str) -> dict[str, Any]:
     identifier, region = workspace.add_region(mask)
-    properties = measure(workspace.view, mask)
     return {
         "region": identifier,
         "box": [round(value, 4) for value in region.box],
-        "colour": properties.colour,
-        "area": round(properties.area_share, 5),
+        "colour": colour,
+        "area": round(int(mask.sum()) / mask.size, 5),
     }
 
 

@@ -14,9 +14,10 @@ from PIL import Image, ImageDraw, ImageFont
 from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
 from pixelis.envs.pixel.drawing.sign_texts import sign_texts
 from pixelis.envs.pixel.tools import ocr
-from pixelis.envs.pixel.tools.ocr import RapidReader, Reading, ReadingCache, make_line, make_reader
+from pixelis.envs.pixel.tools.ocr import RapidReader, Reading, make_line, make_reader
 from pixelis.envs.pixel.tools.ocr_engine import EnginePool, make_engine
 from pixelis.envs.pixel.tools.ocr_truth import LEGIBILITY, TextItem, TruthReader, legibility
+from pixelis.envs.pixel.tools.pixel_cache import PixelCache
 from pixelis.envs.pixel.tools.text_line import find_text_line
 from pixelis.envs.pixel.tools.view import crop_view, square_box
 from pixelis.envs.pixel.zoom_read.paint import paint
@@ -158,7 +159,7 @@ def test_one_line_needs_no_detection_and_two_do(monkeypatch):
     engine = make_engine()
     recorded = EnginePool(1, lambda: lambda image, **flags: calls.append(flags) or engine(image, **flags))
     monkeypatch.setattr(ocr, "ENGINES", recorded)
-    reader = RapidReader(ReadingCache())
+    reader = RapidReader(PixelCache())
     one, two = drawn_lines(["PLATFORM"]), drawn_lines(["PLATFORM", "STATION"])
     assert reader.read(one, whole(one)).text == "PLATFORM"
     assert reader.read(two, whole(two)).text == "PLATFORM\nSTATION"
@@ -169,7 +170,7 @@ def test_one_line_needs_no_detection_and_two_do(monkeypatch):
 
 
 def test_equal_pixels_are_read_once_by_all_readers(monkeypatch):
-    cache = ReadingCache(2)
+    cache = PixelCache(2)
     pixels = drawn_lines(["TICKET"])
     first = RapidReader(cache).read(pixels, whole(pixels))
     monkeypatch.setattr(ocr, "ENGINES", EnginePool(1, lambda: pytest.fail("the cache was not used")))
@@ -181,25 +182,6 @@ def test_equal_pixels_are_read_once_by_all_readers(monkeypatch):
         7,
     )
     assert (len(cache), cache.hits) == (1, 1)
-
-
-def test_the_cache_drops_the_least_recently_used_reading():
-    cache, computed = ReadingCache(2), []
-
-    def compute(pixels):
-        computed.append(int(pixels[0, 0, 0]))
-        return Reading()
-
-    for value in (1, 2, 1, 3, 1, 2):
-        cache.get(np.full((4, 4, 3), value, np.uint8), compute)
-    assert computed == [1, 2, 3, 2] and len(cache) == 2
-
-
-def test_the_shape_is_part_of_the_cache_key():
-    cache, computed = ReadingCache(), []
-    for shape in ((4, 8, 3), (8, 4, 3)):
-        cache.get(np.zeros(shape, np.uint8), lambda pixels: computed.append(pixels.shape) or Reading())
-    assert computed == [(4, 8, 3), (8, 4, 3)]
 
 
 def in_threads(count, work):
@@ -214,7 +196,7 @@ def test_threads_share_the_engines_and_read_the_same(monkeypatch):
     monkeypatch.setattr(ocr, "ENGINES", EnginePool(2, lambda: made.append(1) or make_engine()))
 
     def read(i):
-        return RapidReader(ReadingCache()).read(pictures[i], whole(pictures[i]))
+        return RapidReader(PixelCache()).read(pictures[i], whole(pictures[i]))
 
     together = in_threads(4, read)
     assert [reading.text for reading in together] == ["NORTH", "BRIDGE", "SILVER", "WINTER"]
@@ -254,22 +236,8 @@ def test_an_engine_that_fails_is_used_again():
     assert pool.run(pixels, detect=True) == "read" and made == [1]
 
 
-def test_pixels_that_are_being_read_are_waited_for():
-    cache, started, computed = ReadingCache(), threading.Event(), []
-    pixels = np.zeros((4, 4, 3), np.uint8)
-
-    def compute(_):
-        computed.append(1)
-        started.wait(0.2)
-        return Reading()
-
-    readings = in_threads(4, lambda _: cache.get(pixels, compute))
-    assert len(computed) == 1 and cache.hits == 3
-    assert all(reading is readings[0] for reading in readings)
-
-
 def test_readers_can_be_sent_to_another_process():
-    shared, own = RapidReader(), RapidReader(ReadingCache(3))
+    shared, own = RapidReader(), RapidReader(PixelCache(3))
     assert pickle.loads(pickle.dumps(shared)).cache is shared.cache
     assert len(copy.deepcopy(own).cache) == 0
     assert pickle.loads(pickle.dumps(TruthReader([item()]))).read(BLANK, ALL).text == "A7X4"
@@ -286,7 +254,7 @@ def test_any_region_of_a_view_can_be_read(box):
 def test_a_missing_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "rapidocr", None)
     monkeypatch.setattr(ocr, "ENGINES", EnginePool(1))
-    pixels, cache = drawn_lines(["EXIT"]), ReadingCache()
+    pixels, cache = drawn_lines(["EXIT"]), PixelCache()
     for _ in range(2):  # what could not be read is not kept
         with pytest.raises(MissingDependencyError, match=r'pip install "pixelis\[ocr\]"'):
             RapidReader(cache).read(pixels, whole(pixels))
