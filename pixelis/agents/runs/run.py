@@ -255,7 +255,8 @@ class Run(ABC, Generic[C, T]):
             self.trainer.train(on_step, should_stop)
             if alarms := self.trainer.stopped_by:
                 log.info("on_alarm stop: %s", ", ".join(alarm.name for alarm in alarms))
-            log.info("stopped after step %d", self.trainer.finished_steps)
+            why = f": its {self.config.minutes:g} minutes are over" if self.trainer.is_out_of_time else ""
+            log.info("stopped after step %d%s", self.trainer.finished_steps, why)
 
     def policy_notes(self) -> list[str]:
         """Return what the log should say of the policy."""

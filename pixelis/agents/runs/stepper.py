@@ -189,6 +189,12 @@ class Stepper(ABC, Generic[C]):
                         self.after_last_step()
             self.save()
 
+    @property
+    def is_out_of_time(self) -> bool:
+        """Whether the ``minutes`` of training are over."""
+        minutes = self.config.minutes
+        return minutes is not None and self.elapsed_seconds >= 60 * minutes
+
     def timed_step(self) -> Row:
         """Take the next step; return its metrics with its number and its time."""
         started = time.perf_counter()
@@ -303,6 +309,4 @@ class Stepper(ABC, Generic[C]):
             self.alarms.catch_up(row for row in rows if row["step"] <= self.finished_steps)
 
     def _is_over(self) -> bool:
-        minutes = self.config.minutes
-        out_of_time = minutes is not None and self.elapsed_seconds >= 60 * minutes
-        return out_of_time or self.finished_steps >= self.total_steps
+        return self.is_out_of_time or self.finished_steps >= self.total_steps

@@ -144,6 +144,7 @@ def test_nothing_to_resume(toy_config, tmp_path):
 def test_the_time_limit_stops_after_a_step(toy_config):
     run = train(toy_config(steps=50, minutes=1e-6))
     assert run.trainer.finished_steps == 1
+    assert "INFO stopped after step 1: its 1e-06 minutes are over\n" in run.folder.log.read_text()
 
 
 def test_episodes_of_an_env_that_raises_are_counted_and_left_out(toy_config):
