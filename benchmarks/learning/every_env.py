@@ -63,18 +63,19 @@ def train(
     minutes: float,
     episodes: int,
     words: Sequence[str] = (),
+    script: str = "train_agent.py",
 ) -> Path:
     """Train a lesson as the run ``name``, unless the folder holds it whole; go on with one that was stopped.
 
-    ``words`` are what else the command is told.
+    ``words`` are what else the script is told.
     """
     folder = runs.path / name
     if not is_whole(folder):
         new = ["--config", f"lessons/{env}", "--seed", str(seed), "--minutes", str(minutes), *words]
-        new += ["--eval-episodes", str(episodes), "--baselines", "false", "--output", name]
+        new += ["--eval-episodes", str(episodes), "--output", name]
         begun = list_checkpoints(RunFolder(folder).checkpoints)
         label = f"{env} {Path(name).name.partition('-')[2].replace('-', ' ')}"
-        runs.command(label, "train_agent.py", *(["--resume", name] if begun else new))
+        runs.command(label, script, *(["--resume", name] if begun else new))
     return folder
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin
 
 import yaml
@@ -80,6 +80,7 @@ class Arguments(Generic[S]):
         examples: last lines of the help.
         resumes: whether there is ``--resume FOLDER``.
         takes_file: whether the help tells of ``--config FILE``.
+        switches: flags that the command reads itself → what the help says of them.
     """
 
     def __init__(
@@ -91,9 +92,11 @@ class Arguments(Generic[S]):
         *,
         resumes: bool = False,
         takes_file: bool = True,
+        switches: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._program, self._description, self._examples = program, description, examples
         self._settings, self._resumes, self._takes_file = settings, resumes, takes_file
+        self._switches = switches
 
     def read(self, words: Sequence[str]) -> S:
         """Return the settings that the words of a command line ask for.
@@ -188,6 +191,8 @@ class Arguments(Generic[S]):
             yield from _line("--config FILE", what)
         if self._resumes:
             yield from _line("--resume FOLDER", "go on with the run in this folder, with its settings")
+        for switch, told in self._switches.items():
+            yield from _line(switch, told)
         sections = {name: field for name, field in fields.items() if kinds_of(field.annotation)}
         for name, field in fields.items():
             if name not in sections and not note_of(field, "more"):

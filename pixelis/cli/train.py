@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import run_command
+from pixelis.cli.dry_run import dry_run
 from pixelis.cli.interrupts import Interrupts
 from pixelis.cli.training import TrainingCommand, stop_of
 
@@ -74,6 +75,7 @@ Every setting below is also a key of the YAML file given with --config; flags wi
 examples:
   train_agent.py --env Pixelis/ZoomRead-v0
   train_agent.py --config zoom_read --minutes 5 --seed 1
+  train_agent.py --config zoom_read --dry-run
   train_agent.py --env Pixelis/ZoomRead-v0 --agent sb3-ppo
   train_agent.py --resume runs/zoomread-pixelis-tiny-seed0 --steps 400""",
     settings=_kind_of_settings,
@@ -81,6 +83,7 @@ examples:
     describe=_teller,
     closing=lambda run: f"everything is in {run.folder.path}",
     before=_warm_start,
+    dry=dry_run,
 )
 
 

@@ -12,6 +12,7 @@ from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.evaluating import show_evaluation, show_partial
 from pixelis.cli.interrupts import Interrupts
+from pixelis.errors import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pixelis.agents.runs.metrics import Row
     from pixelis.agents.runs.run import Run
 
+DRY_RUN = "--dry-run"
 Before = Callable[[Any, "Console", Interrupts], Any]
 
 
@@ -36,6 +38,7 @@ class TrainingCommand:
         closing: the last line of a run.
         before: what comes before a new run: from its settings to those of the run, or to the exit code where
             it did not come to its end.
+        dry: for ``--dry-run``, where the command has it: tells of the settings' cost, returns the exit code.
     """
 
     program: str
@@ -46,6 +49,7 @@ class TrainingCommand:
     describe: Callable[[Any], Callable[[Row], str]]
     closing: Callable[[Any], str]
     before: Before | None = None
+    dry: Callable[[Any, Console], int] | None = None
 
     def read(self, words: Sequence[str]) -> tuple[Any, str | None]:
         """Return the settings that words ask for, and the run to resume if there is one.
@@ -54,14 +58,22 @@ class TrainingCommand:
             ConfigError, CheckpointError: see `Arguments.read_run`.
         """
         arguments: Arguments[Any] = Arguments(
-            self.program, self.description, self.settings, self.examples, resumes=True
+            self.program,
+            self.description,
+            self.settings,
+            self.examples,
+            resumes=True,
+            switches={DRY_RUN: "say what a step costs by a probe of some seconds"} if self.dry else {},
         )
         return arguments.read_run(words)
 
     def __call__(self, words: Sequence[str]) -> int:
         """Train; return the exit code."""
-        config, resume = self.read(words)
-
+        config, resume = self.read([word for word in words if self.dry is None or word != DRY_RUN])
+        if self.dry is not None and DRY_RUN in words:
+            if resume is not None:
+                raise ConfigError(f"{DRY_RUN} is for a new run; leave --resume out")
+            return self.dry(config, open_console())
         console, kind = open_console(), self.run(config)
         with Interrupts() as interrupts, warnings_on(console):
             if resume is None and self.before is not None:

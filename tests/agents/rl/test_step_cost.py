@@ -1,0 +1,78 @@
+"""What a step will cost: the line through probes by hand, a probe of a real small model, the command."""
+
+from __future__ import annotations
+
+import pytest
+
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.step_cost import kept_bytes, line_at, step_cost
+from pixelis.cli.train import main
+
+
+@pytest.mark.parametrize(
+    ("seen", "at", "expected"),
+    [
+        ([(1, 2.0), (2, 3.0)], 8, 9.0),
+        ([(1, 2.0), (1, 4.0), (3, 7.0)], 5, 11.0),  # 3 at one group, 7 at three
+        ([(1, 2.0)], 4, 8.0),
+        ([(1, 2.0), (4, 5.0), (4, 6.0)], 4, 5.5),  # what was seen, and no line
+        ([(1, 5.0), (2, 4.0)], 8, 4.0),  # noise: more groups are not quicker
+    ],
+)
+def test_generation_goes_by_a_line(seen, at, expected):
+    assert line_at(at, seen) == pytest.approx(expected)
+
+
+def test_bytes_of_a_kept_token(letter_model):
+    policy = Policy.load(str(letter_model), device="cpu")
+    config = policy.base.config
+    heads = config.num_key_value_heads * config.hidden_size // config.num_attention_heads
+    assert kept_bytes(policy) == 2 * config.num_hidden_layers * heads * 4  # keys and values, float32
+
+
+@pytest.mark.slow
+def test_a_probe_of_a_model(toy_config, tmp_path):
+    config = toy_config(groups=3, group_size=8)
+    cost = step_cost(config, seconds=60)
+    assert cost.is_measured and cost.probes[-1].groups == 3  # the toy takes milliseconds
+    assert not (tmp_path / "run").exists()
+    assert 24 <= cost.tokens["sampled"] <= 48  # 24 turns of one or two tokens
+    assert cost.tokens["trained"] >= cost.tokens["sampled"]
+    assert cost.seconds["generation"] > 0 and cost.seconds["update"] > 0 and 0 < cost.signal <= 1
+    assert cost.likely_seconds <= cost.most_seconds
+    policy = Policy.load(config.model, device="cpu")
+    assert cost.memory["weights"] == sum(4 * each.numel() for each in policy.model.parameters())
+    assert cost.passes == {"gradient": 3, "reference": 3}
+
+
+@pytest.mark.slow
+def test_the_command_says_what_a_step_costs_and_writes_nothing(toy_config, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    config = toy_config()
+    words = ["--env", config.env, "--model", config.model, "--groups", "2", "--group-size", "4"]
+    assert main([*words, "--max-new-tokens", "2", "--steps", "40", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "2 groups of 4 episodes; whole steps were taken; nothing was written" in out
+    assert "keys and values" in out and "\n40 steps: about 0 minutes of training" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--agent", "sb3-ppo", "--env", "Pixelis/ZoomRead-v0"], "--dry-run is for language models"),
+        (["--config", "code_problem"], "warm_start makes that first"),
+    ],
+)
+def test_what_has_no_dry_run(words, message, capsys):
+    assert main([*words, "--dry-run"]) != 0
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_has_none(toy_config, capsys):
+    from pixelis.agents.rl.run import train
+
+    run = train(toy_config(steps=1))
+    assert main(["--resume", str(run.folder.path), "--dry-run"]) != 0
+    assert "--dry-run is for a new run; leave --resume out" in capsys.readouterr().err
