@@ -31,7 +31,7 @@ from pixelis.files import write_atomically
 
 TRL = "1.16.0"
 MODEL, ENV, DIFFICULTY = "pixelis-mini", "Pixelis/CodeProblem-v0", 1
-ENV_KWARGS = {"max_turns": 1}
+ENV_KWARGS: dict[str, Any] = {"max_turns": 1}
 GROUPS, MEMBERS, LENGTH = 8, 8, 128
 EQUAL_RATE = 5e-4
 """Near to where ours begins on this model by itself, and to what TRL's documentation advises for adapters."""
@@ -56,7 +56,7 @@ def train_with_trl(folder: Path, seed: int, minutes: float, equal: bool) -> None
 
     from pixelis.agents.models.loading import find_folder
 
-    source = find_folder(MODEL)
+    source = str(find_folder(MODEL))
     env, options = make_env(), {"difficulty": DIFFICULTY, "split": "train"}
     first = seed * 1_000_000
     seeds = range(first, first + 4000)
@@ -70,9 +70,9 @@ def train_with_trl(folder: Path, seed: int, minutes: float, equal: bool) -> None
         succeeded.clear()
         for (message,), task in zip(completions, seed, strict=True):
             env.reset(seed=task, options=options)
-            _, amount, *_, info = env.step(message["content"])
-            paid.append(float(amount))
-            succeeded.append(bool(info.get("success")))
+            stepped = env.step(message["content"])
+            paid.append(float(stepped[1]))
+            succeeded.append(bool(stepped[-1].get("success")))
         return paid
 
     class Clock(TrainerCallback):

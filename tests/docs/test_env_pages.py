@@ -111,13 +111,13 @@ def test_what_was_learnt_is_what_the_page_of_results_says(env_docs):
     assert zoom == "0.42 → **0.94**, greedy 0.46 → **0.98** (difficulty 1, 3 seeds)"
     assert web == "0.56 → **0.95**, greedy 0.59 → **1.00** (difficulty 0, 3 seeds)"
     assert code == "0.60 → **0.97**, greedy 0.51 → **1.00** (difficulty 1, 3 seeds)"
-    # (.54 + .46 + .55) / 3, (.8 + .55 + .92) / 3, (.87 + .67 + 1) / 3; (.69 + .64 + .79) / 3
-    count, chart, track = (
-        env_docs.learnt(f"Pixelis/{name}-v0") for name in ("CountTiny", "ChartRead", "TrackRead")
+    # (.58 + .67 + .59) / 3, (.94 + .95 + .93) / 3
+    size, chart, track = (
+        env_docs.learnt(f"Pixelis/{name}-v0") for name in ("SizeCompare", "ChartRead", "TrackRead")
     )
-    assert count == "0.52 → **0.76**, greedy 0.59 → **0.85** (difficulty 0, 3 seeds)"
-    assert chart == "0.42 → **0.71**, greedy 0.36 → **0.90** (difficulty 0, 3 seeds)"
-    assert track == "0.22 → **0.35**, greedy 0.50 → **0.88** (difficulty 0, 1 seed)"
+    assert size == "0.61 → **0.94**, greedy 0.45 → **0.99** (difficulty 0, 3 seeds)"
+    assert chart == "0.43 → **0.68**, greedy 0.38 → **0.89** (difficulty 0, 1 seed)"
+    assert track == "0.45 → **0.57**, greedy 0.33 → **0.87** (difficulty 0, 1 seed)"
     assert env_docs.learnt("Pixelis/WireTrace-v0") == "–"
 
 
