@@ -18,7 +18,8 @@ from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.errors import ModelLoadError, TrainingError

@@ -53,12 +53,10 @@ class Contributions:
                 self._last[index] = parameter.grad.clone()
         self.parts.append((squares, episodes))
 
-    @property
-    def whole(self) -> float:
-        """The squared norm of the sum."""
-        return sum(
-            float(each.grad.float().square().sum()) for each in self._parameters if each.grad is not None
-        )
+
+def squared_norm(parameters: Sequence[torch.nn.Parameter]) -> float:
+    """Return the squared 2-norm of what the parameters have for a gradient."""
+    return sum(float(each.grad.float().square().sum()) for each in parameters if each.grad is not None)
 
 
 def estimates(parts: Sequence[tuple[float, int]], whole: float) -> tuple[float, float] | None:

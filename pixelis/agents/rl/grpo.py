@@ -21,11 +21,12 @@ from pixelis.agents.optimisation.micro_batch import MicroBatchSize
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
 from pixelis.agents.rl.comparison import COMPARISONS, GroupComparison
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.replay import ReplayBuffer, ReplayEntry, with_replay
 from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.update import Updater
 from pixelis.agents.rl.vote import vote_metrics
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of

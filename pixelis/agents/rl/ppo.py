@@ -17,11 +17,12 @@ from pixelis.agents.losses.gae import gae, token_rewards
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, padded, reward_matrix
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.grpo import longest_completion, policy_optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import extra_rewards
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.update import Updater
 from pixelis.agents.rl.value import ValueHead, clipped_value_loss, token_states
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.metrics import Row

@@ -23,12 +23,12 @@ from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.rl.alarms import EntropyRange, NoSignal
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.grpo import GrpoLearner, Learner, batch_settings
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
 from pixelis.agents.rl.term_rewards import TermRewards, check_credit
-from pixelis.agents.rl.update import UpdateSettings
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.checkpoint import step_of

@@ -17,8 +17,9 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.micro_batch import MicroBatchSize, explain_out_of_memory, is_out_of_memory
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.run import TrainingRun
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.decoding import SharedMemory
 from pixelis.agents.run_files.checkpoint import latest_checkpoint, verify_checkpoint
 from pixelis.agents.run_files.state_files import read_json
@@ -227,7 +228,8 @@ ADDRESS_SPACE = """
     from pixelis.agents.rl.batch import make_batch
     from pixelis.agents.losses.loss import LossSettings
     from pixelis.agents.optimisation.optimiser import Optimiser
-    from pixelis.agents.rl.update import Updater, UpdateSettings
+    from pixelis.agents.rl.gradient import UpdateSettings
+    from pixelis.agents.rl.update import Updater
     from pixelis.agents.models.policy import LoraSettings, Policy
 
     torch.manual_seed(0)

@@ -7,7 +7,14 @@ import math
 import pytest
 import torch
 
-from pixelis.agents.optimisation.noise_scale import MUCH, PATIENCE, Contributions, NoiseScale, estimates
+from pixelis.agents.optimisation.noise_scale import (
+    MUCH,
+    PATIENCE,
+    Contributions,
+    NoiseScale,
+    estimates,
+    squared_norm,
+)
 
 
 def drawn(signal, noise, sizes, generator, width=200):
@@ -51,7 +58,7 @@ def test_what_each_backward_adds_is_told_apart():
         (slope * weights.sum()).backward()
         split.add(episodes)
     assert split.parts == [(18.0, 4), (2.0, 2)]
-    assert split.whole == 8.0
+    assert squared_norm([weights, idle]) == 8.0
 
 
 def test_the_scale_is_in_episodes_and_goes_on_exactly():

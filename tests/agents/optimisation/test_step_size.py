@@ -20,8 +20,9 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.optimisation.step_size import GROWTH, RateControl, chosen, tokens_read
 from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.run import TrainingRun, train
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.update import Updater
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.run_files.saved_run import settings_of
 from pixelis.agents.run_files.state_files import read_json, write_json

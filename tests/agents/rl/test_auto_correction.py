@@ -21,9 +21,10 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import update_settings
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps

@@ -14,6 +14,7 @@ from transformers import AutoModelForCausalLM
 
 from pixelis.agents.episodes.seeds import task_seeds
 from pixelis.agents.optimisation.optimiser import Optimiser
+from pixelis.agents.rl.gradient import BatchGradient
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.rl.update import Updater
@@ -53,7 +54,7 @@ CYCLE = {"steps": 5, "checkpoint_every": 2, "epochs": 2, "micro_batch_size": 4, 
 MOMENTS = {
     "between the turns of a rollout": (SharedMemory, "read", 1, False),
     "after the rollout": (Updater, "update", 1, False),
-    "in the first epoch, between two micro-batches": (Updater, "_forward", 2, False),
+    "in the first epoch, between two micro-batches": (BatchGradient, "_forward", 2, False),
     "between the epochs": (Optimiser, "step", 1, True),
     "after the update, before its metrics": (MetricsLog, "write", 2, False),
     "after the metrics, before a checkpoint": (MetricsLog, "write", 2, True),

@@ -15,8 +15,9 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
+from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.run import TrainingRun
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.update import Updater
 
 PROMPT, COMPLETION, MEMBERS = 1024, 128, 8
 

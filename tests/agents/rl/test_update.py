@@ -13,7 +13,8 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
-from pixelis.agents.rl.update import Updater, UpdateSettings
+from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.update import Updater
 
 
 @pytest.fixture
@@ -213,5 +214,5 @@ def test_the_beginning_is_kept_when_later_epochs_are_split_otherwise(policy, pla
     for rows in ([3], [0, 2], [1, 3, 0]):
         chosen = [episodes[row] for row in rows]
         longest = max(len(each) for each in chosen)
-        began = work._began_logprobs(chosen, moved[rows, :longest])
+        began = work.gradient._began_logprobs(chosen, moved[rows, :longest])
         torch.testing.assert_close(began, start.logprobs.detach()[rows, :longest], rtol=1e-5, atol=1e-6)
