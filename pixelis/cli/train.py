@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pixelis.agents.distributed.launched import alone
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import run_command
 from pixelis.cli.dry_run import dry_run
@@ -34,6 +35,7 @@ def _kind_of_run(config: Any) -> type[Run[Any, Any]]:
         return TrainingRun
     from pixelis.agents.sb3.run import Sb3Run
 
+    alone(f"--agent {config.agent}")
     return Sb3Run
 
 
@@ -83,6 +85,7 @@ examples:
     describe=_teller,
     closing=lambda run: f"everything is in {run.folder.path}",
     before=_warm_start,
+    in_team=True,
     dry=dry_run,
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pixelis.agents.distributed.launched import alone, launched
 from pixelis.cli import ALARMED, INTERRUPTED, called_as
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
@@ -38,6 +39,7 @@ class TrainingCommand:
         closing: the last line of a run.
         before: what comes before a new run: from its settings to those of the run, or to the exit code where
             it did not come to its end.
+        in_team: whether several processes that ``torchrun`` starts can train together.
         dry: for ``--dry-run``, where the command has it: tells of the settings' cost, returns the exit code.
     """
 
@@ -49,6 +51,7 @@ class TrainingCommand:
     describe: Callable[[Any], Callable[[Row], str]]
     closing: Callable[[Any], str]
     before: Before | None = None
+    in_team: bool = False
     dry: Callable[[Any, Console], int] | None = None
 
     def read(self, words: Sequence[str]) -> tuple[Any, str | None]:
@@ -69,8 +72,17 @@ class TrainingCommand:
 
     def __call__(self, words: Sequence[str]) -> int:
         """Train; return the exit code."""
+        rank, size = launched()
+        if size > 1 and not self.in_team:
+            alone(self.program)
+        if rank > 0:
+            from pixelis.agents.rl.helper import help_out
+
+            help_out()
+            return 0
         config, resume = self.read([word for word in words if self.dry is None or word != DRY_RUN])
         if self.dry is not None and DRY_RUN in words:
+            alone(DRY_RUN)
             if resume is not None:
                 raise ConfigError(f"{DRY_RUN} is for a new run; leave --resume out")
             return self.dry(config, open_console())

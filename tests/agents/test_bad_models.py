@@ -18,7 +18,7 @@ from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings
@@ -40,7 +40,9 @@ def changed_tokenizer(folder: Path, target: Path, **changes: object) -> Path:
 def gradient(policy: Policy, episodes: list) -> torch.Tensor:
     batch = make_batch(episodes, groups=1, group_size=len(episodes), max_completion_length=120)
     optimiser = Optimiser(policy.trainable_parameters(), lr=1e-30, max_grad_norm=1e9)
-    Updater(policy, optimiser, UpdateSettings(LossSettings(), SETTINGS.temperature)).update(batch, episodes)
+    Updater(optimiser, BatchGradient(policy, UpdateSettings(LossSettings(), SETTINGS.temperature))).update(
+        batch, episodes
+    )
     return torch.cat([p.grad.flatten() for p in policy.trainable_parameters() if p.grad is not None])
 
 

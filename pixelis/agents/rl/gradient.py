@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -61,7 +62,7 @@ class Totals:
         read: tokens that forward passes were given.
         unshared: tokens of their episodes, each read by itself and without padding.
         parts: see `pixelis.agents.optimisation.noise_scale.NoiseScale.note`.
-        squares: the squared norm of the whole gradient, where there are parts.
+        squares: the squared norm of the whole gradient.
     """
 
     loss: float = 0.0
@@ -90,14 +91,34 @@ class Totals:
         self.corrected += outputs.corrected
         self.importance += outputs.importance
 
+    def __add__(self, other: Totals) -> Totals:
+        """Return the sums of both together; the norm of the sum of their gradients is not known: NaN."""
+        names = [each.name for each in fields(self) if each.name != "squares"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Totals(**sums, squares=math.nan)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Totals:
+        """Return what `to_json` was called on."""
+        parts = [(float(squares), int(episodes)) for squares, episodes in values["parts"]]
+        return cls(**{**values, "importance": Importance(**values["importance"]), "parts": parts})
+
 
 class Gradient(Protocol):
     """Where an update gets its gradients from: this process, or several.
 
     Attributes:
+        policy: what is trained.
+        settings: see `UpdateSettings`.
         micro_batch: episodes per forward pass now; halved for good whenever memory runs out.
     """
 
+    policy: Policy
+    settings: UpdateSettings
     micro_batch: MicroBatchSize
 
     def begin(self, episodes: Sequence[Episode], advantages: np.ndarray) -> None:
@@ -206,8 +227,9 @@ class BatchGradient:
             totals.add(outputs, entropy)
             if split is not None:
                 split.add(len(micro_batch.episodes))
-        if split is not None:
-            totals.parts, totals.squares = split.parts, squared_norm(parameters)
+        totals.squares = squared_norm(parameters)
+        only = [(totals.squares, len(each.episodes)) for each in micro_batches]
+        totals.parts = only if split is None else split.parts
         return totals
 
     def _forward(

@@ -21,7 +21,7 @@ from pixelis.agents.optimisation.micro_batch import MicroBatchSize
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, make_batch, score
 from pixelis.agents.rl.comparison import COMPARISONS, GroupComparison
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import Gradient
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.replay import ReplayBuffer, ReplayEntry, with_replay
 from pixelis.agents.rl.reward_kl import RewardKL
@@ -92,7 +92,7 @@ class GrpoLearner:
         config: see `TrainConfig`.
         policy: what is trained.
         env: what was played.
-        update: how batches become optimiser steps.
+        gradient: where gradients come from.
         batch: how episodes are compared.
 
     Attributes:
@@ -107,7 +107,7 @@ class GrpoLearner:
         config: TrainConfig,
         policy: Policy,
         env: TaskEnv,
-        update: UpdateSettings,
+        gradient: Gradient,
         batch: BatchSettings,
     ) -> None:
         assert isinstance(config.algorithm, Grpo)
@@ -117,7 +117,7 @@ class GrpoLearner:
         self.optimiser = policy_optimiser(config, policy)
         stored = self._algorithm.replay
         self.replay = ReplayBuffer(stored.capacity, stored.staleness) if stored else None
-        self.updater = Updater(policy, self.optimiser, update)
+        self.updater = Updater(self.optimiser, gradient)
         self.micro_batch = self.updater.micro_batch
         self._drawn: list[ReplayEntry] = []
         self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None

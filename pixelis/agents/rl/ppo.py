@@ -17,7 +17,7 @@ from pixelis.agents.losses.gae import gae, token_rewards
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, padded, reward_matrix
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import Gradient
 from pixelis.agents.rl.grpo import longest_completion, policy_optimiser
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.reward_kl import RewardKL
@@ -43,7 +43,7 @@ class PpoLearner:
         config: see `TrainConfig`; groups are only played, not compared.
         policy: what is trained.
         env: what was played.
-        update: how batches become optimiser steps.
+        gradient: where gradients come from.
         batch: how episodes are compared.
 
     Attributes:
@@ -58,7 +58,7 @@ class PpoLearner:
         config: TrainConfig,
         policy: Policy,
         env: TaskEnv,
-        update: UpdateSettings,
+        gradient: Gradient,
         batch: BatchSettings,
     ) -> None:
         assert isinstance(config.algorithm, Ppo)
@@ -66,7 +66,7 @@ class PpoLearner:
         self._settings = batch
         self._longest = longest_completion(config, env)
         self.optimiser = policy_optimiser(config, policy)
-        self.updater = Updater(policy, self.optimiser, update)
+        self.updater = Updater(self.optimiser, gradient)
         self.micro_batch = self.updater.micro_batch
         width = policy.base.config.get_text_config(decoder=True).hidden_size
         self.head = ValueHead(width).to(policy.device)

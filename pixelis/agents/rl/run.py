@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -11,11 +12,13 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.team import Team
 from pixelis.agents.rl.trainer import Trainer, TrainingParts
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
 from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import checkpoint_of, weights_of
+from pixelis.agents.runs.metrics import Row
 from pixelis.agents.runs.run import Run
 from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
@@ -28,10 +31,20 @@ class TrainingRun(Run[TrainConfig, Trainer]):
 
     def make_trainer(self, material: TrainingParts) -> Trainer:
         """Return the trainer; that of a new run takes over what ``from_run`` left."""
-        trainer = Trainer(self.config, self.policy, self.task_env, self.folder, material)
+        team = Team.of(self.config, self.policy, material.rewards.stack)
+        trainer = Trainer(self.config, self.policy, self.task_env, self.folder, material, team)
         if self.config.from_run is not None and not list_checkpoints(self.folder.checkpoints):
             trainer.take_over(checkpoint_of(self.config.from_run))
         return trainer
+
+    def train(
+        self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
+    ) -> None:
+        """Train until the configured end, with the other processes where there are some."""
+        with contextlib.ExitStack() as helped:
+            if (team := self.trainer.team) is not None:
+                helped.enter_context(team.working(self.config, checkpoint_of(self.folder.path)))
+            super().train(on_step, should_stop)
 
     @classmethod
     def start(cls, config: TrainConfig) -> TrainingRun:
@@ -99,7 +112,8 @@ class TrainingRun(Run[TrainConfig, Trainer]):
     def notes(self) -> list[str]:
         """Say which off-policy correction there is, and why."""
         gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
-        notes = [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
+        notes = [] if self.trainer.team is None else [f"{self.trainer.team.world.size} processes train it"]
+        notes += [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
         if (
             self.config.train == "full"
             and self.config.lr == AUTO

@@ -23,11 +23,12 @@ from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.rl.alarms import EntropyRange, NoSignal
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, Gradient, UpdateSettings
 from pixelis.agents.rl.grpo import GrpoLearner, Learner, batch_settings
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
+from pixelis.agents.rl.team import Plays, Team, TeamCollector, TeamGradient
 from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
@@ -48,7 +49,8 @@ from pixelis.errors import CheckpointError
 PICTURED = 32
 """Episodes of a step whose pictures are kept until the next step, the first ones."""
 
-LEARNERS: dict[str, Callable[[TrainConfig, Policy, TaskEnv, UpdateSettings, BatchSettings], Learner]] = {
+MakeLearner = Callable[[TrainConfig, Policy, TaskEnv, Gradient, BatchSettings], Learner]
+LEARNERS: dict[str, MakeLearner] = {
     "grpo": GrpoLearner,
     "ppo": PpoLearner,
 }
@@ -109,10 +111,17 @@ class Trainer(LanguageStepper[TrainConfig]):
         env: what is played.
         run: where files go.
         parts: of the same settings and environment.
+        team: other processes that help; None: there are none.
     """
 
     def __init__(
-        self, config: TrainConfig, policy: Policy, env: TaskEnv, run: RunFolder, parts: TrainingParts
+        self,
+        config: TrainConfig,
+        policy: Policy,
+        env: TaskEnv,
+        run: RunFolder,
+        parts: TrainingParts,
+        team: Team | None = None,
     ) -> None:
         super().__init__(config, policy, run)
         self.env = env
@@ -124,7 +133,12 @@ class Trainer(LanguageStepper[TrainConfig]):
         if config.eval_every:
             self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
         self._earlier: dict[str, Any] = {}  # of watch and evaluation, where this session has none
-        self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
+        self.team = team
+        own = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
+        self._collector: Plays = own if team is None else TeamCollector(team, own)
+        gradient: Gradient = BatchGradient(policy, parts.update)
+        if team is not None:
+            gradient = TeamGradient(team, gradient)
         self._sampling = SamplingSettings(
             config.temperature,
             config.top_p,
@@ -132,7 +146,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             record_kept=chosen_correction(config) != "none",
         )
         self._stats = RolloutStats()
-        self._learner = LEARNERS[config.algorithm.type](config, policy, env, parts.update, parts.batch)
+        self._learner = LEARNERS[config.algorithm.type](config, policy, env, gradient, parts.batch)
         self._base = frozen_fingerprint(policy.model)
         self._last: tuple[list[Episode], StepBatch]
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
-from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.micro_batch import explain_out_of_memory
 from pixelis.agents.optimisation.noise_scale import NoiseScale
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.optimisation.step_size import StepSizer
 from pixelis.agents.rl.batch import StepBatch
-from pixelis.agents.rl.gradient import BatchGradient, Gradient, Totals, UpdateSettings
+from pixelis.agents.rl.gradient import Gradient, Totals
 from pixelis.agents.runs.metrics import Row
 
 
@@ -22,30 +21,27 @@ class Updater:
     """Trains a policy on batches.
 
     Args:
-        policy: with trainable parameters, and an adapter if there is a KL penalty.
         optimiser: of the policy's parameters.
-        settings: see `UpdateSettings`.
-        gradient: where gradients come from; None: from the policy, in this process.
+        gradient: where gradients come from; its policy and settings are the updater's.
 
     Attributes:
+        optimiser: see there.
         gradient: see there.
+        settings: of the gradient.
         micro_batch: episodes per forward pass now; halved for good whenever memory runs out.
     """
 
-    def __init__(
-        self,
-        policy: Policy,
-        optimiser: Optimiser,
-        settings: UpdateSettings,
-        gradient: Gradient | None = None,
-    ) -> None:
-        self.optimiser, self.settings = optimiser, settings
-        self.gradient: Gradient = BatchGradient(policy, settings) if gradient is None else gradient
-        self.micro_batch = self.gradient.micro_batch
+    def __init__(self, optimiser: Optimiser, gradient: Gradient) -> None:
+        self.optimiser, self.gradient, self.settings = optimiser, gradient, gradient.settings
+        self.micro_batch = gradient.micro_batch
         self.sizer = None
-        if settings.step_size is not None:
+        if self.settings.step_size is not None:
             self.sizer = StepSizer(
-                policy, optimiser, settings.step_size, settings.temperature, self.micro_batch
+                gradient.policy,
+                optimiser,
+                self.settings.step_size,
+                self.settings.temperature,
+                self.micro_batch,
             )
         self._noise = NoiseScale()
 

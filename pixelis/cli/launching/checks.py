@@ -108,7 +108,7 @@ def check_memory(wanted_gb: float) -> Requirement:
 
 
 def check_devices(wanted: int, found: int) -> Requirement:
-    """Look whether the CUDA devices are there, and whether the trainer can use as many.
+    """Look whether the CUDA devices are there.
 
     Args:
         wanted: by ``--multi-gpu``.
@@ -117,11 +117,8 @@ def check_devices(wanted: int, found: int) -> Requirement:
     if found < wanted:
         told = f"--multi-gpu {wanted} wants {wanted} CUDA device{'s' * (wanted > 1)}, torch sees {found}"
         return Requirement("gpu", f"{told}; leave it out (--device says where to train)", False)
-    if wanted > 1:
-        told = f"--multi-gpu {wanted}: one training uses one device, several learners do not exist yet"
-        advice = "take --multi-gpu 1, or start a run for each device, with --device cuda:0, cuda:1, …"
-        return Requirement("gpu", f"{told}; {advice}", False)
-    return Requirement("gpu", f"{found} CUDA device{'s' * (found != 1)}, 1 is trained on")
+    trained = f"{wanted} {'is' if wanted == 1 else 'are'} trained on"
+    return Requirement("gpu", f"{found} CUDA device{'s' * (found != 1)}, {trained}")
 
 
 def available_memory(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> float:

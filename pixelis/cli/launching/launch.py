@@ -65,7 +65,7 @@ class LaunchSettings(Settings):
     sft_checkpoint: str | None = setting(
         None, "start from this: a run of `pixelis sft`, an adapter or a model folder"
     )
-    multi_gpu: int | None = setting(None, "CUDA devices to train on; more than 1 is refused as yet", ge=1)
+    multi_gpu: int | None = setting(None, "CUDA devices to train on, a process for each", ge=1)
     monitor_port: int = setting(7860, "port of the monitor", ge=1, le=65_535)
     tensorboard_port: int = setting(6006, "port of TensorBoard", ge=1, le=65_535)
     disk_gb: float = setting(2.0, "free disk that is wanted for the run folder, in GB", ge=0)
@@ -311,8 +311,10 @@ def _train(launch: Launch, servers: Servers, children: Children, relay: Relay) -
             told = how_it_ended(Children.code_of(servers.pop(name)))
             print(f"warning: {name} has ended ({told}); the training goes on", file=sys.stderr, flush=True)
 
-    print(f"training: {shlex.join(['pixelis', 'train', *launch.words])}", flush=True)
-    words = [sys.executable, "-m", "pixelis", "train", *launch.words]
+    starter = team_starter(launch.settings.multi_gpu or 1)
+    told = ["torchrun", *starter[2:], "-m", "pixelis"] if starter else ["pixelis"]
+    print(f"training: {shlex.join([*told, 'train', *launch.words])}", flush=True)
+    words = [sys.executable, *starter, "-m", "pixelis", "train", *launch.words]
     process = children.start(words, orphaned=signal.SIGINT)
     with relay.to(process):
         code = children.wait(process, watch)
@@ -326,6 +328,13 @@ def _train(launch: Launch, servers: Servers, children: Children, relay: Relay) -
         print(f"monitor and TensorBoard end with it; look again with: {look}")
     _clear(launch.probed.folders)
     return code
+
+
+def team_starter(processes: int) -> list[str]:
+    """Return the words after the interpreter's that start several processes on this machine; none for one."""
+    if processes == 1:
+        return []
+    return ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
 
 
 def _flags(settings: LaunchSettings) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.micro_batch import MicroBatchSize, explain_out_of_memory, is_out_of_memory
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.decoding import SharedMemory
@@ -76,7 +76,7 @@ def batch_of(play, count=8):
 def updated(policy, batch, **settings):
     """Return the updater, its row and the gradient of each epoch, for an update that changes nothing."""
     optimiser = Optimiser(policy.trainable_parameters(), lr=1e-30, max_grad_norm=1e9)
-    updater = Updater(policy, optimiser, UpdateSettings(LossSettings(beta=0.1), **settings))
+    updater = Updater(optimiser, BatchGradient(policy, UpdateSettings(LossSettings(beta=0.1), **settings)))
     gradients = []
     for parameter in policy.trainable_parameters():
         parameter.grad = torch.ones_like(parameter)  # left over; must not be added to
@@ -137,7 +137,7 @@ def test_an_empty_batch_is_measured_with_less_memory(policy, play, monkeypatch):
     episodes = [play(1.0, member=m) for m in range(4)]
     batch = make_batch(episodes, groups=1, group_size=4, max_completion_length=8)
     optimiser = Optimiser(policy.trainable_parameters(), lr=1.0)
-    updater = Updater(policy, optimiser, UpdateSettings(LossSettings(beta=0.1)))
+    updater = Updater(optimiser, BatchGradient(policy, UpdateSettings(LossSettings(beta=0.1))))
     expected = updater.update(batch, episodes)["policy/entropy"]
     SmallMemory(monkeypatch, 2, where="reference")
     assert updater.update(batch, episodes)["policy/entropy"] == pytest.approx(expected, abs=1e-6)
@@ -228,7 +228,7 @@ ADDRESS_SPACE = """
     from pixelis.agents.rl.batch import make_batch
     from pixelis.agents.losses.loss import LossSettings
     from pixelis.agents.optimisation.optimiser import Optimiser
-    from pixelis.agents.rl.gradient import UpdateSettings
+    from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
     from pixelis.agents.rl.update import Updater
     from pixelis.agents.models.policy import LoraSettings, Policy
 
@@ -240,7 +240,8 @@ ADDRESS_SPACE = """
 
     def gradient(size):
         optimiser = Optimiser(policy.trainable_parameters(), lr=1e-30, max_grad_norm=1e9)
-        updater = Updater(policy, optimiser, UpdateSettings(LossSettings(beta=0.1), micro_batch_size=size))
+        settings = UpdateSettings(LossSettings(beta=0.1), micro_batch_size=size)
+        updater = Updater(optimiser, BatchGradient(policy, settings))
         updater.update(batch, episodes)
         return updater, torch.cat([p.grad.flatten() for p in policy.trainable_parameters()])
 

@@ -20,7 +20,7 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.optimisation.step_size import GROWTH, RateControl, chosen, tokens_read
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rl.update import Updater
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
@@ -57,7 +57,9 @@ def episodes(play):
 def updater(policy, lr=0.01, warmup_steps=0, epochs=1, **settings):
     optimiser = Optimiser(policy.trainable_parameters(), lr=lr, warmup_steps=warmup_steps)
     step_size = StepSize(**{"share": 1.0, **settings})
-    return Updater(policy, optimiser, UpdateSettings(LossSettings(), epochs=epochs, step_size=step_size))
+    return Updater(
+        optimiser, BatchGradient(policy, UpdateSettings(LossSettings(), epochs=epochs, step_size=step_size))
+    )
 
 
 def batch_of(episodes):
@@ -297,7 +299,7 @@ def test_doing_it_again_is_the_same_as_having_begun_smaller(policy, episodes):
             place += each.numel()
     lr = float((retried - start).abs().max())  # Adam's first step is the rate in every weight
     plain = Optimiser(policy.trainable_parameters(), lr=lr)
-    Updater(policy, plain, UpdateSettings(LossSettings())).update(batch, episodes)
+    Updater(plain, BatchGradient(policy, UpdateSettings(LossSettings()))).update(batch, episodes)
     torch.testing.assert_close(weights(policy), retried, rtol=1e-4, atol=1e-6)
     for one, two in zip(plain.state_dict()["adamw"]["state"].values(), moments.values(), strict=True):
         assert all(torch.equal(one[name], two[name]) for name in ("step", "exp_avg", "exp_avg_sq"))
@@ -331,7 +333,9 @@ def test_measuring_changes_nothing(policy, episodes, letter_model):
     torch.manual_seed(0)
     other = Policy.load(letter_model, device="cpu", lora=LoraSettings(rank=4, alpha=8))
     steered = updater(policy, lr=1e-2, lowest=1, highest=1, take_back=1e9)
-    fixed = Updater(other, Optimiser(other.trainable_parameters(), lr=1e-2), UpdateSettings(LossSettings()))
+    fixed = Updater(
+        Optimiser(other.trainable_parameters(), lr=1e-2), BatchGradient(other, UpdateSettings(LossSettings()))
+    )
     for work in (steered, fixed):
         state = torch.get_rng_state()
         for _ in range(3):

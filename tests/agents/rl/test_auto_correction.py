@@ -21,7 +21,7 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import update_settings
 from pixelis.agents.rl.update import Updater
@@ -123,7 +123,9 @@ def played(policy: Policy, seed: int) -> StepBatch:
 def gradient(policy: Policy, batch: StepBatch, **loss: Any) -> tuple[torch.Tensor, Any]:
     """Return the gradient of a whole step, and the update's metrics."""
     optimiser = Optimiser(policy.trainable_parameters(), lr=1e-30, max_grad_norm=1e9)
-    updater = Updater(policy, optimiser, UpdateSettings(LossSettings(**loss), micro_batch_size=64))
+    updater = Updater(
+        optimiser, BatchGradient(policy, UpdateSettings(LossSettings(**loss), micro_batch_size=64))
+    )
     row = updater.update(batch, batch.episodes)
     return torch.cat([weight.grad.flatten() for weight in policy.trainable_parameters()]), row
 

@@ -9,6 +9,7 @@ from lasting import lasts
 
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rl.gradient import BatchGradient
 from pixelis.agents.rl.grpo import batch_settings
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts
@@ -27,7 +28,9 @@ def learner(toy_config):
         torch.manual_seed(0)
         policy = Policy.load(config.model, device="cpu", lora=LoraSettings(rank=2))
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
-        return PpoLearner(config, policy, env, update_settings(config), batch_settings(config, env))
+        return PpoLearner(
+            config, policy, env, BatchGradient(policy, update_settings(config)), batch_settings(config, env)
+        )
 
     return make
 

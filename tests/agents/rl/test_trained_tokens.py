@@ -15,7 +15,7 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import make_batch
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.update import Updater
 
@@ -41,9 +41,9 @@ def updated(policy: Policy, groups: list[list[Episode]], beta: float = 0.0, **se
         episodes, groups=len(groups), group_size=len(groups[0]), max_completion_length=COMPLETION
     )
     optimiser = Optimiser(policy.trainable_parameters(), lr=1e-3)
-    return Updater(policy, optimiser, UpdateSettings(LossSettings(beta=beta), **settings)).update(
-        batch, episodes
-    )
+    return Updater(
+        optimiser, BatchGradient(policy, UpdateSettings(LossSettings(beta=beta), **settings))
+    ).update(batch, episodes)
 
 
 @pytest.fixture(scope="module")

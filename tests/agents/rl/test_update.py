@@ -13,7 +13,7 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
-from pixelis.agents.rl.gradient import UpdateSettings
+from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.update import Updater
 
 
@@ -46,7 +46,7 @@ def batch_of(episodes):
 def updater(policy, **settings):
     loss = settings.pop("loss", LossSettings(beta=0.1))
     optimiser = Optimiser(policy.trainable_parameters(), lr=0.01, max_grad_norm=1e9)
-    return Updater(policy, optimiser, UpdateSettings(loss, **settings))
+    return Updater(optimiser, BatchGradient(policy, UpdateSettings(loss, **settings)))
 
 
 def weights(policy):

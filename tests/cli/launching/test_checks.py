@@ -89,13 +89,12 @@ def test_a_folder_that_cannot_be_written(read_only_folder):
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
 
 
-def test_devices_that_are_not_there_and_more_than_the_trainer_can_use():
+def test_devices_that_are_not_there():
     found = check_devices(4, 0)
     assert not found.is_fine
     assert found.told.startswith("--multi-gpu 4 wants 4 CUDA devices, torch sees 0; leave it out")
-    found = check_devices(2, 2)
-    assert not found.is_fine and "several learners do not exist yet" in found.told
-    assert check_devices(1, 2).is_fine
+    assert check_devices(1, 2).told == "2 CUDA devices, 1 is trained on"
+    assert check_devices(2, 2).is_fine and check_devices(2, 2).told == "2 CUDA devices, 2 are trained on"
 
 
 def group(folder: Path, names: tuple[str, str], values: tuple[str, str], cache: int) -> None:

@@ -17,7 +17,7 @@ from launching_commands import ROOT, wait_until
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli.launching import launch
-from pixelis.cli.launching.launch import LaunchSettings, split_words, train_words
+from pixelis.cli.launching.launch import LaunchSettings, split_words, team_starter, train_words
 from pixelis.errors import ConfigError
 
 SCRIPT = ROOT / "scripts" / "launch_rft_training.sh"
@@ -52,6 +52,11 @@ def test_what_the_trainer_is_told(tmp_path, monkeypatch):
     (tmp_path / "runs" / "a").mkdir(parents=True)
     assert train_words(LaunchSettings(resume="a"), []) == ["--resume", str(Path("runs") / "a")]
     assert train_words(LaunchSettings(exp_name="b", resume="newest"), [])[1] == str(Path("runs") / "b")
+
+
+def test_several_devices_are_a_process_each_and_one_is_none_more():
+    assert team_starter(1) == []
+    assert team_starter(4) == ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""What a second process brings: ``python benchmarks/speed/several_processes.py lessons/ZoomRead``.
+
+The same steps by the same settings: by one process of one thread, by one process of two threads, and by
+processes of one thread each that ``torchrun`` starts. Printed: the median seconds of a step with its range
+(the first step left out), generation and update apart, and how many times one process of one thread they are.
+Other words are settings of ``pixelis train``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks" / "learning"))
+
+from result_tables import markdown_table  # noqa: E402  # pyright: ignore[reportMissingImports]
+
+HEAD = (
+    "configuration",
+    "processes × threads",
+    "seconds a step",
+    "generation",
+    "environments",
+    "update",
+    "ratio",
+)
+PARTS = ("time/generation", "time/env", "time/update")
+WAYS = ((1, 1), (1, 2), (2, 1))
+
+
+def steps_of(
+    config: str, processes: int, threads: int, steps: int, words: list[str]
+) -> list[dict[str, float]]:
+    """Return the metrics of so many steps, the first one left out."""
+    team = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "run"
+        command = [sys.executable, *(team if processes > 1 else []), "-m", "pixelis", "train"]
+        own = ["--config", config, "--output", str(output), "--steps", str(steps + 1), "--eval-episodes", "0"]
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        done = subprocess.run(
+            [*command, *own, "--minutes", "null", *words], env=environment, capture_output=True, text=True
+        )
+        if done.returncode:
+            raise SystemExit(done.stdout + done.stderr)
+        rows = (output / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(row) for row in rows[1:]]
+
+
+def row_of(name: str, way: tuple[int, int], rows: list[dict[str, float]], one: float) -> list[str]:
+    """Return a row of the table, ``one`` the seconds of one process of one thread."""
+    seconds = [row["time/step"] for row in rows]
+    middle = statistics.median(seconds)
+    parts = [f"{statistics.median(row[part] for row in rows):.1f}" for part in PARTS.values()]
+    told = f"{middle:.1f} ({min(seconds):.1f}–{max(seconds):.1f})"
+    return [name, f"{way[0]} × {way[1]}", told, *parts, f"{middle / one:.2f}"]
+
+
+def main() -> None:
+    """Train, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("configs", nargs="+", help="names or files, as --config takes them")
+    parser.add_argument("--steps", type=int, default=5, help="steps that are timed")
+    given, more = parser.parse_known_args()
+    table = []
+    for name in given.configs:
+        one = 0.0
+        for way in WAYS:
+            rows = steps_of(name, way, given.steps, more)
+            one = one or statistics.median(row["time/step"] for row in rows)
+            table.append(row_of(name, way, rows, one))
+            print(markdown_table(HEAD, table[-1:]), flush=True)
+    print(markdown_table(HEAD, table))
+
+
+if __name__ == "__main__":
+    main()

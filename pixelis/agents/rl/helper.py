@@ -1,0 +1,151 @@
+"""Several processes that train one model: what those do that help, see `pixelis.agents.rl.team`."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from pixelis.agents.distributed.code import code_fingerprint
+from pixelis.agents.distributed.episode_messages import episodes_message
+from pixelis.agents.distributed.world import LEADER, World
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.models.loading import frozen_fingerprint
+from pixelis.agents.rl.gradient import BatchGradient
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.team import add_up
+from pixelis.agents.rl.term_rewards import TermRewards
+from pixelis.agents.rl.trainer import update_settings
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.run_files.saved_run import trained_in
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.errors import TrainingError
+from pixelis.files import one_line
+
+Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
+
+
+def help_out() -> None:
+    """Do what process 0 orders until it says that training is over.
+
+    Signals to end are ignored once all are connected: they go to all processes, and process 0 ends its step
+    first. This process ends when that does, however it ends.
+
+    Raises:
+        TrainingError: process 0 is gone.
+    """
+    world = World.join()
+    with contextlib.suppress(ValueError):  # not in the main thread
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+    try:
+        _serve(world)
+    finally:
+        world.leave()
+
+
+def _serve(world: World) -> None:
+    helper: Helper | None = None
+    with contextlib.ExitStack() as opened:
+        while True:
+            order, _ = world.receive(LEADER)
+            if order["do"] == "end":
+                return
+            try:
+                if order["do"] == "begin":
+                    helper = opened.enter_context(contextlib.closing(Helper(world, order)))
+                    reply: Reply = helper.about(), {}
+                else:
+                    assert helper is not None  # the first order is to begin
+                    reply = helper.do(order)
+            except Exception as error:
+                if isinstance(error, TrainingError) and "is gone" in str(error):
+                    raise
+                reply = {"error": f"{type(error).__name__}: {one_line(error)}"}, {}
+            world.send(LEADER, *reply)
+
+
+class Helper:
+    """Plays episodes and computes gradients for process 0.
+
+    Args:
+        world: the connection.
+        order: the settings of the run, and the checkpoint it starts from.
+    """
+
+    def __init__(self, world: World, order: Mapping[str, Any]) -> None:
+        self._world = world
+        config = TrainConfig.from_mapping(order["config"])
+        torch.manual_seed(config.seed + world.rank)  # dropout, which is another one in every process
+        env = TrainingRun.open_env(config)
+        self._rewards = TermRewards(config.rewards, env.traits)
+        self._policy = TrainingRun.load_policy(config, trained_in(Path(order["checkpoint"])))
+        self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self._rewards.rewarder)
+        self._gradient = BatchGradient(self._policy, update_settings(config))
+        self._played: list[Episode] = []
+
+    def about(self) -> dict[str, Any]:
+        """Return what must be the same in every process."""
+        return {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(self._policy.model)}
+
+    def do(self, order: Mapping[str, Any]) -> Reply:
+        """Do what process 0 orders; return the reply."""
+        if order["do"] == "play":
+            return self._play(order)
+        if order["do"] == "hold":
+            return self._hold(order["numbers"], order["advantages"])
+        if order["do"] == "compute":
+            return self._compute(StepCounts(**order["counts"]))
+        add_up(self._world, self._policy.trainable_parameters())
+        return {}, {}
+
+    def close(self) -> None:
+        """Close the envs."""
+        self._collector.close()
+
+    # ------------------------------------------------------------------ private
+
+    def _take_weights(self) -> None:
+        self._world.broadcast([each.data for each in self._policy.trainable_parameters()])
+
+    def _play(self, order: Mapping[str, Any]) -> Reply:
+        self._take_weights()
+        stack = self._rewards.stack
+        if stack is not None:
+            stack.load_state_dict(order["rewards"])
+            if stack.orchestrator is not None:
+                stack.orchestrator.take_scored()  # what others have scored
+        requests = [EpisodeRequest(**each) for each in order["requests"]]
+        settings = SamplingSettings(**order["settings"])
+        episodes = self._collector.collect(self._policy, requests, settings, order["rng_seed"])
+        first = len(self._played)
+        self._played += episodes
+        played, tensors = episodes_message(episodes)
+        scored = None
+        if stack is not None and stack.orchestrator is not None:
+            scored = stack.orchestrator.take_scored()
+        stats = asdict(self._collector.stats)
+        return {"first": first, "played": played, "stats": stats, "scored": scored}, tensors
+
+    def _hold(self, numbers: list[int], advantages: np.ndarray) -> Reply:
+        self._take_weights()
+        held = [self._played[number] for number in numbers]
+        self._played = []  # those of the next step are numbered from 0
+        if advantages.ndim == 2 and held:  # padded for the longest episode of all processes
+            advantages = advantages[:, : max(map(len, held))]
+        self._gradient.begin(held, advantages)
+        return {}, {}
+
+    def _compute(self, counts: StepCounts) -> Reply:
+        self._take_weights()
+        totals = self._gradient.compute(counts)
+        has = [each.grad is not None for each in self._policy.trainable_parameters()]
+        return {"totals": totals.to_json(), "has": has}, {}

@@ -1,0 +1,286 @@
+"""Several processes that train one model, started as users start them: by ``torchrun``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+
+from pixelis.agents.distributed.launched import alone, launched
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.gradient import Totals
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.rl.team import Team, added, shared_out
+from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.rollout.collector import EpisodeRequest
+from pixelis.agents.rollout.sampling import RolloutStats
+from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoints
+from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
+from pixelis.errors import ConfigError
+from pixelis.rewards.terms.traits import RewardTraits
+
+TESTS = Path(__file__).resolve().parents[2]
+UNEVEN = {
+    "env_kwargs": {"turns": 2},
+    "groups": 5,
+    "epochs": 2,
+    "micro_batch_size": 3,
+    "steps": 3,
+    "checkpoint_every": 1,
+    "rewards": {"coherence": {"encoder": "hashed"}, "penalty": {}, "task_gap": 1.0},
+    "lr": "auto",
+}
+APART = {"policy/mismatch", "policy/chi_squared", "policy/noise_scale", "tokens/trained"}
+"""Of rounding alone, or of the split into micro-batches."""
+
+
+class Started:
+    """A training by ``torchrun``, with what it prints in a file."""
+
+    def __init__(self, folder: Path, processes: int, *words: object) -> None:
+        self.log = folder / f"{len(list(folder.glob('*.log')))}.log"
+        here = [str(folder), str(TESTS / "agents" / "rl"), str(TESTS.parent)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*command, str(processes), "-m", "pixelis", *map(str, words)],
+                cwd=folder,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def said(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text(errors="replace")
+
+    @property
+    def told(self) -> list[str]:
+        """Its lines of errors."""
+        return [line for line in self.said.splitlines() if line.startswith("error: ")]
+
+    def wait(self) -> int:
+        """Return its exit code; nothing of it is left."""
+        family = psutil.Process(self.process.pid).children(recursive=True) if self.is_running else []
+        code = self.process.wait(180)
+        _, living = psutil.wait_procs(family, timeout=30)
+        assert not living
+        return code
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def rank(self, number: int) -> psutil.Process:
+        """Return one of its processes."""
+        for each in psutil.Process(self.process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if each.environ().get("RANK") == str(number):
+                    return each
+        raise AssertionError(self.said)
+
+    def wait_for_steps(self, metrics: Path, count: int) -> None:
+        """Wait until so many steps are written down."""
+        until = time.monotonic() + 120
+        while not metrics.exists() or metrics.read_text().count("\n") < count:
+            assert self.is_running and time.monotonic() < until, self.said
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def start(tmp_path, toy_config):
+    """Return a starter of trainings: settings, number of processes; none is left at the end."""
+    all_started = []
+
+    def started(config, processes: int) -> Started:
+        file = tmp_path / f"{Path(config.output).name}.yaml"
+        file.write_text(yaml.safe_dump(config.to_mapping()))
+        all_started.append(Started(tmp_path, processes, "train", "--config", file))
+        return all_started[-1]
+
+    yield started
+    for each in all_started:
+        if each.is_running:
+            for child in psutil.Process(each.process.pid).children(recursive=True):
+                child.kill()
+            each.process.kill()
+            each.process.wait()
+
+
+def assert_same_training(one: Path, other: Path, *, tolerance: float = 1e-5) -> None:
+    """Check that two runs are the same up to the rounding of sums."""
+    rows = [comparable_metrics(folder / "metrics.jsonl") for folder in (one, other)]
+    assert len(rows[0]) == len(rows[1]) > 0
+    for expected, found in zip(*rows, strict=True):
+        assert expected.keys() == found.keys()
+        for name in expected.keys() - APART:
+            is_number = isinstance(expected[name], (int, float))
+            near = pytest.approx(expected[name], rel=1e-3, abs=tolerance) if is_number else expected[name]
+            assert found[name] == near, name
+    weights = [
+        load_file(latest_checkpoint(folder / "checkpoints") / "adapter" / "adapter_model.safetensors")
+        for folder in (one, other)
+    ]
+    for name, expected in weights[0].items():
+        torch.testing.assert_close(weights[1][name], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [2, 3])
+def test_several_processes_train_as_one_does(processes, start, toy_config, tmp_path):
+    alone_run = train(toy_config(output=str(tmp_path / "alone"), **UNEVEN))
+    config = toy_config(output=str(tmp_path / "team"), **UNEVEN)
+    together = start(config, processes)
+    assert together.wait() == 0, together.said
+    assert_same_training(alone_run.folder.path, tmp_path / "team")
+    assert any(row["policy/grad_norm"] for row in read_metrics(alone_run.folder.metrics))
+    assert f"{processes} processes train it" in (tmp_path / "team" / "log.txt").read_text()
+    assert together.said.count("run folder:") == 1  # the others print nothing
+
+
+@pytest.mark.slow
+def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_fewer(
+    start, toy_config, tmp_path
+):
+    changes = {**UNEVEN, "steps": 24, "checkpoint_every": 2, "env_kwargs": {"turns": 3}}
+    whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
+    killed = start(toy_config(output=str(tmp_path / "run"), **changes), 2)
+    killed.wait_for_steps(tmp_path / "run" / "metrics.jsonl", 3)
+    killed.rank(1).kill()
+    assert killed.wait() != 0
+    (told,) = killed.told
+    assert "process of 2 is gone" in told or "process 1 of 2 is gone" in told
+    assert "go on from the last checkpoint with --resume" in told
+    left = list_checkpoints(tmp_path / "run" / "checkpoints")
+    assert left and "of 2 is gone" in (tmp_path / "run" / "log.txt").read_text()
+    resumed = Started(tmp_path, 4, "train", "--resume", tmp_path / "run", "--steps", 22)
+    assert resumed.wait() == 0, resumed.said
+    config = toy_config(output=str(tmp_path / "run"), **changes)
+    with TrainingRun.resume(tmp_path / "run", config) as run:
+        assert run.trainer.finished_steps == 22
+        run.train()
+    assert_same_training(whole.folder.path, tmp_path / "run", tolerance=1e-4)
+
+
+@pytest.mark.slow
+def test_where_the_leader_is_killed_the_others_end(start, toy_config, tmp_path):
+    config = toy_config(steps=10_000, checkpoint_every=2, env_kwargs={"turns": 3})
+    started = start(config, 2)
+    started.wait_for_steps(Path(config.output) / "metrics.jsonl", 3)
+    family = psutil.Process(started.process.pid).children(recursive=True)
+    started.rank(0).send_signal(signal.SIGKILL)
+    assert started.wait() != 0 and not any(each.is_running() for each in family)
+    with TrainingRun.resume(config.output, config.with_values(steps=4)) as run:
+        assert run.trainer.finished_steps >= 2
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_step_and_saves(start, toy_config):
+    config = toy_config(steps=10_000, checkpoint_every=5_000)
+    started = start(config, 2)
+    started.wait_for_steps(Path(config.output) / "metrics.jsonl", 3)
+    started.process.send_signal(signal.SIGINT)
+    started.wait()
+    rows = read_metrics(Path(config.output) / "metrics.jsonl")
+    assert "interrupted; resume with:" in started.said and not started.told
+    saved = json.loads((latest_checkpoint(Path(config.output) / "checkpoints") / "progress.json").read_text())
+    assert saved["step"] == len(rows) >= 3
+
+
+@pytest.mark.slow
+def test_what_goes_wrong_with_a_helper_is_told_in_one_line(start, toy_config, tmp_path):
+    """The module of its environment cannot be imported there, as on a machine that lacks it."""
+    config = toy_config(env="fault_env:Toy/Fault-v0", steps=2)
+    hide = "import os, sys\nif os.environ.get('RANK') == '1': sys.modules['fault_env'] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(hide)
+    started = start(config, 2)
+    assert started.wait() != 0
+    (told,) = started.told
+    assert told.startswith("error: in process 1: UnknownEnvError: "), started.said
+
+
+@pytest.mark.slow
+def test_what_trains_in_one_process_says_so(tmp_path):
+    started = Started(tmp_path, 2, "sft", "--env", "Pixelis/ZoomRead-v0", "--output", tmp_path / "run")
+    assert started.wait() != 0
+    assert started.told and all(
+        "trains in one process, and torchrun has started 2" in e for e in started.told
+    )
+
+
+# ---------------------------------------------------------------------- parts
+
+
+def test_what_torchrun_says(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
+    assert launched() == (0, 1)
+    alone("SFT")
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    assert launched() == (1, 3)
+    with pytest.raises(ConfigError, match=r"SFT trains in one process, and torchrun has started 3"):
+        alone("SFT")
+
+
+@pytest.mark.parametrize("given", [("3", "3"), ("-1", "2"), ("a", "2"), ("0", "")])
+def test_an_environment_that_says_nonsense_is_refused(given, monkeypatch):
+    monkeypatch.setenv("RANK", given[0])
+    monkeypatch.setenv("WORLD_SIZE", given[1])
+    with pytest.raises(ConfigError, match="start with torchrun, or unset both"):
+        launched()
+
+
+def test_what_a_team_cannot_train_is_refused(monkeypatch, toy_config, letter_model):
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    policy = Policy.load(letter_model, device="cpu")
+    monkeypatch.setenv("RANK", "1")
+    with pytest.raises(ConfigError, match=r"this is process 1 of 5.*help_out"):
+        Team.of(toy_config(), policy, None)
+    monkeypatch.setenv("RANK", "0")
+    with pytest.raises(ConfigError, match=r"groups must be at least the number of processes, 5, got 4"):
+        Team.of(toy_config(groups=4), policy, None)
+    curious = build_rewards({"curiosity": {}, "task_gap": 1.0}, RewardTraits(task_gap=1.0))
+    with pytest.raises(ConfigError, match=r"rewards\.curiosity learns from what is played, and each of 5"):
+        Team.of(toy_config(groups=5), policy, curious)
+
+
+@given(st.integers(0, 12), st.integers(1, 4), st.integers(1, 5))
+def test_groups_stay_whole_and_in_order(groups, size, count):
+    requests = [EpisodeRequest(7, 3 * group, member) for group in range(groups) for member in range(size)]
+    shares = shared_out(requests, count)
+    assert [each for share in shares for each in share] == requests and len(shares) == count
+    numbers = [{each.group for each in share} for share in shares]
+    assert sum(map(len, numbers)) == groups
+    assert max(map(len, numbers)) - min(map(len, numbers)) <= 1
+
+
+def test_counts_are_added_and_times_are_the_longest():
+    one = RolloutStats(episodes=4, turns=6, generation_seconds=1.5, env_seconds=0.2)
+    two = RolloutStats(episodes=8, turns=1, generation_seconds=0.5, env_seconds=0.3)
+    both = RolloutStats(episodes=12, turns=7, generation_seconds=1.5, env_seconds=0.3)
+    assert added([one, two]) == both
+
+
+def test_sums_of_two_processes_add_up_and_come_back_from_a_message():
+    one = Totals(loss=0.5, tokens=3, parts=[(1.0, 2)], squares=1.0)
+    two = Totals.from_json(json.loads(json.dumps(Totals(loss=0.25, tokens=4, parts=[(2.0, 1)]).to_json())))
+    both = one + two
+    assert (both.loss, both.tokens, both.parts) == (0.75, 7, [(1.0, 2), (2.0, 1)])
+    assert both.squares != both.squares  # the norm of a sum is not the sum of norms
