@@ -9,7 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,14 @@ COMMON: Mapping[str, Any] = {
     "checkpoint_every": 10**6,
 }
 GOOD = 0.8  # share of the best reward
+OWN = ("staleness",)  # what variants say to `Arrange` and not to the run
+Arrange = Callable[[TrainingRun, Mapping[str, Any]], None]
+"""Changes a run, by the settings of its variant, before it begins."""
 
 
-def measure(model: Path, seed: int, settings: Mapping[str, Any]) -> dict[str, float]:
+def measure(
+    model: Path, seed: int, settings: Mapping[str, Any], arrange: Arrange | None = None
+) -> dict[str, float]:
     """Train once; return the mean reward a turn over all steps and over the last ten, and what it cost.
 
     ``reached`` is the first step at which the mean of the last ten steps is 0.8 of the best reward, NaN if
@@ -41,9 +46,14 @@ def measure(model: Path, seed: int, settings: Mapping[str, Any]) -> dict[str, fl
     rewards, episodes, start = [], 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         values = {**COMMON, "model": str(model), "seed": seed, "output": f"{folder}/run", **settings}
+        if values["env"] != COMMON["env"]:  # the rate and the turn's length are the toy's
+            values = {name: value for name, value in values.items() if name != "lr"}
+        values = {name: value for name, value in values.items() if name not in OWN}
         config = TrainConfig.from_mapping(values)
         turns = config.env_kwargs.get("turns", 1)
         with TrainingRun.start(config) as run:
+            if arrange is not None:
+                arrange(run, settings)
             for _ in range(config.steps):
                 row, _, _ = run.trainer.step()
                 rewards.append((row["reward/mean"] or 0.0) / turns)
@@ -59,7 +69,7 @@ def measure(model: Path, seed: int, settings: Mapping[str, Any]) -> dict[str, fl
 
 
 def compare(
-    variants: Mapping[str, Mapping[str, Any]], seeds: Sequence[int]
+    variants: Mapping[str, Mapping[str, Any]], seeds: Sequence[int], arrange: Arrange | None = None
 ) -> dict[str, list[dict[str, float]]]:
     """Train every variant with every seed, seed by seed; print a line for each run."""
     results: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
@@ -67,7 +77,7 @@ def compare(
         model = build_letter_model(Path(folder))
         for seed in seeds:
             for name, settings in variants.items():
-                results[name].append(measure(model, seed, settings))
+                results[name].append(measure(model, seed, settings, arrange))
                 numbers = "  ".join(f"{key} {value:.3f}" for key, value in results[name][-1].items())
                 print(f"seed {seed}  {name:32} {numbers}", flush=True)
     return results
@@ -91,13 +101,28 @@ def _cell(values: Sequence[float]) -> str:
     return f"{statistics.fmean(known):.3g} ({min(known):.3g}–{max(known):.3g}{share})"
 
 
-def main(description: str | None, variants: Mapping[str, Mapping[str, Any]]) -> None:
-    """Compare variants from the command line."""
+def main(
+    description: str | None,
+    variants: Mapping[str, Mapping[str, Any]] | Callable[[str], Mapping[str, Mapping[str, Any]]],
+    *,
+    tasks: Sequence[str] = ("toy",),
+    arrange: Arrange | None = None,
+) -> None:
+    """Compare variants from the command line.
+
+    Args:
+        description: of the command.
+        variants: by name; or a function that returns those of a task.
+        tasks: what ``--task`` can be, the first one without it.
+        arrange: changes each run before it begins.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--json", type=Path, help="file for the numbers of each run")
+    parser.add_argument("--task", choices=tasks, default=tasks[0])
     arguments = parser.parse_args()
-    results = compare(variants, arguments.seeds)
+    chosen = variants(arguments.task) if callable(variants) else variants
+    results = compare(chosen, arguments.seeds, arrange)
     print(table(results))
     if arguments.json is not None:
         arguments.json.write_text(json.dumps({"seeds": arguments.seeds, "runs": results}, indent=1) + "\n")

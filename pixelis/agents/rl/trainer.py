@@ -112,6 +112,13 @@ class Trainer(LanguageStepper[TrainConfig]):
         run: where files go.
         parts: of the same settings and environment.
         team: other processes that help; None: there are none.
+
+    Attributes:
+        env: see there.
+        collector: plays the episodes.
+        team: see there.
+        rewards: of the parts, as are ``watch`` and ``levels``.
+        evaluating: evaluates while it trains; None without ``eval_every``.
     """
 
     def __init__(
@@ -135,7 +142,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         self._earlier: dict[str, Any] = {}  # of watch and evaluation, where this session has none
         self.team = team
         own = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
-        self._collector: Plays = own if team is None else TeamCollector(team, own)
+        self.collector: Plays = own if team is None else TeamCollector(team, own)
         gradient: Gradient = BatchGradient(policy, parts.update)
         if team is not None:
             gradient = TeamGradient(team, gradient)
@@ -223,7 +230,7 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     def close(self) -> None:
         """Close the envs."""
-        self._collector.close()
+        self.collector.close()
         self.levels.close()
 
     # ------------------------------------------------------------------ checkpoints
@@ -349,9 +356,9 @@ class Trainer(LanguageStepper[TrainConfig]):
     def _collect(self, requests: Sequence[EpisodeRequest], rng_seed: int) -> list[Episode]:
         advice = "start again with fewer --groups or --max-new-tokens"
         with explain_out_of_memory(f"sampling {len(requests)} episodes at once", advice):
-            episodes = self._collector.collect(self.policy, requests, self._sampling, rng_seed)
+            episodes = self.collector.collect(self.policy, requests, self._sampling, rng_seed)
         for item in fields(RolloutStats):
-            total = getattr(self._stats, item.name) + getattr(self._collector.stats, item.name)
+            total = getattr(self._stats, item.name) + getattr(self.collector.stats, item.name)
             setattr(self._stats, item.name, total)
         return episodes
 

@@ -142,10 +142,11 @@ def assert_same_training(one: Path, other: Path, *, tolerance: float = 1e-5) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [2, 3])
-def test_several_processes_train_as_one_does(processes, start, toy_config, tmp_path):
-    alone_run = train(toy_config(output=str(tmp_path / "alone"), **UNEVEN))
-    config = toy_config(output=str(tmp_path / "team"), **UNEVEN)
+@pytest.mark.parametrize(("processes", "algorithm"), [(2, "grpo"), (3, "ppo")])
+def test_several_processes_train_as_one_does(processes, algorithm, start, toy_config, tmp_path):
+    changes = {**UNEVEN, "algorithm": {"type": algorithm}}
+    alone_run = train(toy_config(output=str(tmp_path / "alone"), **changes))
+    config = toy_config(output=str(tmp_path / "team"), **changes)
     together = start(config, processes)
     assert together.wait() == 0, together.said
     assert_same_training(alone_run.folder.path, tmp_path / "team")

@@ -1,0 +1,103 @@
+"""What do episodes of old weights cost? ``python benchmarks/studies/staleness.py [--task zoom_read]``.
+
+Workers that play while the learner learns give it episodes of weights that are some steps old. Here one
+process plays that: in step n episodes are sampled with the weights from before step n - s, for s of 0, 1, 2,
+4 and 8, with truncated weights (``truncate``) and without (the clipped ratio to what sampled, alone). The
+first steps have no older weights than those of the start.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from toy_runs import main
+
+from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.team import Plays
+from pixelis.agents.rollout.collector import EpisodeRequest
+from pixelis.agents.rollout.sampling import SamplingSettings
+
+STALENESS = (0, 1, 2, 4, 8)
+TASKS: Mapping[str, Mapping[str, Any]] = {
+    "toy": {"groups": 8, "group_size": 8, "steps": 60},
+    "zoom_read": {
+        "env": "Pixelis/ZoomRead-v0",
+        "env_kwargs": {"reader": "truth"},
+        "model": "pixelis-tiny",
+        "difficulty": 1,
+        "max_new_tokens": 64,
+        "groups": 8,
+        "group_size": 8,
+        "steps": 40,
+    },
+}
+"""The toy at a fixed rate, ZoomRead at the one that finds itself."""
+
+
+class StaleCollector:
+    """Plays with the weights of some steps ago.
+
+    Args:
+        own: plays.
+        steps: how many.
+
+    Attributes:
+        stats: of the last call.
+    """
+
+    def __init__(self, own: Plays, steps: int) -> None:
+        self._own, self.stats = own, own.stats
+        self._past: deque[list[torch.Tensor]] = deque(maxlen=steps + 1)
+
+    def collect(
+        self, policy: Policy, requests: Sequence[EpisodeRequest], settings: SamplingSettings, rng_seed: int
+    ) -> list[Episode]:
+        """Put the old weights in, play, and put those of now back; called once a step."""
+        parameters = policy.trainable_parameters()
+        now = [each.detach().clone() for each in parameters]
+        self._past.append(now)
+        _put(parameters, self._past[0])
+        try:
+            episodes = self._own.collect(policy, requests, settings, rng_seed)
+        finally:
+            _put(parameters, now)
+        self.stats = self._own.stats
+        return episodes
+
+    def close(self) -> None:
+        """Close the envs."""
+        self._own.close()
+
+
+@torch.no_grad()
+def _put(parameters: Sequence[torch.nn.Parameter], weights: Sequence[torch.Tensor]) -> None:
+    for parameter, each in zip(parameters, weights, strict=True):
+        parameter.copy_(each)
+
+
+def delayed(run: TrainingRun, settings: Mapping[str, Any]) -> None:
+    """Let a run play with old weights, as old as its variant says."""
+    run.trainer.collector = StaleCollector(run.trainer.collector, settings["staleness"])
+
+
+def variants(task: str) -> dict[str, dict[str, Any]]:
+    """Return the settings of every variant, by name."""
+    return {
+        f"{steps} steps old, {correction}": {
+            **TASKS[task],
+            "staleness": steps,
+            "loss": {"correction": {"type": correction}},
+        }
+        for steps in STALENESS
+        for correction in ("none", "truncate")
+        if steps or correction == "none"
+    }
+
+
+if __name__ == "__main__":
+    main(__doc__, variants, tasks=tuple(TASKS), arrange=delayed)
