@@ -22,7 +22,7 @@ DEV_READY := $(VENV)/.ready-to-develop
 SOURCES := $(wildcard pixelis scripts recipes tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo real-model setup setup-dev browser test lint types format wheel-check check clean
+.PHONY: help demo real-model vllm setup setup-dev browser test lint types format wheel-check check clean
 
 help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -47,7 +47,7 @@ $(REAL_READY): $(USE_READY)
 # MiniWoB++ is its html files: without --no-deps it would bring Selenium. trackio says that it wants a pillow before 13,
 # and works with 13 as far as it is used (tests/agents/runs/sinks/test_trackers.py): its two other packages are named.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,wandb,dev]'
+	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,wandb,dev]'
 	$(PIP) --no-deps miniwob
 	$(PIP) --no-deps trackio gradio-client brotli
 	@touch $@
@@ -60,6 +60,9 @@ demo: setup  ## Install, train a shipped model on ZoomRead or ENV=WebBrowse, pri
 	$(BIN)/python scripts/train_agent.py --config $(if $(ENV),lessons/$(ENV),zoom_read) $(DEMO_ARGS)
 
 real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments then train by default
+
+vllm: $(BIN)/python  ## Make the environment of vLLM servers in ~/.cache/pixelis/vllm (on a CPU; 2.5 GB)
+	@scripts/install_vllm.sh $(BIN)/python
 
 browser: setup-dev  ## Find a Chromium for the web environments, or install one
 	@scripts/install_browser.sh $(BIN)/python

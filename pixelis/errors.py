@@ -120,6 +120,10 @@ class TrainingError(PixelisError, RuntimeError):
     """Training cannot go on (for example repeated non-finite losses)."""
 
 
+class SamplerError(TrainingError):
+    """No server that samples can be used; training can go on from its last checkpoint once there is one."""
+
+
 class UserCodeError(PixelisError, RuntimeError):
     """Code that Pixelis was given failed: an environment, a reward, a scorer, a function of the loss.
 

@@ -14,7 +14,7 @@ import torch
 
 from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import episodes_message
-from pixelis.agents.distributed.world import LEADER, World
+from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.models.loading import frozen_fingerprint
@@ -22,7 +22,7 @@ from pixelis.agents.rl.gradient import BatchGradient
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.team import add_up
 from pixelis.agents.rl.term_rewards import TermRewards
-from pixelis.agents.rl.trainer import update_settings
+from pixelis.agents.rl.trainer import engine_of, update_settings
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.saved_run import trained_in
@@ -42,7 +42,7 @@ def help_out() -> None:
     Raises:
         TrainingError: process 0 is gone.
     """
-    world = World.join()
+    world = ProcessGroup.join()
     with contextlib.suppress(ValueError):  # not in the main thread
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
@@ -52,7 +52,7 @@ def help_out() -> None:
         world.leave()
 
 
-def _serve(world: World) -> None:
+def _serve(world: ProcessGroup) -> None:
     helper: Helper | None = None
     with contextlib.ExitStack() as opened:
         while True:
@@ -81,14 +81,19 @@ class Helper:
         order: the settings of the run, and the checkpoint it starts from.
     """
 
-    def __init__(self, world: World, order: Mapping[str, Any]) -> None:
+    def __init__(self, world: ProcessGroup, order: Mapping[str, Any]) -> None:
         self._world = world
         config = TrainConfig.from_mapping(order["config"])
         torch.manual_seed(config.seed + world.rank)  # dropout, which is another one in every process
         env = TrainingRun.open_env(config)
         self._rewards = TermRewards(config.rewards, env.traits)
         self._policy = TrainingRun.load_policy(config, trained_in(Path(order["checkpoint"])))
-        self._collector = Collector(env.make, env_threads=config.env_threads, rewarder=self._rewards.rewarder)
+        self._collector = Collector(
+            env.make,
+            env_threads=config.env_threads,
+            rewarder=self._rewards.rewarder,
+            engine=engine_of(config, Path(order["checkpoint"]).parents[1]),
+        )
         self._gradient = BatchGradient(self._policy, update_settings(config))
         self._played: list[Episode] = []
 

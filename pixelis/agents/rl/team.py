@@ -21,7 +21,7 @@ import torch
 from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import read_episodes
 from pixelis.agents.distributed.launched import launched
-from pixelis.agents.distributed.world import LEADER, World
+from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.models.loading import frozen_fingerprint
@@ -31,6 +31,7 @@ from pixelis.agents.rl.gradient import BatchGradient, Totals
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, TrainingError
 from pixelis.rewards.stack.stack import RewardStack
 
@@ -64,7 +65,7 @@ class Team:
         owners: id() of an episode of this step → who played it, and its number there.
     """
 
-    def __init__(self, world: World, policy: Policy, rewards: RewardStack | None) -> None:
+    def __init__(self, world: ProcessGroup, policy: Policy, rewards: RewardStack | None) -> None:
         self.world, self._policy, self._rewards = world, policy, rewards
         self.owners: dict[int, tuple[int, int]] = {}
 
@@ -89,13 +90,18 @@ class Team:
                 f"groups must be at least the number of processes, {size}, got {config.groups}: a group is "
                 "played by one process; set --groups, or start fewer"
             )
+        if isinstance(config.sampler, Vllm) and not config.sampler.urls:
+            raise ConfigError(
+                "sampler vllm starts no server for several processes; start some, and say where they are "
+                "with --sampler.urls"
+            )
         learning = [] if rewards is None else [n for n, term in rewards.terms.items() if term.state_dict()]
         if learning:
             raise ConfigError(
                 f"rewards.{learning[0]} learns from what is played, and each of {size} processes would learn "
                 "from its own share; leave it out, or train in one process"
             )
-        return cls(World.join(), policy, rewards)
+        return cls(ProcessGroup.join(), policy, rewards)
 
     @contextlib.contextmanager
     def working(self, config: TrainConfig, checkpoint: Path) -> Iterator[None]:
@@ -311,7 +317,7 @@ def added(every: Sequence[RolloutStats]) -> RolloutStats:
     )
 
 
-def add_up(world: World, parameters: Sequence[torch.nn.Parameter]) -> None:
+def add_up(world: ProcessGroup, parameters: Sequence[torch.nn.Parameter]) -> None:
     """Leave the sums of the gradients of all processes with the leader; one that has none adds nothing."""
     for each in parameters:
         if each.grad is None:

@@ -31,6 +31,7 @@ from pixelis.agents.rl.samples import sample_rows
 from pixelis.agents.rl.team import Plays, Team, TeamCollector, TeamGradient
 from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.engine import Engine
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.checkpoint import step_of
 from pixelis.agents.run_files.run_folder import RunFolder
@@ -42,6 +43,7 @@ from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
 from pixelis.agents.settings.run_settings import AUTO
+from pixelis.agents.settings.sampler import Vllm
 from pixelis.agents.ued.sampler import SampledLevel
 from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
@@ -141,7 +143,12 @@ class Trainer(LanguageStepper[TrainConfig]):
             self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
         self._earlier: dict[str, Any] = {}  # of watch and evaluation, where this session has none
         self.team = team
-        own = Collector(env.make, env_threads=config.env_threads, rewarder=self.rewards.rewarder)
+        own = Collector(
+            env.make,
+            env_threads=config.env_threads,
+            rewarder=self.rewards.rewarder,
+            engine=engine_of(config, run.path),
+        )
         self.collector: Plays = own if team is None else TeamCollector(team, own)
         gradient: Gradient = BatchGradient(policy, parts.update)
         if team is not None:
@@ -372,6 +379,20 @@ class Trainer(LanguageStepper[TrainConfig]):
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
         }
+
+
+def engine_of(config: TrainConfig, folder: Path) -> Engine | None:
+    """Return what samples the episodes of training, None for the model in this process.
+
+    Args:
+        config: of the run.
+        folder: where the log of a server goes that is started here.
+    """
+    if not isinstance(config.sampler, Vllm):
+        return None
+    from pixelis.agents.rollout.vllm.engine import VllmEngine
+
+    return VllmEngine(config.sampler, folder / "vllm.log")
 
 
 def update_settings(config: TrainConfig) -> UpdateSettings:

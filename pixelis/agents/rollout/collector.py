@@ -17,7 +17,7 @@ from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
 from pixelis.agents.episodes.rewarder import Rewarder
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rollout.decoding import Decoder
+from pixelis.agents.rollout.engine import Engine, InProcess, Sampler
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.errors import ConfigError, PixelisError, TrainingError
 
@@ -41,6 +41,7 @@ class Collector:
             one for all others.
         rewarder: pays the episodes in the env's place; None: what the env gives is their reward.
         on_ended: is told after each turn how many of the episodes in play have ended.
+        engine: what samples; None: the policy's model in this process.
 
     Attributes:
         stats: counters of the last call of `collect`.
@@ -53,6 +54,7 @@ class Collector:
         env_threads: int | None = None,
         rewarder: Rewarder | None = None,
         on_ended: Callable[[int], None] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         if env_threads is not None and env_threads < 1:
             raise ConfigError(f"env_threads must be at least 1, got {env_threads}")
@@ -60,6 +62,7 @@ class Collector:
         self._idle: list[gym.Env[Any, Any]] = []
         self._has_made = False
         self._rewarder, self._on_ended = rewarder, on_ended
+        self._engine: Engine = InProcess() if engine is None else engine
         self._wanted = env_threads
         self._threads: ThreadPoolExecutor | None = None
         self.stats = RolloutStats()
@@ -93,8 +96,9 @@ class Collector:
             self._threads = ThreadPoolExecutor(count) if count > 1 else None
         try:
             self._timed_envs(EpisodeRunner.reset, runners)
-            with policy.folded(rng_seed):
-                self._play(policy, [runner for runner in runners if not runner.done], settings, rng_seed)
+            with self._engine.open(policy, self.stats, rng_seed) as sampler:
+                playing = [runner for runner in runners if not runner.done]
+                self._play(policy, sampler, playing, settings, rng_seed)
         finally:
             for runner in runners:
                 self._give_back(runner)
@@ -104,7 +108,7 @@ class Collector:
         return [runner.episode for runner in runners]
 
     def close(self) -> None:
-        """Close the envs and the threads; an env that cannot be closed is told in the log."""
+        """Close envs, threads and engine; an env that cannot be closed is told in the log."""
         while self._idle:
             try:
                 self._idle.pop().close()
@@ -112,6 +116,7 @@ class Collector:
                 _LOG.warning("an env could not be closed: %s: %s", type(error).__name__, error)
         if self._threads is not None:
             self._threads.shutdown()
+        self._engine.close()
 
     def __enter__(self) -> Collector:
         """Return itself; the block's end closes it."""
@@ -126,21 +131,23 @@ class Collector:
     # ------------------------------------------------------------------ turns
 
     def _play(
-        self, policy: Policy, runners: list[EpisodeRunner], settings: SamplingSettings, rng_seed: int
+        self,
+        policy: Policy,
+        sampler: Sampler,
+        runners: list[EpisodeRunner],
+        settings: SamplingSettings,
+        rng_seed: int,
     ) -> None:
-        decoder = Decoder(policy, self.stats)
         generators = {id(runner): _generator(runner.request, rng_seed) for runner in runners}
         everyone = len(runners)
         ends = policy.chat.stop_ids
         with _Clock(self.stats):
-            runners = self._open(policy, decoder, runners)
+            runners = self._open(policy, sampler, runners)
         while runners:
             with _Clock(self.stats):
-                uniforms = np.stack(
-                    [generators[id(runner)].random(settings.max_new_tokens) for runner in runners]
-                )
+                draws = [generators[id(runner)] for runner in runners]
                 limits = [min(settings.max_new_tokens, _room(policy, runner.episode)) for runner in runners]
-                turns = decoder.write(uniforms, settings, limits)
+                turns = sampler.write(draws, settings, limits)
                 for runner, turn in zip(runners, turns, strict=True):
                     _check_finite(turn)
                     runner.episode.segments.append(turn)
@@ -150,12 +157,12 @@ class Collector:
             )
             stepped = runners
             with _Clock(self.stats):
-                runners = self._read(policy, decoder, runners)
+                runners = self._read(policy, sampler, runners)
             self._reward(stepped)  # only now is it known which episodes a full context has ended
             if self._on_ended is not None:
                 self._on_ended(everyone - len(runners))
 
-    def _open(self, policy: Policy, decoder: Decoder, runners: list[EpisodeRunner]) -> list[EpisodeRunner]:
+    def _open(self, policy: Policy, sampler: Sampler, runners: list[EpisodeRunner]) -> list[EpisodeRunner]:
         """Read the prompts, one for the members of a group that start alike; return the runners that play."""
         prompts: list[Segment] = []
         starts: list[list[EpisodeRunner]] = []
@@ -184,10 +191,10 @@ class Collector:
             prompts.append(prompt)
             starts.append([runner])
         if prompts:
-            decoder.start(prompts, [len(group) for group in starts])
+            sampler.start(prompts, [len(group) for group in starts])
         return [runner for group in starts for runner in group]
 
-    def _read(self, policy: Policy, decoder: Decoder, runners: list[EpisodeRunner]) -> list[EpisodeRunner]:
+    def _read(self, policy: Policy, sampler: Sampler, runners: list[EpisodeRunner]) -> list[EpisodeRunner]:
         """Give the episodes that go on their observations; return their runners."""
         going: list[tuple[int, Segment, Segment]] = []
         for row, runner in enumerate(runners):
@@ -206,8 +213,8 @@ class Collector:
             self.stats.forks += not policy.chat.append_only
             going.append((row, turn, segment))
         if going:
-            decoder.keep([row for row, _, _ in going])
-            decoder.read([segment for _, _, segment in going], [turn for _, turn, _ in going])
+            sampler.keep([row for row, _, _ in going])
+            sampler.read([segment for _, _, segment in going], [turn for _, turn, _ in going])
         return [runners[row] for row, _, _ in going]
 
     def _reward(self, runners: list[EpisodeRunner]) -> None:

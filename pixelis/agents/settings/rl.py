@@ -15,6 +15,7 @@ from pixelis.agents.settings.levels import AnyLevels, FixedLevels
 from pixelis.agents.settings.loss import Kl, Loss
 from pixelis.agents.settings.recipes import check_recipe, expanded
 from pixelis.agents.settings.run_settings import AUTO, RolloutRunSettings
+from pixelis.agents.settings.sampler import AnySampler, OwnSampler
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.agents.settings.vote import check_vote
 from pixelis.errors import ConfigError
@@ -93,6 +94,7 @@ class TrainConfig(RolloutRunSettings):
     diversity: Literal["none", "ngrams", "encoder"] | Own = setting(
         "none", "how far answers are apart; measured every step", more=True
     )
+    sampler: AnySampler = setting(OwnSampler(), "what writes turns; vllm: servers", more=True)
     levels: AnyLevels = setting(FixedLevels(), "what sets the env's dials; none: they stay where they are")
 
     recipe: Literal["dr_grpo", "dapo", "gspo", "rloo", "cispo"] | None = setting(
@@ -145,6 +147,8 @@ class TrainConfig(RolloutRunSettings):
             raise ConfigError("loss.kl is read with beta above 0 only; leave it out, or set beta")
         if self.lr != AUTO and self.step_size != StepSize():
             raise ConfigError(f"step_size is read with lr auto only; leave it out, or lr {self.lr}")
+        if self.sampler.type == "vllm" and self.train == "full":
+            raise ConfigError("sampler vllm needs an adapter, whose weights it is given; set train: lora")
         if self.recipe is not None:
             check_recipe(self)
         check_vote(self)
@@ -201,13 +205,14 @@ def sampler_gaps(config: TrainConfig) -> list[str]:
     """Return why the distribution that samples is not the one that is trained; empty where it is.
 
     In float32 both compute the same function, up to 1e-5 in a log-probability. In half precision the folded
-    weights are rounded, quantised products round by their own ways, a nucleus has no tail, and an episode
-    that is replayed was sampled by an earlier policy.
+    weights are rounded, quantised products round by their own ways, servers by theirs, a nucleus has no tail,
+    and an episode that is replayed was sampled by an earlier policy.
     """
     ratio = replay_ratio(config)
     reasons = {
         f"dtype {config.dtype}": config.dtype != "float32",
         f"quantization {config.quantization}": config.quantization != "none",
+        f"sampler {config.sampler.type}": config.sampler.type != "own",
         f"top_p {config.top_p:g}": config.top_p < 1,
         f"algorithm.replay.ratio {ratio:g}": ratio > 0,
     }

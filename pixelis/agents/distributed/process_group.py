@@ -24,7 +24,7 @@ _FOREVER = datetime.timedelta(days=7)
 
 
 @dataclass(frozen=True)
-class World:
+class ProcessGroup:
     """The connected processes.
 
     Attributes:
@@ -36,7 +36,7 @@ class World:
     size: int
 
     @classmethod
-    def join(cls) -> World:
+    def join(cls) -> ProcessGroup:
         """Connect to the other processes; each CUDA process takes the device of its place on its machine.
 
         Raises:

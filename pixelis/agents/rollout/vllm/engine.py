@@ -1,0 +1,265 @@
+"""An engine whose rows are written by vLLM servers; one that fails has its turns written by the others.
+
+A row is the tokens it has read and written, so any server can go on with it, and one's prefix cache spares it
+reading them again. The adapter goes to every server before a rollout, under a new name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.models.named_models import NAMED_MODELS
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
+from pixelis.agents.rollout.vllm.client import ServerFacts, ServerFault, VllmClient
+from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
+from pixelis.agents.settings.sampler import Vllm
+from pixelis.errors import ConfigError, SamplerError
+
+_LOG = logging.getLogger(__name__)
+MOST_APART = 0.25
+"""Nats a token, in the mean of a text: servers that score further from us have other weights. Rounding in
+half precision makes some hundredths."""
+_PROBED = 64
+
+
+class VllmEngine:
+    """Samples by servers.
+
+    Args:
+        settings: see `Vllm`.
+        log: file for what a server says that is started here.
+    """
+
+    def __init__(self, settings: Vllm, log: Path) -> None:
+        self._settings, self._log = settings, log
+        self._server: VllmServer | None = None
+        self._clients: list[VllmClient] = []
+        self._checked: dict[str, ServerFacts] = {}  # by address
+        self._lost: dict[str, str] = {}  # address → why
+        self._serving = ""  # the adapter
+        self._name = f"pixelis-{secrets.token_hex(4)}"  # servers may have other trainers' adapters too
+        self._pushed = 0
+        self._folder = Path(tempfile.mkdtemp(prefix="pixelis-adapters-"))
+        self._requests: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def open(self, policy: Policy, stats: RolloutStats, rng_seed: int) -> Iterator[VllmRows]:
+        """Give the servers the policy's adapter, and open rows.
+
+        Raises:
+            ConfigError: the policy cannot be served.
+            SamplerError: no server can be used.
+        """
+        self._push(policy)
+        yield VllmRows(self, policy, stats)
+
+    def close(self) -> None:
+        """Take the adapter from the servers, and end the one that was started here."""
+        if self._requests is not None:
+            self._requests.shutdown(cancel_futures=True)
+        for client in self._clients:
+            if self._serving and client.url not in self._lost and self._server is None:
+                with contextlib.suppress(ServerFault):
+                    client.unload_adapter(self._serving)
+            client.close()
+        self._clients, self._serving = [], ""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def living(self) -> list[VllmClient]:
+        """The servers that answer, as far as is known."""
+        return [client for client in self._clients if client.url not in self._lost]
+
+    def write(
+        self,
+        policy: Policy,
+        home: int,
+        prompt: Sequence[int],
+        limit: int,
+        settings: SamplingSettings,
+        seed: int,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a turn, by the server of a row or, where that fails, by another.
+
+        Raises:
+            SamplerError: no server is left.
+        """
+        while True:
+            living = self.living
+            if not living:
+                raise self._nobody()
+            client = living[home % len(living)]
+            try:
+                found = client.complete(self._serving, prompt, limit, settings, seed, policy.chat.stop_ids)
+                if int(found[0].max()) >= policy.vocabulary_size:
+                    raise ServerFault("its answer holds a token outside the vocabulary")
+                return found
+            except ServerFault as fault:
+                self._lose(client, fault)
+
+    def all_at_once(self, count: int) -> ThreadPoolExecutor:
+        """Return threads that wait for answers."""
+        if self._requests is None:
+            self._requests = ThreadPoolExecutor(self._settings.at_once * max(1, len(self._clients)))
+        return self._requests
+
+    # ------------------------------------------------------------------ private
+
+    def _push(self, policy: Policy) -> None:
+        self._check_policy(policy)
+        self._connect(policy)
+        for client in self._clients:  # one that has come back is used again
+            if client.url in self._lost and client.is_up():
+                del self._lost[client.url]
+                self._checked.pop(client.url, None)
+        before, self._pushed = self._serving, self._pushed + 1
+        name = f"{self._name}-{self._pushed}"
+        folder = self._folder / name
+        policy.save_adapter(folder)
+        for client in self.living:
+            try:
+                facts = self._checked.get(client.url) or client.facts()
+                client.load_adapter(name, folder)
+                if client.url not in self._checked:
+                    self._compare(client, name, policy)
+                    self._checked[client.url] = facts
+                elif before:
+                    client.unload_adapter(before)
+            except ServerFault as fault:
+                self._lose(client, fault)
+        self._serving = name
+        if before:
+            shutil.rmtree(self._folder / before, ignore_errors=True)
+        if not self.living:
+            raise self._nobody()
+
+    def _check_policy(self, policy: Policy) -> None:
+        if not policy.has_adapter:
+            raise ConfigError("sampler vllm needs an adapter, whose weights it is given; set train: lora")
+        if policy.chat.sees_images:
+            raise ConfigError(
+                "sampler vllm writes for models of text: completions by token ids hold no pictures; leave "
+                "--sampler out for a model that sees"
+            )
+
+    def _connect(self, policy: Policy) -> None:
+        if self._clients:
+            return
+        urls = [*self._settings.urls]
+        if not urls:
+            name = policy.base_name
+            model = str(NAMED_MODELS[name]()) if name in NAMED_MODELS else name
+            python = Path(self._settings.python or PYTHON).expanduser()
+            rank = max(each.r for each in policy.model.peft_config.values())  # type: ignore[union-attr]
+            self._server = VllmServer(
+                python,
+                model,
+                dtype=str(policy.base.dtype).removeprefix("torch."),
+                rank=_served_rank(rank),
+                max_context=policy.max_context,
+                log=self._log,
+            )
+            urls = [self._server.url]
+        self._clients = [VllmClient(url, self._settings.timeout_seconds) for url in urls]
+
+    def _compare(self, client: VllmClient, name: str, policy: Policy) -> None:
+        """Check that a server scores a text as the policy does: base, adapter and tokens are the same."""
+        generator = np.random.default_rng(0)
+        text = "Say in a few words what a look at the picture shows, then call the tool: "
+        ids = [int(each) for each in policy.tokenizer(text)["input_ids"]]
+        ids += generator.integers(0, policy.vocabulary_size, max(0, 16 - len(ids))).tolist()
+        ids = ids[:_PROBED]
+        episode = Episode("", 0, 0, 0, [Segment.given(ids[:1]), Segment.written(ids[1:])])
+        with torch.no_grad():
+            own = policy.logprobs([episode]).logprobs[0, 1:].cpu().numpy()
+        apart = float(np.abs(own - client.score(name, ids)).mean())
+        if not apart <= MOST_APART:
+            raise ServerFault(
+                f"its model is another one: {apart:.2f} nats a token from ours, {MOST_APART:g} are allowed"
+            )
+
+    def _lose(self, client: VllmClient, fault: ServerFault) -> None:
+        with self._lock:
+            if client.url in self._lost:
+                return
+            self._lost[client.url] = str(fault)
+        left = len(self.living)
+        _LOG.warning("the server at %s is left out: %s; %d left", client.url, fault, left)
+
+    def _nobody(self) -> SamplerError:
+        told = "; ".join(f"{url}: {why}" for url, why in self._lost.items())
+        return SamplerError(
+            f"no vLLM server can be used ({told}); start one, and go on from the last checkpoint with "
+            "--resume"
+        )
+
+
+class VllmRows:
+    """The rows of a rollout, each the tokens that it has read and written."""
+
+    def __init__(self, engine: VllmEngine, policy: Policy, stats: RolloutStats) -> None:
+        self._engine, self._policy, self._stats = engine, policy, stats
+        self._rows: list[list[int]] = []
+        self._homes: list[int] = []
+
+    def start(self, prompts: Sequence[Segment], copies: Sequence[int]) -> None:
+        """Make rows; the members of a group go to one server, which reads their prompt once."""
+        for home, (prompt, count) in enumerate(zip(prompts, copies, strict=True)):
+            self._rows += [prompt.tokens.tolist() for _ in range(count)]
+            self._homes += [home] * count
+        self._stats.prefilled_tokens += sum(map(len, prompts))
+
+    def write(
+        self, draws: Sequence[np.random.Generator], settings: SamplingSettings, limits: Sequence[int]
+    ) -> list[Segment]:
+        """Ask for one turn of every row at the same time.
+
+        Raises:
+            SamplerError: no server is left.
+        """
+        seeds = [int(each.integers(2**31)) for each in draws]
+        waiting = [
+            self._engine.all_at_once(len(seeds)).submit(
+                self._engine.write, self._policy, home, row, limit, settings, seed
+            )
+            for home, row, limit, seed in zip(self._homes, self._rows, limits, seeds, strict=True)
+        ]
+        turns = [each.result() for each in waiting]
+        for row, (tokens, _) in zip(self._rows, turns, strict=True):
+            row += tokens.tolist()
+        self._stats.generated_tokens += sum(len(tokens) for tokens, _ in turns)
+        decode = self._policy.chat.decode
+        return [Segment.written(tokens, logprobs, decode(tokens)) for tokens, logprobs in turns]
+
+    def read(self, segments: Sequence[Segment], written: Sequence[Segment]) -> None:
+        """Add what follows the turns."""
+        for row, segment in zip(self._rows, segments, strict=True):
+            row += segment.tokens.tolist()
+        self._stats.prefilled_tokens += sum(map(len, segments))
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Drop the other rows."""
+        self._rows = [self._rows[row] for row in rows]
+        self._homes = [self._homes[row] for row in rows]
+
+
+def _served_rank(rank: int) -> int:
+    """Return the smallest rank that vLLM can be told which is enough."""
+    return next((each for each in (8, 16, 32, 64, 128, 256, 320, 512) if each >= rank), rank)

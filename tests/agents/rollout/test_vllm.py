@@ -1,0 +1,272 @@
+"""Sampling by real vLLM servers, where `make vllm` has been; elsewhere these tests say that it has not."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+import psutil
+import pytest
+import torch
+
+from pixelis.agents.episodes.task_env import TaskEnv
+from pixelis.agents.models.lora import LoraSettings
+from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.rollout.collector import Collector, EpisodeRequest
+from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
+from pixelis.agents.rollout.vllm.client import ServerFault, checked_turn
+from pixelis.agents.rollout.vllm.engine import VllmEngine
+from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
+from pixelis.agents.runs.metrics import read_metrics
+from pixelis.agents.settings.rl import TrainConfig, chosen_correction
+from pixelis.agents.settings.sampler import Vllm
+from pixelis.errors import ConfigError, SamplerError
+
+HAS_VLLM = PYTHON.expanduser().is_file()
+served = pytest.mark.skipif(not HAS_VLLM, reason="there is no vLLM here: make vllm")
+pytestmark = pytest.mark.timeout(900)
+SETTINGS = SamplingSettings(max_new_tokens=48)
+REQUESTS = [EpisodeRequest(seed, seed, member, {"difficulty": 1}) for seed in (3, 5) for member in range(3)]
+CODE = {
+    "env": "Pixelis/CodeProblem-v0",
+    "model": "pixelis-mini",
+    "difficulty": 1,
+    "groups": 2,
+    "group_size": 4,
+    "max_new_tokens": 48,
+    "eval_episodes": 0,
+    "env_kwargs": {"max_turns": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server of pixelis-mini."""
+    from pixelis.agents.models.named_models import NAMED_MODELS
+
+    log = tmp_path_factory.mktemp("vllm") / "vllm.log"
+    model = str(NAMED_MODELS["pixelis-mini"]())
+    found = VllmServer(PYTHON.expanduser(), model, dtype="float32", rank=16, max_context=2048, log=log)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def policy() -> Policy:
+    """The same model here, with an adapter that does something."""
+    torch.manual_seed(0)
+    found = Policy.load("pixelis-mini", device="cpu", lora=LoraSettings(rank=8))
+    with torch.no_grad():
+        for name, each in found.model.named_parameters():
+            if "lora_B" in name:
+                each.normal_(std=0.02)
+    return found
+
+
+@pytest.fixture
+def engine(tmp_path):
+    """Return a maker of engines, which are closed at the end."""
+    with contextlib.ExitStack() as opened:
+
+        def make(*urls: str, **settings) -> VllmEngine:
+            made = VllmEngine(Vllm(urls=list(urls), **settings), tmp_path / "vllm.log")
+            opened.callback(made.close)
+            return made
+
+        yield make
+
+
+def collected(policy: Policy, engine, rng_seed: int = 7):
+    """Return episodes of two turns that an engine has written."""
+    env = TaskEnv.open("Pixelis/CodeProblem-v0", {"max_turns": 2}, {"difficulty": 1})
+    collector = Collector(env.make, engine=engine)
+    episodes = collector.collect(policy, REQUESTS, SETTINGS, rng_seed)
+    return episodes, collector.stats
+
+
+@served
+@pytest.mark.slow
+def test_a_server_samples_from_the_policy_that_is_trained(server, policy, engine):
+    episodes, stats = collected(policy, engine(server.url))
+    assert all(each.valid_for_training and each.turns for each in episodes)
+    with torch.no_grad():
+        ours = policy.logprobs(episodes)
+    for row, episode in enumerate(episodes):
+        inside = episode.loss_mask
+        own = ours.logprobs[row, : len(episode)].numpy()[inside]
+        np.testing.assert_allclose(episode.logprobs[inside], own, atol=2e-3)
+        for turn in (each for each in episode.segments if each.sampled):
+            assert len(turn) <= 48
+            assert len(turn) == 48 or int(turn.tokens[-1]) in policy.chat.stop_ids
+            assert turn.text == policy.chat.decode(turn.tokens)
+    assert stats.generated_tokens == sum(each.completion_length for each in episodes)
+    assert len({each.text for each in episodes}) > len(REQUESTS) / 2  # members draw for themselves
+
+
+@served
+@pytest.mark.slow
+def test_the_same_draws_are_the_same_turns_and_others_are_not(server, policy, engine):
+    one, two = engine(server.url), engine(server.url)
+    first = [each.text for each in collected(policy, one)[0]]
+    assert [each.text for each in collected(policy, two)[0]] == first
+    assert [each.text for each in collected(policy, one, rng_seed=8)[0]] != first
+
+
+def adapters(server: VllmServer) -> list[str]:
+    """Return the names of the adapters that a server has."""
+    answer = httpx.get(f"{server.url}/v1/models").json()
+    return [each["id"] for each in answer["data"] if each.get("parent")]
+
+
+@served
+@pytest.mark.slow
+def test_the_adapter_of_now_is_what_samples(server, policy, engine):
+    by = engine(server.url)
+    collected(policy, by)
+    with torch.no_grad():
+        for name, each in policy.model.named_parameters():
+            if "lora_B" in name:
+                each.normal_(std=0.05)
+    episodes, _ = collected(policy, by)
+    ours = policy.logprobs(episodes).logprobs.detach()
+    apart = [
+        np.abs(e.logprobs - ours[row, : len(e)].numpy())[e.loss_mask].max() for row, e in enumerate(episodes)
+    ]
+    assert max(apart) < 5e-3
+    assert sum("pixelis-" in name for name in adapters(server)) == 1
+    by.close()
+    assert not any("pixelis-" in name for name in adapters(server))
+
+
+@served
+@pytest.mark.slow
+def test_a_dead_address_is_left_out_and_another_model_is_refused(server, policy, engine, caplog):
+    episodes, _ = collected(policy, engine("http://127.0.0.1:9", server.url))
+    assert all(each.valid_for_training for each in episodes)
+    assert "the server at http://127.0.0.1:9 is left out" in caplog.text and "1 left" in caplog.text
+    with torch.no_grad():
+        policy.base.get_input_embeddings().weight.add_(0.5 * torch.randn(1))
+        policy.base.get_input_embeddings().weight.mul_(-1.0)
+    with pytest.raises(SamplerError, match="its model is another one"):
+        collected(policy, engine(server.url))
+
+
+@served
+@pytest.mark.slow
+def test_a_run_with_servers_learns_from_what_they_say(server, tmp_path):
+    settings = {"type": "vllm", "urls": [server.url]}
+    config = TrainConfig.from_mapping(
+        {**CODE, "steps": 2, "output": str(tmp_path / "run"), "sampler": settings}
+    )
+    assert chosen_correction(config) == "truncate"
+    run = train(config)
+    rows = read_metrics(run.folder.metrics)
+    assert [row["step"] for row in rows] == [1, 2]
+    assert all(row["policy/mismatch"] < 0.01 for row in rows)
+    assert "sampler vllm" in (run.folder.path / "log.txt").read_text()
+
+
+@served
+@pytest.mark.slow
+def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
+    values = {**CODE, "steps": 50, "checkpoint_every": 1, "output": str(tmp_path / "run")}
+    config = TrainConfig.from_mapping({**values, "sampler": "vllm"})
+    with TrainingRun.start(config) as run:
+
+        def kill(row) -> None:
+            if row["step"] == 2:
+                for each in psutil.Process().children(recursive=True):
+                    with contextlib.suppress(psutil.Error):
+                        if "vllm" in " ".join(each.cmdline()) or "VLLM" in each.name():
+                            each.kill()
+                time.sleep(1)
+
+        with pytest.raises(SamplerError, match=r"no vLLM server can be used \(http://127.0.0.1:\d+: "):
+            run.train(kill)
+        assert run.trainer.finished_steps == 2
+    assert (tmp_path / "run" / "vllm.log").stat().st_size
+    with TrainingRun.resume(tmp_path / "run", config.with_values(steps=3)) as again:  # with a new server
+        again.train()
+        assert again.trainer.finished_steps == 3
+
+
+# ---------------------------------------------------------------------- without a server
+
+
+@contextlib.contextmanager
+def something_else():
+    """Serve files, as a web server does that is no vLLM."""
+    handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_what_is_no_vllm_server_is_told_with_its_address(policy, engine):
+    with something_else() as url, pytest.raises(SamplerError) as caught:
+        collected(policy, engine(url, "http://127.0.0.1:9", "no address"))
+    told = str(caught.value)
+    assert f"{url}: it answers 404" in told and "http://127.0.0.1:9: ConnectError" in told
+    assert "no address: " in told and "go on from the last checkpoint with --resume" in told
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({}, "no token ids"),
+        ({"token_ids": [1], "logprobs": None}, "no token ids, or no log-probabilities"),
+        ({"token_ids": [], "logprobs": {"token_logprobs": []}}, "no turn of 1 to 3 tokens"),
+        ({"token_ids": [1, 2, 3, 4], "logprobs": {"token_logprobs": [-1.0] * 4}}, "no turn of 1 to 3"),
+        ({"token_ids": [1, 2], "logprobs": {"token_logprobs": [-1.0]}}, "2 ids, 1 logprobs"),
+        ({"token_ids": [-1], "logprobs": {"token_logprobs": [-1.0]}}, "no turn of 1 to 3"),
+        ({"token_ids": ["a"], "logprobs": {"token_logprobs": [-1.0]}}, "no turn of 1 to 3"),
+        ({"token_ids": [1], "logprobs": {"token_logprobs": [None]}}, "log-probability that is none"),
+        ({"token_ids": [1], "logprobs": {"token_logprobs": [0.5]}}, "log-probability that is none"),
+    ],
+)
+def test_an_answer_that_is_no_turn_is_a_fault(choice, words):
+    with pytest.raises(ServerFault, match=words):
+        checked_turn(choice, 3)
+
+
+def test_a_turn():
+    tokens, logprobs = checked_turn({"token_ids": [4, 5], "logprobs": {"token_logprobs": [-0.5, 1e-6]}}, 3)
+    assert tokens.tolist() == [4, 5] and tokens.dtype == np.int64
+    assert logprobs.tolist() == [-0.5, 0.0] and logprobs.dtype == np.float32
+
+
+def open_rows(by: VllmEngine, policy: Policy) -> None:
+    """Open rows and leave them."""
+    with by.open(policy, RolloutStats(), 0):
+        pass
+
+
+def test_what_cannot_be_served_is_refused(engine):
+    with pytest.raises(ConfigError, match="needs an adapter"):
+        TrainConfig.from_mapping({**CODE, "sampler": "vllm", "train": "full"})
+    with pytest.raises(ConfigError, match="needs an adapter"):
+        open_rows(engine("http://127.0.0.1:9"), Policy.load("pixelis-mini", device="cpu"))
+    seeing = Policy.load("pixelis-tiny", device="cpu", lora=LoraSettings(rank=2))
+    with pytest.raises(ConfigError, match="models of text"):
+        open_rows(engine("http://127.0.0.1:9"), seeing)
+
+
+def test_a_python_that_is_not_there_is_told_with_what_to_do(policy, engine, tmp_path):
+    with pytest.raises(ConfigError, match=r"there is no Python at .*nowhere.*make vllm"):
+        open_rows(engine(python=str(tmp_path / "nowhere")), policy)
+
+
+def test_a_server_that_does_not_start_is_told_with_its_last_words(policy, engine, tmp_path):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho ValueError: no such model\nexit 3\n")
+    python.chmod(0o755)
+    with pytest.raises(SamplerError, match=r"did not start \(exit code 3\): ValueError: no such model"):
+        open_rows(engine(python=str(python)), policy)
+    assert Path(tmp_path / "vllm.log").read_text() == "ValueError: no such model\n"
