@@ -60,9 +60,8 @@ class VllmServer:
         with writing(log):
             log.parent.mkdir(parents=True, exist_ok=True)
             file = log.open("ab")
-        words = [str(python), "-m", "vllm.entrypoints.openai.api_server", *flags(model, port, dtype, rank)]
-        if max_context is not None:
-            words += ["--max-model-len", str(max_context)]
+        words = [str(python), "-m", "vllm.entrypoints.openai.api_server"]
+        words += flags(model, port, dtype, rank, max_context)
         with file:
             self._process = subprocess.Popen(
                 words,
@@ -120,10 +119,15 @@ ENVIRONMENT = {
 """Of a server; what it reads of a CPU it ignores elsewhere."""
 
 
-def flags(model: str, port: int, dtype: str, rank: int) -> list[str]:
+def flags(model: str, port: int, dtype: str, rank: int, max_context: int | None) -> list[str]:
     """Return the words that a server is started with, for one of one's own too (docs/guide/scaling.md)."""
     # Log-probabilities are those of what is drawn from: after temperature and nucleus.
     drawn = ["--logprobs-mode", "processed_logprobs"]
     adapters = ["--enable-lora", "--max-lora-rank", str(rank), "--max-loras", "2"]
     where = ["--host", "127.0.0.1", "--port", str(port)]
-    return ["--model", model, *where, "--dtype", dtype, "--enforce-eager", *adapters, *drawn]
+    # On a CPU a request with a seed ends the engine when its prompt is read in parts (0.32: the seed's
+    # generator is asked for an offset, which those of a CPU do not have).
+    whole = ["--no-enable-chunked-prefill", "--max-num-batched-tokens", str(max(8192, max_context or 0))]
+    if max_context is not None:
+        whole += ["--max-model-len", str(max_context)]
+    return ["--model", model, *where, "--dtype", dtype, "--enforce-eager", *adapters, *drawn, *whole]
