@@ -22,23 +22,14 @@ sys.path.insert(0, str(ROOT / "benchmarks" / "learning"))
 
 from result_tables import markdown_table  # noqa: E402  # pyright: ignore[reportMissingImports]
 
-HEAD = (
-    "configuration",
-    "processes × threads",
-    "seconds a step",
-    "generation",
-    "environments",
-    "update",
-    "ratio",
-)
-PARTS = ("time/generation", "time/env", "time/update")
+PARTS = {"generation": "time/generation", "environments": "time/env", "update": "time/update"}
+HEAD = ("configuration", "processes × threads", "seconds a step", *PARTS, "ratio")
 WAYS = ((1, 1), (1, 2), (2, 1))
 
 
-def steps_of(
-    config: str, processes: int, threads: int, steps: int, words: list[str]
-) -> list[dict[str, float]]:
-    """Return the metrics of so many steps, the first one left out."""
+def steps_of(config: str, way: tuple[int, int], steps: int, words: list[str]) -> list[dict[str, float]]:
+    """Return the metrics of so many steps, the first one left out; ``way`` is processes and threads."""
+    processes, threads = way
     team = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run"

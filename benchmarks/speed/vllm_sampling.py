@@ -104,7 +104,7 @@ def main() -> None:
                 for name, found in speeds.items():
                     told = f"{statistics.median(found):.0f} ({min(found):.0f}–{max(found):.0f})"
                     far = distances[name]
-                    numbers = [f"{far.mean():.4f}", f"{np.quantile(far, 0.99):.4f}"]
+                    numbers = [f"{far.mean():.2g}", f"{np.quantile(far, 0.99):.2g}"]
                     table.append([str(rows), name, told, *numbers])
                 print(markdown_table(HEAD, table[-len(by) :]), flush=True)
         finally:

@@ -137,7 +137,7 @@ class VllmClient:
             ServerFault: it gives none.
         """
         body = {"model": model, "prompt": list(tokens), "max_tokens": 1, "prompt_logprobs": 0}
-        found = self._choice(body).get("prompt_logprobs")
+        found: Any = self._choice(body).get("prompt_logprobs")
         try:
             pairs = zip(tokens[1:], found[1:], strict=True)
             return np.array([each[str(token)]["logprob"] for token, each in pairs], np.float32)
