@@ -94,7 +94,6 @@ class TrainConfig(RolloutRunSettings):
     diversity: Literal["none", "ngrams", "encoder"] | Own = setting(
         "none", "how far answers are apart; measured every step", more=True
     )
-    sampler: AnySampler = setting(OwnSampler(), "what writes turns; vllm: servers", more=True)
     levels: AnyLevels = setting(FixedLevels(), "what sets the env's dials; none: they stay where they are")
 
     recipe: Literal["dr_grpo", "dapo", "gspo", "rloo", "cispo"] | None = setting(
@@ -123,6 +122,7 @@ class TrainConfig(RolloutRunSettings):
     watch: WatchSettings | None = setting(
         None, "scores that nothing is paid by; none: no scores", identity=False
     )
+    sampler: AnySampler = setting(OwnSampler(), "what writes turns; vllm: servers", more=True)
     baselines: bool = setting(False, "also play the env's scripted players", identity=False, more=True)
     trajectories_every: int = setting(
         10, "steps between saved sample episodes", ge=1, identity=False, more=True
