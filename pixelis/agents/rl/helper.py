@@ -19,10 +19,10 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.rl.gradient import BatchGradient
+from pixelis.agents.rl.parts import engine_of, update_settings
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.team import add_up
 from pixelis.agents.rl.term_rewards import TermRewards
-from pixelis.agents.rl.trainer import engine_of, update_settings
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.saved_run import trained_in
@@ -126,19 +126,14 @@ class Helper:
         stack = self._rewards.stack
         if stack is not None:
             stack.load_state_dict(order["rewards"])
-            if stack.orchestrator is not None:
-                stack.orchestrator.take_scored()  # what others have scored
         requests = [EpisodeRequest(**each) for each in order["requests"]]
         settings = SamplingSettings(**order["settings"])
         episodes = self._collector.collect(self._policy, requests, settings, order["rng_seed"])
         first = len(self._played)
         self._played += episodes
         played, tensors = episodes_message(episodes)
-        scored = None
-        if stack is not None and stack.orchestrator is not None:
-            scored = stack.orchestrator.take_scored()
-        stats = asdict(self._collector.stats)
-        return {"first": first, "played": played, "stats": stats, "scored": scored}, tensors
+        stats, rewards = asdict(self._collector.stats), None if stack is None else stack.state_dict()
+        return {"first": first, "played": played, "stats": stats, "rewards": rewards}, tensors
 
     def _hold(self, numbers: list[int], advantages: np.ndarray) -> Reply:
         self._take_weights()

@@ -12,8 +12,9 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.parts import TrainingParts
 from pixelis.agents.rl.team import Team
-from pixelis.agents.rl.trainer import Trainer, TrainingParts
+from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
 from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.run_folder import RunFolder

@@ -26,8 +26,9 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.step_size import tokens_read
+from pixelis.agents.rl.parts import TrainingParts
 from pixelis.agents.rl.run import TrainingRun
-from pixelis.agents.rl.trainer import Trainer, TrainingParts
+from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.rl import TrainConfig

@@ -127,14 +127,22 @@ class Team:
         self.world.broadcast([each.data for each in self._policy.trainable_parameters()])
 
     def reward_state(self) -> Any:
-        """Return what the others pay by."""
-        return None if self._rewards is None else self._rewards.state_dict()
+        """Return what the others pay by, with no episode that anyone has paid since."""
+        if self._rewards is None:
+            return None
+        state = self._rewards.state_dict()
+        if state["orchestrator"] is not None:
+            state["orchestrator"] |= {"pending": [], "held": 0}
+        return state
 
-    def add_scored(self, scored: Sequence[Any]) -> None:
-        """Let the statistics of rewards know what the others have paid."""
-        if self._rewards is not None and self._rewards.orchestrator is not None:
-            for each in scored:
-                self._rewards.orchestrator.add_scored(each)
+    def add_scored(self, states: Sequence[Mapping[str, Any]]) -> None:
+        """Let the statistics of rewards know what the others have paid, by their states."""
+        if self._rewards is None or self._rewards.orchestrator is None:
+            return
+        own = self._rewards.orchestrator.state_dict()
+        for each in states:
+            own |= {name: own[name] + each["orchestrator"][name] for name in ("pending", "held")}
+        self._rewards.orchestrator.load_state_dict(own)
 
     def replies(self) -> list[tuple[int, tuple[Any, dict[str, torch.Tensor]]]]:
         """Wait for a reply of everyone; return rank and reply of each, in order.
@@ -227,7 +235,7 @@ class TeamCollector:
             team.owners |= {id(e): (rank, number) for e, number in zip(played, numbers, strict=True)}
             episodes += played
             every.append(RolloutStats(**reply["stats"]))
-        team.add_scored([reply["scored"] for _, (reply, _) in replies if reply["scored"]])
+        team.add_scored([reply["rewards"] for _, (reply, _) in replies])
         self.stats = added(every)
         return episodes
 

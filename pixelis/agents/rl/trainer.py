@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,6 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.failures import FailureWatch
 from pixelis.agents.episodes.seeds import sampling_seed
 from pixelis.agents.episodes.task_env import TaskEnv
-from pixelis.agents.losses.advantages import ADVANTAGES
-from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.micro_batch import explain_out_of_memory
@@ -23,15 +21,14 @@ from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.rl.alarms import EntropyRange, NoSignal
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
-from pixelis.agents.rl.gradient import BatchGradient, Gradient, UpdateSettings
-from pixelis.agents.rl.grpo import GrpoLearner, Learner, batch_settings
+from pixelis.agents.rl.gradient import BatchGradient, Gradient
+from pixelis.agents.rl.grpo import GrpoLearner, Learner
+from pixelis.agents.rl.parts import TrainingParts, engine_of
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
 from pixelis.agents.rl.team import Plays, Team, TeamCollector, TeamGradient
-from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
-from pixelis.agents.rollout.engine import Engine
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.checkpoint import step_of
 from pixelis.agents.run_files.run_folder import RunFolder
@@ -39,13 +36,8 @@ from pixelis.agents.runs.metrics import MovingMeans, Row, episode_metrics
 from pixelis.agents.runs.sinks.samples import episode_sample
 from pixelis.agents.runs.sinks.sink import StepSample
 from pixelis.agents.runs.watch.watch import Watch
-from pixelis.agents.settings.algorithm import Grpo
-from pixelis.agents.settings.loss import Correction
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
-from pixelis.agents.settings.run_settings import AUTO
-from pixelis.agents.settings.sampler import Vllm
 from pixelis.agents.ued.sampler import SampledLevel
-from pixelis.agents.ued.selection import LevelSelection
 from pixelis.errors import CheckpointError
 
 PICTURED = 32
@@ -56,44 +48,6 @@ LEARNERS: dict[str, MakeLearner] = {
     "grpo": GrpoLearner,
     "ppo": PpoLearner,
 }
-
-
-@dataclass(frozen=True)
-class TrainingParts:
-    """What a run is made of besides its model; made before that is loaded, so that mistakes are told at once.
-
-    Attributes:
-        update: how batches become optimiser steps.
-        batch: how episodes are compared.
-        rewards: the reward terms.
-        watch: scores that nothing is paid by; None without any.
-        levels: what is played.
-    """
-
-    update: UpdateSettings
-    batch: BatchSettings
-    rewards: TermRewards
-    watch: Watch | None
-    levels: LevelSelection
-
-    @classmethod
-    def of(cls, config: TrainConfig, env: TaskEnv) -> TrainingParts:
-        """Make the parts of a run.
-
-        Raises:
-            ConfigError: a name in the settings is wrong, or something does not go with the environment.
-            UserCodeError: a reward term's or a scorer's own code raised.
-        """
-        rewards = TermRewards(config.rewards, env.traits)
-        check_credit(rewards.stack, config.algorithm)
-        watched = config.watch
-        return cls(
-            update_settings(config),
-            batch_settings(config, env),
-            rewards,
-            Watch(watched, env.scorers) if watched and watched.scores else None,
-            LevelSelection(config, env),
-        )
 
 
 class Trainer(LanguageStepper[TrainConfig]):
@@ -379,47 +333,3 @@ class Trainer(LanguageStepper[TrainConfig]):
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
         }
-
-
-def engine_of(config: TrainConfig, folder: Path) -> Engine | None:
-    """Return what samples the episodes of training, None for the model in this process.
-
-    Args:
-        config: of the run.
-        folder: where the log of a server goes that is started here.
-    """
-    if not isinstance(config.sampler, Vllm):
-        return None
-    from pixelis.agents.rollout.vllm.engine import VllmEngine
-
-    return VllmEngine(config.sampler, folder / "vllm.log")
-
-
-def update_settings(config: TrainConfig) -> UpdateSettings:
-    """Return the part of the settings that the update needs.
-
-    Raises:
-        ConfigError: a function of the loss is not registered, or the module that has it cannot be imported.
-    """
-    if isinstance(config.algorithm, Grpo):
-        ADVANTAGES.find(config.algorithm.scale)
-    parts, cut = config.loss, config.loss.correction
-    loss = LossSettings(
-        **parts.constants,
-        ratio=parts.ratio,
-        surrogate=parts.surrogate.type,
-        aggregation=parts.aggregation,
-        kl=parts.kl.estimator,
-        beta=config.beta if parts.kl.place == "loss" else 0.0,
-        kl_ratio=parts.kl.ratio,
-        correction=chosen_correction(config),
-        **({"correction_level": cut.level, "correction_cap": cut.cap} if isinstance(cut, Correction) else {}),
-    )
-    return UpdateSettings(
-        loss,
-        config.temperature,
-        config.epochs,
-        config.micro_batch_size,
-        config.adapter.dropout > 0,
-        config.step_size if config.lr == AUTO else None,
-    )

@@ -263,17 +263,6 @@ class Orchestrator:
         self._pending, self._held = [], 0
         return row
 
-    def take_scored(self) -> dict[str, Any]:
-        """Return what was scored since the last ``update``, as JSON, and forget it: another updates by it."""
-        scored = {"pending": [dict(sums) for sums in self._pending], "held": self._held}
-        self._pending, self._held = [], 0
-        return scored
-
-    def add_scored(self, scored: Mapping[str, Any]) -> None:
-        """Let the next ``update`` know what `take_scored` of another returned."""
-        self._pending += [dict(sums) for sums in scored["pending"]]
-        self._held += int(scored["held"])
-
     def state_dict(self) -> dict[str, Any]:
         """Return weights and statistics, as JSON."""
         return {

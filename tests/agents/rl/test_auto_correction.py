@@ -22,8 +22,8 @@ from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
 from pixelis.agents.rl.batch import StepBatch, make_batch
 from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
+from pixelis.agents.rl.parts import update_settings
 from pixelis.agents.rl.run import TrainingRun
-from pixelis.agents.rl.trainer import update_settings
 from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings

@@ -11,10 +11,10 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rl.gradient import BatchGradient
 from pixelis.agents.rl.grpo import batch_settings
+from pixelis.agents.rl.parts import update_settings
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts
 from pixelis.agents.rl.run import TrainingRun
-from pixelis.agents.rl.trainer import update_settings
 from pixelis.agents.runs.metrics import comparable_metrics
 from pixelis.errors import ConfigError
 

@@ -15,7 +15,7 @@ from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.losses.ratio import RATIOS
 from pixelis.agents.losses.surrogate import SURROGATES
 from pixelis.agents.rl.comparison import COMPARISONS
-from pixelis.agents.rl.trainer import update_settings
+from pixelis.agents.rl.parts import update_settings
 from pixelis.agents.settings.base import choices_of, leaves_of
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.ued.selection import SAMPLERS
