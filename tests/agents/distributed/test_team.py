@@ -123,7 +123,7 @@ def start(tmp_path, toy_config):
             each.process.wait()
 
 
-def assert_same_training(one: Path, other: Path, *, tolerance: float = 1e-5) -> None:
+def assert_same_training(one: Path, other: Path, weights_apart: float = 1e-4) -> None:
     """Check that two runs are the same up to the rounding of sums."""
     rows = [comparable_metrics(folder / "metrics.jsonl") for folder in (one, other)]
     assert len(rows[0]) == len(rows[1]) > 0
@@ -131,7 +131,7 @@ def assert_same_training(one: Path, other: Path, *, tolerance: float = 1e-5) -> 
         assert expected.keys() == found.keys()
         for name in expected.keys() - APART:
             is_number = isinstance(expected[name], (int, float))
-            near = pytest.approx(expected[name], rel=1e-3, abs=tolerance) if is_number else expected[name]
+            near = pytest.approx(expected[name], rel=1e-3, abs=1e-5) if is_number else expected[name]
             assert found[name] == near, name
     weights = [
         load_file(latest_checkpoint(folder / "checkpoints") / "adapter" / "adapter_model.safetensors")
@@ -144,7 +144,7 @@ def assert_same_training(one: Path, other: Path, *, tolerance: float = 1e-5) -> 
     for name, expected in weights[
         0
     ].items():  # AdamW's first steps are signs: rounding of a gradient near 0 shows
-        torch.testing.assert_close(weights[1][name], expected, rtol=0, atol=1e-4)
+        torch.testing.assert_close(weights[1][name], expected, rtol=0, atol=weights_apart)
 
 
 @pytest.mark.slow
@@ -165,7 +165,8 @@ def test_several_processes_train_as_one_does(processes, algorithm, start, toy_co
 def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_fewer(
     start, toy_config, tmp_path
 ):
-    changes = {**UNEVEN, "steps": 24, "checkpoint_every": 2, "env_kwargs": {"turns": 3}}
+    # At a rate so low that rounding moves no token: a single other one makes another run of it.
+    changes = {**UNEVEN, "lr": 1e-5, "steps": 24, "checkpoint_every": 2, "env_kwargs": {"turns": 3}}
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
     killed = start(toy_config(output=str(tmp_path / "run"), **changes), 2)
     killed.wait_for_steps(tmp_path / "run" / "metrics.jsonl", 3)
@@ -182,7 +183,7 @@ def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_f
     with TrainingRun.resume(tmp_path / "run", config) as run:
         assert run.trainer.finished_steps == 22
         run.train()
-    assert_same_training(whole.folder.path, tmp_path / "run", tolerance=1e-4)
+    assert_same_training(whole.folder.path, tmp_path / "run", weights_apart=3e-5)
 
 
 @pytest.mark.slow
