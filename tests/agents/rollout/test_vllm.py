@@ -20,8 +20,8 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
-from pixelis.agents.rollout.vllm.client import ServerFault, checked_turn
-from pixelis.agents.rollout.vllm.engine import VllmEngine
+from pixelis.agents.rollout.vllm.client import ServerFacts, ServerFault, checked_turn
+from pixelis.agents.rollout.vllm.engine import VllmEngine, check_context
 from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
@@ -256,6 +256,14 @@ def test_what_cannot_be_served_is_refused(engine):
     seeing = Policy.load("pixelis-tiny", device="cpu", lora=LoraSettings(rank=2))
     with pytest.raises(ConfigError, match="models of text"):
         open_rows(engine("http://127.0.0.1:9"), seeing)
+
+
+def test_a_server_with_a_shorter_context_is_left_out(policy):
+    assert policy.max_context == 2048
+    check_context(ServerFacts("0.32", "mini", 2048), policy)
+    check_context(ServerFacts("0.32", "mini", None), policy)
+    with pytest.raises(ServerFault, match=r"takes 1024 tokens.*start it with --max-model-len 2048"):
+        check_context(ServerFacts("0.32", "mini", 1024), policy)
 
 
 def test_a_python_that_is_not_there_is_told_with_what_to_do(policy, engine, tmp_path):

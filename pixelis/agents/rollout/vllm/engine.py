@@ -47,7 +47,7 @@ class VllmEngine:
         self._settings, self._log = settings, log
         self._server: VllmServer | None = None
         self._clients: list[VllmClient] = []
-        self._checked: dict[str, ServerFacts] = {}  # by address
+        self._checked: set[str] = set()  # addresses
         self._lost: dict[str, str] = {}  # address → why
         self._serving = ""  # the adapter
         self._name = f"pixelis-{secrets.token_hex(4)}"  # servers may have other trainers' adapters too
@@ -128,18 +128,20 @@ class VllmEngine:
         for client in self._clients:  # one that has come back is used again
             if client.url in self._lost and client.is_up():
                 del self._lost[client.url]
-                self._checked.pop(client.url, None)
+                self._checked.discard(client.url)
         before, self._pushed = self._serving, self._pushed + 1
         name = f"{self._name}-{self._pushed}"
         folder = self._folder / name
         policy.save_adapter(folder)
         for client in self.living:
             try:
-                facts = self._checked.get(client.url) or client.facts()
+                is_new = client.url not in self._checked
+                if is_new:
+                    check_context(client.facts(), policy)
                 client.load_adapter(name, folder)
-                if client.url not in self._checked:
+                if is_new:
                     self._compare(client, name, policy)
-                    self._checked[client.url] = facts
+                    self._checked.add(client.url)
                 elif before:
                     client.unload_adapter(before)
             except ServerFault as fault:
@@ -258,6 +260,20 @@ class VllmRows:
         """Drop the other rows."""
         self._rows = [self._rows[row] for row in rows]
         self._homes = [self._homes[row] for row in rows]
+
+
+def check_context(facts: ServerFacts, policy: Policy) -> None:
+    """Check that a server takes episodes as long as the policy's context.
+
+    Raises:
+        ServerFault: it does not.
+    """
+    served, wanted = facts.max_context, policy.max_context
+    if served is not None and wanted is not None and served < wanted:
+        raise ServerFault(
+            f"vLLM {facts.version} there takes {served} tokens, the model's context is {wanted}; start it "
+            f"with --max-model-len {wanted}"
+        )
 
 
 def _served_rank(rank: int) -> int:
