@@ -5,32 +5,23 @@ from __future__ import annotations
 import contextlib
 import signal
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from pixelis.agents.distributed.code import code_fingerprint
-from pixelis.agents.distributed.episode_messages import episodes_message
 from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
-from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.rl.gradient import BatchGradient
-from pixelis.agents.rl.parts import engine_of, update_settings
-from pixelis.agents.rl.run import TrainingRun
+from pixelis.agents.rl.parts import update_settings
+from pixelis.agents.rl.player import Player, Reply
 from pixelis.agents.rl.team import add_up
-from pixelis.agents.rl.term_rewards import TermRewards
-from pixelis.agents.rollout.collector import Collector, EpisodeRequest
-from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.saved_run import trained_in
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import TrainingError
 from pixelis.files import one_line
-
-Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
 
 def help_out() -> None:
@@ -85,21 +76,15 @@ class Helper:
         self._world = world
         config = TrainConfig.from_mapping(order["config"])
         torch.manual_seed(config.seed + world.rank)  # dropout, which is another one in every process
-        env = TrainingRun.open_env(config)
-        self._rewards = TermRewards(config.rewards, env.traits)
-        self._policy = TrainingRun.load_policy(config, trained_in(Path(order["checkpoint"])))
-        self._collector = Collector(
-            env.make,
-            env_threads=config.env_threads,
-            rewarder=self._rewards.rewarder,
-            engine=engine_of(config, Path(order["checkpoint"]).parents[1]),
-        )
+        checkpoint = Path(order["checkpoint"])
+        self._player = Player(config, trained_in(checkpoint), checkpoint.parents[1])
+        self._policy = self._player.policy
         self._gradient = BatchGradient(self._policy, update_settings(config))
         self._played: list[Episode] = []
 
     def about(self) -> dict[str, Any]:
         """Return what must be the same in every process."""
-        return {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(self._policy.model)}
+        return self._player.about()
 
     def do(self, order: Mapping[str, Any]) -> Reply:
         """Do what process 0 orders; return the reply."""
@@ -114,7 +99,7 @@ class Helper:
 
     def close(self) -> None:
         """Close the envs."""
-        self._collector.close()
+        self._player.close()
 
     # ------------------------------------------------------------------ private
 
@@ -123,17 +108,10 @@ class Helper:
 
     def _play(self, order: Mapping[str, Any]) -> Reply:
         self._take_weights()
-        stack = self._rewards.stack
-        if stack is not None:
-            stack.load_state_dict(order["rewards"])
-        requests = [EpisodeRequest(**each) for each in order["requests"]]
-        settings = SamplingSettings(**order["settings"])
-        episodes = self._collector.collect(self._policy, requests, settings, order["rng_seed"])
+        episodes, (reply, tensors) = self._player.play(order)
         first = len(self._played)
         self._played += episodes
-        played, tensors = episodes_message(episodes)
-        stats, rewards = asdict(self._collector.stats), None if stack is None else stack.state_dict()
-        return {"first": first, "played": played, "stats": stats, "rewards": rewards}, tensors
+        return reply | {"first": first}, tensors
 
     def _hold(self, numbers: list[int], advantages: np.ndarray) -> Reply:
         self._take_weights()

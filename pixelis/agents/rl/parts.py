@@ -8,11 +8,13 @@ from pathlib import Path
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.losses.advantages import ADVANTAGES
 from pixelis.agents.losses.loss import LossSettings
+from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.batch import BatchSettings
 from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.grpo import batch_settings
 from pixelis.agents.rl.term_rewards import TermRewards, check_credit
 from pixelis.agents.rollout.engine import Engine
+from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
@@ -58,6 +60,26 @@ class TrainingParts:
             Watch(watched, env.scorers) if watched and watched.scores else None,
             LevelSelection(config, env),
         )
+
+
+def open_env(config: TrainConfig) -> TaskEnv:
+    """Return the environment, whose calls may take ``env_timeout_seconds``."""
+    return TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
+
+
+def policy_of(config: TrainConfig, trained: Path | None) -> Policy:
+    """Return the policy; the KL penalty is to where training starts, which need not be the base.
+
+    Args:
+        config: of the run.
+        trained: folder of the weights to go on from; None: as the settings have it.
+    """
+    policy = load_policy(config, trained, quantization=config.quantization)
+    if trained is not None:
+        policy.load_reference(trained)
+    elif config.beta and (policy.came_with_adapter or not policy.has_adapter):
+        policy.freeze_reference()
+    return policy
 
 
 def engine_of(config: TrainConfig, folder: Path) -> Engine | None:

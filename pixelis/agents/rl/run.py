@@ -12,7 +12,7 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.parts import TrainingParts
+from pixelis.agents.rl.parts import TrainingParts, open_env, policy_of
 from pixelis.agents.rl.team import Team
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.rl.warm_start import open_warm_start, started_from
@@ -21,7 +21,6 @@ from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import checkpoint_of, weights_of
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.runs.run import Run
-from pixelis.agents.runs.run_policy import load_policy
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
 from pixelis.agents.settings.run_settings import AUTO
 from pixelis.errors import ConfigError, TrainingError
@@ -83,7 +82,7 @@ class TrainingRun(Run[TrainConfig, Trainer]):
     @classmethod
     def open_env(cls, config: TrainConfig) -> TaskEnv:
         """Return the environment, whose calls may take ``env_timeout_seconds``."""
-        return TaskEnv.open(config.env, config.env_kwargs, config.reset_options, config.env_timeout_seconds)
+        return open_env(config)
 
     @classmethod
     def assemble(cls, config: TrainConfig, env: TaskEnv | None) -> TrainingParts:
@@ -93,13 +92,8 @@ class TrainingRun(Run[TrainConfig, Trainer]):
 
     @classmethod
     def load_policy(cls, config: TrainConfig, adapter: Path | None) -> Policy:
-        """Return the policy; the KL penalty is to where training starts, which need not be the base."""
-        policy = load_policy(config, adapter, quantization=config.quantization)
-        if adapter is not None:
-            policy.load_reference(adapter)
-        elif config.beta and (policy.came_with_adapter or not policy.has_adapter):
-            policy.freeze_reference()
-        return policy
+        """Return the policy, see `policy_of`."""
+        return policy_of(config, adapter)
 
     def watched(self, episodes: Sequence[Episode]) -> dict[str, float]:
         """Return the mean of each score that nothing is paid by."""

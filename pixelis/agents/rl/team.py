@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,10 +28,11 @@ from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.noise_scale import squared_norm
 from pixelis.agents.rl.gradient import BatchGradient, Totals
+from pixelis.agents.rl.player import play_order
+from pixelis.agents.rl.shares import add_paid, added, check_shareable, shared_out, state_to_pay_by
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, TrainingError
 from pixelis.rewards.stack.stack import RewardStack
 
@@ -62,11 +63,12 @@ class Team:
 
     Attributes:
         world: see there.
+        rewards: see there.
         owners: id() of an episode of this step → who played it, and its number there.
     """
 
     def __init__(self, world: ProcessGroup, policy: Policy, rewards: RewardStack | None) -> None:
-        self.world, self._policy, self._rewards = world, policy, rewards
+        self.world, self._policy, self.rewards = world, policy, rewards
         self.owners: dict[int, tuple[int, int]] = {}
 
     @classmethod
@@ -85,22 +87,16 @@ class Team:
                 f"this is process {rank} of {size}: only process 0 keeps a run; let the others call "
                 "pixelis.agents.rl.helper.help_out()"
             )
+        if config.workers is not None:
+            raise ConfigError(
+                f"workers play for one process that trains, and torchrun has started {size}; leave one out"
+            )
         if config.groups < size:
             raise ConfigError(
                 f"groups must be at least the number of processes, {size}, got {config.groups}: a group is "
                 "played by one process; set --groups, or start fewer"
             )
-        if isinstance(config.sampler, Vllm) and not config.sampler.urls:
-            raise ConfigError(
-                "sampler vllm starts no server for several processes; start some, and say where they are "
-                "with --sampler.urls"
-            )
-        learning = [] if rewards is None else [n for n, term in rewards.terms.items() if term.state_dict()]
-        if learning:
-            raise ConfigError(
-                f"rewards.{learning[0]} learns from what is played, and each of {size} processes would learn "
-                "from its own share; leave it out, or train in one process"
-            )
+        check_shareable(config, rewards, "processes")
         return cls(ProcessGroup.join(), policy, rewards)
 
     @contextlib.contextmanager
@@ -125,24 +121,6 @@ class Team:
     def share_weights(self) -> None:
         """Give the others the policy's weights as they are."""
         self.world.broadcast([each.data for each in self._policy.trainable_parameters()])
-
-    def reward_state(self) -> Any:
-        """Return what the others pay by, with no episode that anyone has paid since."""
-        if self._rewards is None:
-            return None
-        state = self._rewards.state_dict()
-        if state["orchestrator"] is not None:
-            state["orchestrator"] |= {"pending": [], "held": 0}
-        return state
-
-    def add_scored(self, states: Sequence[Mapping[str, Any]]) -> None:
-        """Let the statistics of rewards know what the others have paid, by their states."""
-        if self._rewards is None or self._rewards.orchestrator is None:
-            return
-        own = self._rewards.orchestrator.state_dict()
-        for each in states:
-            own |= {name: own[name] + each["orchestrator"][name] for name in ("pending", "held")}
-        self._rewards.orchestrator.load_state_dict(own)
 
     def replies(self) -> list[tuple[int, tuple[Any, dict[str, torch.Tensor]]]]:
         """Wait for a reply of everyone; return rank and reply of each, in order.
@@ -216,15 +194,8 @@ class TeamCollector:
         """
         team = self._team
         shares = shared_out(requests, team.world.size)
-        common = {
-            "do": "play",
-            "settings": asdict(settings),
-            "rng_seed": rng_seed,
-            "rewards": team.reward_state(),
-        }
-        orders = {
-            rank: common | {"requests": [vars(each) for each in share]} for rank, share in enumerate(shares)
-        }
+        paid_by = state_to_pay_by(team.rewards)
+        orders = {rank: play_order(share, settings, rng_seed, paid_by) for rank, share in enumerate(shares)}
         own, replies = team.do(
             orders, True, lambda: self._own.collect(policy, shares[LEADER], settings, rng_seed)
         )
@@ -235,7 +206,7 @@ class TeamCollector:
             team.owners |= {id(e): (rank, number) for e, number in zip(played, numbers, strict=True)}
             episodes += played
             every.append(RolloutStats(**reply["stats"]))
-        team.add_scored([reply["rewards"] for _, (reply, _) in replies])
+        add_paid(team.rewards, [reply["rewards"] for _, (reply, _) in replies])
         self.stats = added(every)
         return episodes
 
@@ -301,28 +272,6 @@ class TeamGradient:
     def measure(self, episodes: Sequence[Episode]) -> Totals:
         """Score one micro-batch without training on it, in this process."""
         return self._own.measure(episodes)
-
-
-def shared_out(requests: Sequence[EpisodeRequest], count: int) -> list[list[EpisodeRequest]]:
-    """Return requests in ``count`` parts of whole groups that follow each other, as equal as can be."""
-    groups: dict[int, list[EpisodeRequest]] = {}
-    for request in requests:
-        groups.setdefault(request.group, []).append(request)
-    numbers = [*groups]
-    ends = [round(len(numbers) * (rank + 1) / count) for rank in range(count)]
-    starts = [0, *ends[:-1]]
-    return [
-        [request for number in numbers[start:end] for request in groups[number]]
-        for start, end in zip(starts, ends, strict=True)
-    ]
-
-
-def added(every: Sequence[RolloutStats]) -> RolloutStats:
-    """Return counters of several processes as one: counts added up, and the longest times."""
-    values = {each.name: [getattr(stats, each.name) for stats in every] for each in fields(RolloutStats)}
-    return RolloutStats(
-        **{name: max(found) if isinstance(found[0], float) else sum(found) for name, found in values.items()}
-    )
 
 
 def add_up(world: ProcessGroup, parameters: Sequence[torch.nn.Parameter]) -> None:

@@ -28,6 +28,8 @@ from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
 from pixelis.agents.rl.team import Plays, Team, TeamCollector, TeamGradient
+from pixelis.agents.rl.workers.collector import RayCollector
+from pixelis.agents.rl.workers.lookahead import Lookahead, StepRequest
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.checkpoint import step_of
@@ -97,13 +99,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             self.evaluating = Evaluating(config, policy, env, run, self._describe_best)
         self._earlier: dict[str, Any] = {}  # of watch and evaluation, where this session has none
         self.team = team
-        own = Collector(
-            env.make,
-            env_threads=config.env_threads,
-            rewarder=self.rewards.rewarder,
-            engine=engine_of(config, run.path),
-        )
-        self.collector: Plays = own if team is None else TeamCollector(team, own)
+        self.collector = self._collector_of(config)
         gradient: Gradient = BatchGradient(policy, parts.update)
         if team is not None:
             gradient = TeamGradient(team, gradient)
@@ -114,6 +110,11 @@ class Trainer(LanguageStepper[TrainConfig]):
             record_kept=chosen_correction(config) != "none",
         )
         self._stats = RolloutStats()
+        self._ahead = None
+        if isinstance(self.collector, RayCollector) and config.max_staleness:
+            self._ahead = Lookahead(
+                self.collector, policy, config.max_staleness, config.steps, self._first_round
+            )
         self._learner = LEARNERS[config.algorithm.type](config, policy, env, gradient, parts.batch)
         self._base = frozen_fingerprint(policy.model)
         self._last: tuple[list[Episode], StepBatch]
@@ -245,12 +246,16 @@ class Trainer(LanguageStepper[TrainConfig]):
         self._learner.save_files(folder)
         self.rewards.save_files(folder)
         self.levels.save_files(folder)
+        if self._ahead is not None:
+            self._ahead.save_files(folder)
 
     def load_files(self, folder: Path) -> None:
         """Take over what `save_files` wrote."""
         self._learner.load_files(folder)
         self.rewards.load_files(folder)
         self.levels.load_files(folder)
+        if self._ahead is not None:
+            self._ahead.load_files(folder)
 
     def take_over(self, checkpoint: Path) -> None:
         """Take from another run's checkpoint what reward terms and algorithm can use; the log says what.
@@ -267,6 +272,18 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     # ------------------------------------------------------------------ phases
 
+    def _collector_of(self, config: TrainConfig) -> Plays:
+        """Return who plays: workers, this process, or this and those that help it."""
+        if config.workers is not None:
+            return RayCollector(config, self.policy, self.rewards.stack)
+        own = Collector(
+            self.env.make,
+            env_threads=config.env_threads,
+            rewarder=self.rewards.rewarder,
+            engine=engine_of(config, self.run.path),
+        )
+        return own if self.team is None else TeamCollector(self.team, own)
+
     @property
     def _measuring(self) -> dict[str, Watch | Evaluating]:
         """What there is of watch and evaluation, by its name in a checkpoint."""
@@ -282,42 +299,58 @@ class Trainer(LanguageStepper[TrainConfig]):
         draws = self.levels.begin(number)
 
         def play(round: int, first: int, groups: int) -> list[Episode]:
+            if self._ahead is not None:  # there is one round
+                return self._counted(self._ahead.take(number))
             chosen = self.levels.more(number, round, groups) if round else draws
             return self._play_draws(chosen, first, sampling_seed(self.config.seed, number, round))
 
         def zero_variance(episodes: Sequence[Episode], groups: int) -> np.ndarray:
             found = self._learner.zero_variance_groups(episodes, groups)
-            found[list(self.levels.scored_only)] = False  # nothing takes their place
+            found[list(self.levels.scored_only(number))] = False  # nothing takes their place
             return found
 
         sizes = {"groups": len(draws), "group_size": self.config.group_size}
         played = play_step(
             play, zero_variance, **sizes, extra=getattr(self.config.algorithm, "refill_episodes", 0)
         )
-        return replace(played, scored_only=self.levels.scored_only)
+        return replace(played, scored_only=self.levels.scored_only(number))
+
+    def _first_round(self, step: int) -> StepRequest:
+        """Return what a step plays where there is no other round."""
+        requests = self._requests(self.levels.begin(step), 0)
+        return StepRequest(requests, self._sampling, sampling_seed(self.config.seed, step, 0))
 
     def _play_draws(self, draws: Sequence[SampledLevel], first: int, rng_seed: int) -> list[Episode]:
-        """Play a group on each level, numbered from ``first``, at most ``groups`` of them at once."""
+        """Play a group on each level, numbered from ``first``, so many of them at once as is allowed."""
+        at_once = self.config.groups
+        if self.config.workers is None and self.config.groups_at_once is not None:
+            at_once = self.config.groups_at_once
         episodes: list[Episode] = []
-        for start in range(0, len(draws), self.config.groups):
-            requests = [
-                EpisodeRequest(
-                    draw.level.seed,
-                    first + start + place,
-                    member,
-                    self.levels.options(draw.level),
-                    pictures=(first + start + place) * self.config.group_size + member < PICTURED,
-                )
-                for place, draw in enumerate(draws[start : start + self.config.groups])
-                for member in range(self.config.group_size)
-            ]
-            episodes += self._collect(requests, rng_seed)
+        for start in range(0, len(draws), at_once):
+            episodes += self._collect(self._requests(draws[start : start + at_once], first + start), rng_seed)
         return episodes
+
+    def _requests(self, draws: Sequence[SampledLevel], first: int) -> list[EpisodeRequest]:
+        return [
+            EpisodeRequest(
+                draw.level.seed,
+                group,
+                member,
+                self.levels.options(draw.level),
+                pictures=group * self.config.group_size + member < PICTURED,
+            )
+            for group, draw in enumerate(draws, start=first)
+            for member in range(self.config.group_size)
+        ]
 
     def _collect(self, requests: Sequence[EpisodeRequest], rng_seed: int) -> list[Episode]:
         advice = "start again with fewer --groups or --max-new-tokens"
         with explain_out_of_memory(f"sampling {len(requests)} episodes at once", advice):
             episodes = self.collector.collect(self.policy, requests, self._sampling, rng_seed)
+        return self._counted(episodes)
+
+    def _counted(self, episodes: list[Episode]) -> list[Episode]:
+        """Add the counters of the rollout that these are of."""
         for item in fields(RolloutStats):
             total = getattr(self._stats, item.name) + getattr(self.collector.stats, item.name)
             setattr(self._stats, item.name, total)
@@ -332,4 +365,8 @@ class Trainer(LanguageStepper[TrainConfig]):
             "time/generation": stats.generation_seconds,
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
+            **(self.collector.metrics() if isinstance(self.collector, RayCollector) else {}),
+            **(
+                {} if self._ahead is None else {"rollout/staleness": self._ahead.age(self.finished_steps + 1)}
+            ),
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Gt
 from pydantic import model_validator
@@ -11,13 +11,14 @@ from typing_extensions import Self
 
 from pixelis.agents.settings.algorithm import Algorithm, Grpo
 from pixelis.agents.settings.base import Own, Section, setting
-from pixelis.agents.settings.levels import AnyLevels, FixedLevels
+from pixelis.agents.settings.levels import AnyLevels, FixedLevels, RandomLevels
 from pixelis.agents.settings.loss import Kl, Loss
 from pixelis.agents.settings.recipes import check_recipe, expanded
-from pixelis.agents.settings.run_settings import AUTO, RolloutRunSettings
+from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.settings.sampler import AnySampler, OwnSampler
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.agents.settings.vote import check_vote
+from pixelis.agents.settings.workers import PlayedSettings
 from pixelis.errors import ConfigError
 
 
@@ -61,7 +62,7 @@ class WatchSettings(Section):
     z: float = setting(2.0, "standard errors that reward and score must part by", ge=0, identity=False)
 
 
-class TrainConfig(RolloutRunSettings):
+class TrainConfig(PlayedSettings):
     """Everything that decides a run of GRPO or PPO.
 
     Each field is explained by its own line, which ``--help`` shows; units are in the text.
@@ -153,6 +154,8 @@ class TrainConfig(RolloutRunSettings):
             check_recipe(self)
         check_vote(self)
         check_dropout(self)
+        if self.max_staleness:
+            self._check_ahead()
         self._check_shaping()
         return self
 
@@ -160,6 +163,17 @@ class TrainConfig(RolloutRunSettings):
     def penalises_reward(self) -> bool:
         """Whether the KL penalty is taken off the reward, not added to the loss."""
         return self.beta > 0 and self.loss.kl.place == "reward"
+
+    def _check_ahead(self) -> None:
+        """Check that what a step plays can be said before those before it are over."""
+        algorithm, fixed = self.algorithm, ("none", *get_args(RandomLevels.model_fields["type"].annotation))
+        waits = {
+            f"levels {self.levels.type}": self.levels.type not in fixed,
+            "algorithm.refill_episodes": getattr(algorithm, "refill_episodes", 0) > 0,
+            f"algorithm {algorithm.type}": not isinstance(algorithm, Grpo),
+        }
+        for name in (name for name, holds in waits.items() if holds):
+            raise ConfigError(f"max_staleness must be 0 with {name}, which waits for the steps before")
 
     def _check_shaping(self) -> None:
         """Check that what is compared goes with what is added to it."""
@@ -215,6 +229,7 @@ def sampler_gaps(config: TrainConfig) -> list[str]:
         f"sampler {config.sampler.type}": config.sampler.type != "own",
         f"top_p {config.top_p:g}": config.top_p < 1,
         f"algorithm.replay.ratio {ratio:g}": ratio > 0,
+        f"max_staleness {config.max_staleness}": config.max_staleness > 0,
     }
     return [reason for reason, holds in reasons.items() if holds]
 

@@ -67,36 +67,37 @@ class LevelSelection:
                 self.oracle = LevelOracle(env.make, self.space, self._options)
         self.sampler: LevelSampler = kind(self.space, settings, self.oracle)
         self.report = LevelReport(settings.levels.window)
-        self._draws: list[SampledLevel] = []
+        self._draws: dict[int, list[SampledLevel]] = {}  # of steps that are not over
 
     def begin(self, step: int) -> list[SampledLevel]:
         """Return what a step plays first, at least ``groups`` draws."""
         groups = self._settings.groups
-        self._draws = self.sampler.draw(self._ask(step, 0, groups, groups + self.sampler.most_extra))
-        return list(self._draws)
+        ask = self._ask(step, 0, groups, groups + self.sampler.most_extra)
+        self._draws[step] = self.sampler.draw(ask)
+        return list(self._draws[step])
 
     def more(self, step: int, round: int, count: int) -> list[SampledLevel]:
         """Return what a later round of the step plays, in the place of groups without signal."""
         draws = self.sampler.draw(self._ask(step, round, count, count))
-        self._draws += draws
+        self._draws[step] += draws
         return draws
 
     def options(self, level: Level) -> dict[str, Any]:
         """Return the reset options of a level, without its seed."""
         return {**self._options, **self.space.options(level.cell)}
 
-    @property
-    def scored_only(self) -> frozenset[int]:
-        """The groups of the step so far that are not to be trained on."""
-        return frozenset(place for place, draw in enumerate(self._draws) if not draw.trained)
+    def scored_only(self, step: int) -> frozenset[int]:
+        """Return the groups of a step so far that are not to be trained on."""
+        return frozenset(place for place, draw in enumerate(self._draws[step]) if not draw.trained)
 
     def note(self, step: int, episodes: Sequence[Episode]) -> Row:
         """Let the sampler learn from a step's episodes; return the metrics, under ``levels/``."""
         levels = self._settings.levels
         asks = isinstance(levels, RandomLevels) and levels.oracle and self.sampler.wants_regret
         asked = self.oracle if asks else None
-        outcomes = outcomes_of(self._draws, episodes, asked)
-        row = self.report.note(outcomes, self._labels(episodes))
+        draws = self._draws.pop(step)
+        outcomes = outcomes_of(draws, episodes, asked)
+        row = self.report.note(outcomes, self._labels(draws, episodes))
         self.sampler.observe(outcomes, level_generator(self._settings.seed, step, _AFTER))
         return {f"levels/{name}": value for name, value in (row | self.sampler.metrics()).items()}
 
@@ -136,14 +137,14 @@ class LevelSelection:
         fresh = task_seeds(seed, step, seeds, round)
         return LevelRequest(count, fresh, level_generator(seed, step, round), refill=round > 0)
 
-    def _labels(self, episodes: Sequence[Episode]) -> list[list[str]]:
+    def _labels(self, draws: Sequence[SampledLevel], episodes: Sequence[Episode]) -> list[list[str]]:
         """Return the kinds of each group's level: its cell, its dials, and what the environment calls it."""
         tasks: dict[int, Mapping[str, Any]] = {}
         for episode in episodes:
             task = episode.info.get("task")
             if isinstance(task, Mapping):
                 tasks.setdefault(episode.group, task)
-        return [self._names(draw.level, tasks.get(place, {})) for place, draw in enumerate(self._draws)]
+        return [self._names(draw.level, tasks.get(place, {})) for place, draw in enumerate(draws)]
 
     def _names(self, level: Level, task: Mapping[str, Any]) -> list[str]:
         values = self.space.values(level.cell)

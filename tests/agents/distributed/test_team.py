@@ -15,18 +15,14 @@ import psutil
 import pytest
 import torch
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from pixelis.agents.distributed.launched import alone, launched
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.gradient import Totals
 from pixelis.agents.rl.run import TrainingRun, train
-from pixelis.agents.rl.team import Team, added, shared_out
+from pixelis.agents.rl.team import Team
 from pixelis.agents.rl.term_rewards import build_rewards
-from pixelis.agents.rollout.collector import EpisodeRequest
-from pixelis.agents.rollout.sampling import RolloutStats
 from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoints
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
@@ -264,26 +260,13 @@ def test_what_a_team_cannot_train_is_refused(monkeypatch, toy_config, letter_mod
     monkeypatch.setenv("RANK", "0")
     with pytest.raises(ConfigError, match=r"groups must be at least the number of processes, 5, got 4"):
         Team.of(toy_config(groups=4), policy, None)
+    with pytest.raises(ConfigError, match=r"workers play for one process that trains, .* started 5"):
+        Team.of(toy_config(groups=5, workers=2), policy, None)
     curious = build_rewards({"curiosity": {}, "task_gap": 1.0}, RewardTraits(task_gap=1.0))
-    with pytest.raises(ConfigError, match=r"rewards\.curiosity learns from what is played, and each of 5"):
+    with pytest.raises(
+        ConfigError, match=r"rewards\.curiosity learns from what is played, and each of several"
+    ):
         Team.of(toy_config(groups=5), policy, curious)
-
-
-@given(st.integers(0, 12), st.integers(1, 4), st.integers(1, 5))
-def test_groups_stay_whole_and_in_order(groups, size, count):
-    requests = [EpisodeRequest(7, 3 * group, member) for group in range(groups) for member in range(size)]
-    shares = shared_out(requests, count)
-    assert [each for share in shares for each in share] == requests and len(shares) == count
-    numbers = [{each.group for each in share} for share in shares]
-    assert sum(map(len, numbers)) == groups
-    assert max(map(len, numbers)) - min(map(len, numbers)) <= 1
-
-
-def test_counts_are_added_and_times_are_the_longest():
-    one = RolloutStats(episodes=4, turns=6, generation_seconds=1.5, env_seconds=0.2)
-    two = RolloutStats(episodes=8, turns=1, generation_seconds=0.5, env_seconds=0.3)
-    both = RolloutStats(episodes=12, turns=7, generation_seconds=1.5, env_seconds=0.3)
-    assert added([one, two]) == both
 
 
 def test_sums_of_two_processes_add_up_and_come_back_from_a_message():

@@ -1,0 +1,62 @@
+"""What runs in a worker of Ray: a `Player` that is made when it is first needed."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pixelis.agents.distributed.wire import pack, unpack
+from pixelis.agents.rl.player import Player
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.files import one_line
+
+
+class Worker:
+    """Plays what it is given, by weights that it is given. What goes wrong is a reply.
+
+    Args:
+        config: settings of the run.
+    """
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._config = config
+        self._player: Player | None = None
+
+    def about(self) -> dict[str, Any]:
+        """Return the machine, and what must be the same on all of them; or ``error``."""
+        here = {"machine": socket.gethostname()}
+        try:
+            return here | self._ready().about()
+        except Exception as error:
+            return here | {"error": f"{type(error).__name__}: {one_line(error)}"}
+
+    def play(self, order: bytes, weights: bytes) -> bytes:
+        """Return the reply to an order, both as messages (see `pixelis.agents.distributed.wire`).
+
+        Args:
+            order: see `play_order`.
+            weights: the trained parameters, named by their numbers.
+        """
+        try:
+            player = self._ready()
+            _, tensors = unpack(weights)
+            with torch.no_grad():
+                for number, parameter in enumerate(player.policy.trainable_parameters()):
+                    parameter.copy_(tensors[str(number)])
+            _, reply = player.play(unpack(order)[0])
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {one_line(error)}"}, {}
+        return pack(*reply)
+
+    def _ready(self) -> Player:
+        if self._player is None:
+            config = TrainConfig.from_mapping(self._config)
+            torch.set_num_threads(config.worker_threads)
+            folder = Path(tempfile.mkdtemp(prefix="pixelis-worker-"))
+            self._player = Player(config, None, folder)
+        return self._player
