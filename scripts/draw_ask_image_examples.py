@@ -2,8 +2,9 @@
 
 Usage: python scripts/draw_ask_image_examples.py [--output FOLDER]
 
-Four kinds of picture, one of each for every split: a departure board, a receipt, a wall of lockers, a stack
-of crates. All writing is too small for the first view. The same program and fonts give the same files.
+Four kinds of picture, eight of each to train on and four to test with: a departure board, a receipt, a wall
+of lockers, a stack of crates. So many, because what was learnt of one of each (26 questions) said nothing of
+others. All writing is too small for the first view. The same program and fonts give the same files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from pixelis.envs.pixel.ask_image.env import EXAMPLES
 from pixelis.envs.pixel.drawing.fonts import FONT_FOLDER
 
 SEEDS = {"train": 1, "test": 2}
+SHEETS = {"train": 8, "test": 4}
+"""Of each kind."""
 COLOURS_IN_FILE = 32
 TEXT = 16  # pixels: 3 in the first view
 INK, PAPER, WALL = (34, 36, 40), (250, 249, 245), (214, 210, 200)
@@ -56,11 +60,30 @@ GOODS = (
     "Lentils",
     "Plums",
 )
-DATES = {"train": ("October 21st", "Oct 21"), "test": ("3rd of March", "March 3")}
+DATES = {
+    "train": [
+        ("October 21st", "Oct 21"),
+        ("June 3rd", "3 June"),
+        ("12th of May", "May 12"),
+        ("August 30th", "Aug 30"),
+        ("1st of July", "July 1"),
+        ("April 22nd", "22 April"),
+        ("9th of January", "Jan 9"),
+        ("Nov 5", "5 November"),
+    ],
+    "test": [
+        ("3rd of March", "March 3"),
+        ("September 14th", "14 Sept"),
+        ("Feb 2", "2nd of February"),
+        ("July 31st", "31 July"),
+    ],
+}
+"""Of every receipt of a split, its date as it is written and as the file of questions has it."""
 CRATES = {"red": (196, 60, 52), "green": (70, 140, 84), "blue": (58, 98, 176), "yellow": (224, 186, 66)}
 
 Region = dict[str, Any]
 Row = dict[str, Any]
+Date = tuple[str, str]
 
 
 class Sheet:
@@ -96,9 +119,7 @@ def ask(question: str, kind: str, truth: Any, look: list[Region], known: list[Re
     return {"question": question, "answer": truth, "answer_type": kind, **more, "regions": [*look, *beside]}
 
 
-def draw_board(
-    rng: np.random.Generator, split: str, asked: Sequence[int] = (0, 3, 7, 10)
-) -> tuple[Image.Image, list[Row]]:
+def draw_board(rng: np.random.Generator, date: Date, asked: Sequence[int]) -> tuple[Image.Image, list[Row]]:
     """Return a departure board of 12 lines, and questions about some of them."""
     sheet = Sheet((2000, 1100), (24, 28, 36))
     cities = [CITIES[i] for i in rng.permutation(len(CITIES))[:12]]
@@ -125,15 +146,13 @@ def draw_board(
     return sheet.image, rows
 
 
-def draw_receipt(
-    rng: np.random.Generator, split: str, asked: Sequence[int] = (1, 4, 7, 10)
-) -> tuple[Image.Image, list[Row]]:
+def draw_receipt(rng: np.random.Generator, date: Date, asked: Sequence[int]) -> tuple[Image.Image, list[Row]]:
     """Return a receipt of 12 goods, and questions about it."""
-    sheet, (date, date_truth) = Sheet((900, 2000), WALL), DATES[split]
+    sheet = Sheet((900, 2000), WALL)
     sheet.draw.rectangle((150, 60, 750, 1940), fill=PAPER)
     goods = [GOODS[i] for i in rng.permutation(len(GOODS))]
     prices = rng.integers(120, 1800, len(goods)).tolist()  # cents
-    lines = [sheet.write((220, 160), date)]
+    lines = [sheet.write((220, 160), date[0])]
     for index, (name, price) in enumerate(zip(goods, prices, strict=True)):
         lines.append(sheet.write((220, 300 + 110 * index), f"{name}   ${price / 100:.2f}"))
     total = f"${sum(prices) / 100:.2f}"
@@ -143,15 +162,15 @@ def draw_receipt(
         for i in asked
     ]
     rows.append(ask("What is the total?", "number", total, [lines[-1]], lines))
-    rows.append(ask("Which day is it from?", "text", date_truth, [lines[0]], lines))
+    rows.append(ask("Which day is it from?", "text", date[1], [lines[0]], lines))
     return sheet.image, rows
 
 
 def draw_lockers(
     rng: np.random.Generator,
-    split: str,
-    boxes_of: Sequence[int] = (1, 12, 26, 30),
-    middles_of: Sequence[int] = (8, 14, 23, 37),
+    date: Date,
+    boxes_of: Sequence[int],
+    middles_of: Sequence[int],
 ) -> tuple[Image.Image, list[Row]]:
     """Return a wall of 40 lockers, and questions about where some are."""
     sheet, boxes, plates = Sheet((2000, 1200), WALL), [], []
@@ -170,7 +189,7 @@ def draw_lockers(
     return sheet.image, rows
 
 
-def draw_crates(rng: np.random.Generator, split: str) -> tuple[Image.Image, list[Row]]:
+def draw_crates(rng: np.random.Generator, date: Date) -> tuple[Image.Image, list[Row]]:
     """Return a stack of crates with codes, and questions about them."""
     sheet = Sheet((1900, 1900), (232, 228, 220))
     codes = [str(code) for code in rng.permutation(np.arange(1_000, 10_000))[:20]]
@@ -195,12 +214,23 @@ def draw_crates(rng: np.random.Generator, split: str) -> tuple[Image.Image, list
 DRAWINGS = {"board": draw_board, "receipt": draw_receipt, "lockers": draw_lockers, "crates": draw_crates}
 
 
+def lots(rng: np.random.Generator, name: str) -> tuple[list[int], ...]:
+    """Draw what of a sheet is asked: four lines of twelve, of 40 lockers four boxes and four middles."""
+    if name == "crates":  # every colour
+        return ()
+    if name == "lockers":
+        drawn = rng.permutation(40).tolist()
+        return sorted(drawn[:4]), sorted(drawn[4:8])
+    return (sorted(rng.permutation(12)[:4].tolist()),)
+
+
 def draw_all(folder: Path) -> Iterator[Row]:
     """Draw every image into a folder; yield the rows of the questions."""
     for split, seed in SEEDS.items():
-        for name, draw in DRAWINGS.items():
-            image, questions = draw(np.random.default_rng([seed, len(name)]), split)
-            file = f"{name}_{split}.png"
+        for number, (name, draw) in product(range(SHEETS[split]), DRAWINGS.items()):
+            rng = np.random.default_rng([seed, number, *name.encode()])
+            image, questions = draw(rng, DATES[split][number], *lots(rng, name))
+            file = f"{name}_{split}_{number + 1}.png"
             image.quantize(COLOURS_IN_FILE, dither=Image.Dither.NONE).save(folder / file, optimize=True)
             yield from ({"image": file, **question, "split": split} for question in questions)
 

@@ -48,7 +48,7 @@ def draw(folder: Path, count: int = SHEETS) -> Path:
         for name, asked in (("board", range(12)), ("receipt", range(12)), ("lockers", range(0, 40, 3))):
             rng = np.random.default_rng([seed, len(name), 5])
             asks = (asked, range(1, 40, 3)) if name == "lockers" else (asked,)
-            image, found = drawing().DRAWINGS[name](rng, "train", *asks)
+            image, found = drawing().DRAWINGS[name](rng, drawing().DATES["train"][0], *asks)
             image.save(folder / f"{name}-{seed}.png")
             rows += [{"image": f"{name}-{seed}.png", **row, "split": "train"} for row in found]
     part = file.with_suffix(".part")

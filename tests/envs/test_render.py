@@ -54,7 +54,7 @@ def test_the_answer_has_the_verdicts_colour(workspace, success, colour):
 
 def test_an_environment_draws_its_own_verdict():
     """26.0 is the truth 26, which no comparison of letters would say."""
-    data = {"image": "board_train.png", "answer_type": "number"}
+    data = {"image": "board_train_1.png", "answer_type": "number"}
     env = AskImageEnv(reader="truth", render_mode="rgb_array")
     for text, colour in (("26.0", GOOD), ("26.1", BAD)):
         env.reset(seed=0, options={"task": {"question": "Which platform?", "answer": "26", "data": data}})
