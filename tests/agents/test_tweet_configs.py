@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tiny_models import build
 
-from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.playing.term_rewards import build_rewards
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id

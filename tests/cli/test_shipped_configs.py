@@ -6,7 +6,7 @@ import pytest
 
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import NAMED_MODELS
-from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.playing.term_rewards import build_rewards
 from pixelis.agents.settings.files import SHIPPED, loaded, shipped_names
 from pixelis.cli import sft, train
 from pixelis.envs.registration import check_env_id

@@ -12,7 +12,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import pixelis.envs  # noqa: F401  # registers the environments
 from pixelis.agents.episodes.task_env import TaskEnv
-from pixelis.agents.rl.term_rewards import build_rewards
+from pixelis.agents.playing.term_rewards import build_rewards
 from pixelis.errors import ConfigError, RecordingError
 from pixelis.rewards.stack.stack import build_stack
 from pixelis.rewards.terms.traits import RewardTraits, ToolTraits, together

@@ -14,9 +14,9 @@ import torch
 from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
+from pixelis.agents.playing.player import Player, Reply
 from pixelis.agents.rl.gradient import BatchGradient
 from pixelis.agents.rl.parts import update_settings
-from pixelis.agents.rl.player import Player, Reply
 from pixelis.agents.rl.team import add_up
 from pixelis.agents.run_files.saved_run import trained_in
 from pixelis.agents.settings.rl import TrainConfig

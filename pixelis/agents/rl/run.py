@@ -12,7 +12,8 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.parts import TrainingParts, open_env, policy_of
+from pixelis.agents.playing.sources import open_env, policy_of
+from pixelis.agents.rl.parts import TrainingParts
 from pixelis.agents.rl.team import Team
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.rl.warm_start import open_warm_start, started_from

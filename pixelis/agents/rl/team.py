@@ -27,9 +27,9 @@ from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.noise_scale import squared_norm
+from pixelis.agents.playing.player import play_order
+from pixelis.agents.playing.shares import add_paid, added, check_shareable, shared_out, state_to_pay_by
 from pixelis.agents.rl.gradient import BatchGradient, Totals
-from pixelis.agents.rl.player import play_order
-from pixelis.agents.rl.shares import add_paid, added, check_shareable, shared_out, state_to_pay_by
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.settings.rl import TrainConfig

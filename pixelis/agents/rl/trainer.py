@@ -17,19 +17,20 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.micro_batch import explain_out_of_memory
+from pixelis.agents.playing.sources import engine_of
+from pixelis.agents.playing.workers.collector import RayCollector
+from pixelis.agents.playing.workers.lookahead import Lookahead, StepRequest
 from pixelis.agents.publish.language_stepper import LanguageStepper
 from pixelis.agents.rl.alarms import EntropyRange, NoSignal
 from pixelis.agents.rl.batch import BatchSettings, StepBatch, batch_metrics
 from pixelis.agents.rl.evaluating import Evaluating
 from pixelis.agents.rl.gradient import BatchGradient, Gradient
 from pixelis.agents.rl.grpo import GrpoLearner, Learner
-from pixelis.agents.rl.parts import TrainingParts, engine_of
+from pixelis.agents.rl.parts import TrainingParts
 from pixelis.agents.rl.ppo import PpoLearner
 from pixelis.agents.rl.refill import StepRollouts, play_step
 from pixelis.agents.rl.samples import sample_rows
 from pixelis.agents.rl.team import Plays, Team, TeamCollector, TeamGradient
-from pixelis.agents.rl.workers.collector import RayCollector
-from pixelis.agents.rl.workers.lookahead import Lookahead, StepRequest
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.run_files.checkpoint import step_of

@@ -19,10 +19,10 @@ from safetensors.torch import load_file
 
 from pixelis.agents.distributed.launched import alone, launched
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.playing.term_rewards import build_rewards
 from pixelis.agents.rl.gradient import Totals
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rl.team import Team
-from pixelis.agents.rl.term_rewards import build_rewards
 from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoints
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError

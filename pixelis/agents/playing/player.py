@@ -13,8 +13,8 @@ from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import episodes_message
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.loading import frozen_fingerprint
-from pixelis.agents.rl.parts import engine_of, open_env, policy_of
-from pixelis.agents.rl.term_rewards import TermRewards
+from pixelis.agents.playing.sources import engine_of, open_env, policy_of
+from pixelis.agents.playing.term_rewards import TermRewards
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.settings.rl import TrainConfig

@@ -13,8 +13,8 @@ from pixelis.agents.distributed.wire import pack, unpack
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.player import play_order
-from pixelis.agents.rl.shares import (
+from pixelis.agents.playing.player import play_order
+from pixelis.agents.playing.shares import (
     add_paid,
     added,
     check_shareable,
@@ -22,9 +22,9 @@ from pixelis.agents.rl.shares import (
     shared_out,
     state_to_pay_by,
 )
-from pixelis.agents.rl.workers.cluster import Cluster
-from pixelis.agents.rl.workers.crew import Crew, Job
-from pixelis.agents.rl.workers.ledger import Piece
+from pixelis.agents.playing.workers.cluster import Cluster
+from pixelis.agents.playing.workers.crew import Crew, PieceOfWork
+from pixelis.agents.playing.workers.ledger import Piece
 from pixelis.agents.rollout.collector import EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.runs.metrics import Row
@@ -110,7 +110,9 @@ class RayCollector:
         parts = shared_out(requests, workers) if at_once is None else in_parts(requests, at_once)
         shared = self._cluster.put(pack({}, {str(place): each for place, each in enumerate(acting.weights)}))
         orders = [pack(play_order(part, settings, rng_seed, acting.rewards)) for part in parts]
-        self._crew.plan({Piece(number, place): Job(order, shared) for place, order in enumerate(orders)})
+        self._crew.plan(
+            {Piece(number, place): PieceOfWork(order, shared) for place, order in enumerate(orders)}
+        )
         return number
 
     def finish(self, rollout: int) -> list[Episode]:

@@ -17,8 +17,8 @@ import psutil
 import pytest
 import yaml
 
+from pixelis.agents.playing.workers.cluster import check_answers
 from pixelis.agents.rl.run import train
-from pixelis.agents.rl.workers.cluster import check_answers
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
@@ -26,7 +26,9 @@ from pixelis.errors import ConfigError
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-HERE = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[4]
+PATHS = os.pathsep.join([str(ROOT / "tests" / "agents" / "rl"), str(ROOT)])
+"""Of the toys and of this checkout."""
 PLAYED = {
     "env": "slow_toy_env:Toy/SlowEcho-v0",
     "env_kwargs": {"turns": 2},
@@ -43,8 +45,7 @@ class Learner:
 
     def __init__(self, folder: Path, *words: object) -> None:
         self.log = folder / f"{len(list(folder.glob('*.said')))}.said"
-        path = os.pathsep.join([str(HERE.parent), str(HERE.parents[3])])
-        environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "pixelis", "train", *map(str, words)],
@@ -75,7 +76,7 @@ class Learner:
 @pytest.fixture(autouse=True)
 def importable(monkeypatch) -> None:
     """Let processes that Ray starts import the toys and this checkout."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE.parent), str(HERE.parents[3])]))
+    monkeypatch.setenv("PYTHONPATH", PATHS)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
@@ -188,8 +189,8 @@ def test_workers_live_where_labels_say(cluster, learn, toy_config, tmp_path):
 def test_a_worker_with_other_code_is_refused(toy_config):
     script = (
         "import json, sys\n"
-        "from pixelis.agents.rl.workers.cluster import Cluster\n"
-        "from pixelis.agents.rl.workers.crew import Crew\n"
+        "from pixelis.agents.playing.workers.cluster import Cluster\n"
+        "from pixelis.agents.playing.workers.crew import Crew\n"
         "from pixelis.agents.settings.rl import TrainConfig\n"
         "config = TrainConfig.from_mapping(json.loads(sys.argv[1]))\n"
         "Crew(Cluster(None, 1), config, {'code of Pixelis': 'another', 'base model': ''})\n"

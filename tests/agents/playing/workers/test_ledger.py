@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pixelis.agents.rl.workers.ledger import Ledger, Piece
+from pixelis.agents.playing.workers.ledger import Ledger, Piece
 
 WORKERS = st.integers(0, 3)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.workers.collector import Acting, RayCollector
+from pixelis.agents.playing.workers.collector import Acting, RayCollector
 from pixelis.agents.rollout.collector import EpisodeRequest
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from pixelis.agents.distributed.wire import pack, unpack
-from pixelis.agents.rl.player import Player
+from pixelis.agents.playing.player import Player
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.files import one_line
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pixelis.agents.rl.workers.actor import Worker
-from pixelis.agents.rl.workers.cluster import Cluster
-from pixelis.agents.rl.workers.ledger import Ledger, Piece
+from pixelis.agents.playing.workers.actor import Worker
+from pixelis.agents.playing.workers.cluster import Cluster
+from pixelis.agents.playing.workers.ledger import Ledger, Piece
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import SamplerError, TrainingError
 from pixelis.files import one_line
@@ -25,7 +25,7 @@ MOST_LOSSES = 3
 """Times that everyone may be lost without a piece played between."""
 
 
-class Job(NamedTuple):
+class PieceOfWork(NamedTuple):
     """A piece of work.
 
     Attributes:
@@ -80,7 +80,7 @@ class Crew:
         self._wanted = config.workers
         self._at_once = None if config.max_staleness else 1  # who plays ahead is given all there is
         self.ledger = Ledger()
-        self._jobs: dict[Piece, Job] = {}
+        self._jobs: dict[Piece, PieceOfWork] = {}
         self._replies: dict[Piece, bytes] = {}
         self._hands: dict[int, Hand] = {}
         self._hired = self._losses = 0
@@ -101,7 +101,7 @@ class Crew:
         """Those that play."""
         return [hand for hand in self._hands.values() if hand.greeting is None]
 
-    def plan(self, jobs: Mapping[Piece, Job]) -> None:
+    def plan(self, jobs: Mapping[Piece, PieceOfWork]) -> None:
         """Have pieces played, the earliest first."""
         self._jobs |= jobs
         self.ledger.plan(sorted(jobs))

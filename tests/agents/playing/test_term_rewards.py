@@ -9,8 +9,8 @@ import pytest
 import torch
 import yaml
 
+from pixelis.agents.playing.term_rewards import TermRewards
 from pixelis.agents.rl.run import TrainingRun, train
-from pixelis.agents.rl.term_rewards import TermRewards
 from pixelis.agents.run_files.checkpoint import list_checkpoints, step_of, verify_checkpoint
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.metrics import EVERY_STEP, comparable_metrics, episode_metrics, read_metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.agents.rl.shares import added, in_parts, shared_out
+from pixelis.agents.playing.shares import added, in_parts, shared_out
 from pixelis.agents.rollout.collector import EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats
 
