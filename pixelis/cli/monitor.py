@@ -48,7 +48,6 @@ def _monitor(words: Sequence[str]) -> int:
     from pixelis.monitor.app.server import serve
 
     runs.refresh()
-    print(f"the monitor is at http://{settings.host}:{settings.port}, until Ctrl-C", flush=True)
     serve(runs, settings.host, settings.port)
     return 0
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from pixelis.agents.episode_files.choosing import EpisodeFilter, choices
-from pixelis.agents.episode_files.reading import EpisodeFile
+from pixelis.agents.episode_files.reading import EpisodeFile, Read
 from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.visible import in_plain
-from pixelis.monitor.app.parts import ui
-from pixelis.monitor.panels import charts
-from pixelis.monitor.panels.episode_page import COLOURINGS, page_of
+from pixelis.monitor.app.parts import in_thread, ui
+from pixelis.monitor.app.shelf import Shelf
+from pixelis.monitor.app.side_by_side import SideBySide, row_of
+from pixelis.monitor.panels.episode_page import COLOURINGS
+from pixelis.monitor.panels.exports import exchanges_of
+from pixelis.monitor.reading.episodes import Place, Where, key_of, left_out_text, read_newest
 from pixelis.monitor.reading.runs import FollowedRun
 
 if TYPE_CHECKING:
@@ -21,15 +23,10 @@ if TYPE_CHECKING:
 MOST_LISTED = 500
 MOST_FILES = 300
 """Files that are offered, the newest and those of evaluations; any other is one step away."""
-MOST_COLUMNS = 8
-_GROUP_FILES = 40
-EVERY, MOST_READ = "every step", 200
-"""In place of a file: those of training, the newest so many."""
+EVERY = "every step"
+"""In place of a file: those of training, the newest of them that can be read at once."""
 _MOST_PROBLEMS = 20
 _SUCCESS = {"any": None, "succeeded": True, "failed": False, "not said": "unknown"}
-Where = tuple[FollowedRun, EpisodeFile, StoredEpisode]
-Sample = tuple[float, float, float | None]
-"""Step, reward and advantage of an episode."""
 
 
 class EpisodesTab:
@@ -52,49 +49,25 @@ class EpisodesTab:
             "seed": None,
         }
         self._steps: list[float | None] = [None, None]
-        self._colouring = "probability"
-        self._columns: list[Where] = []
+        self._beside = SideBySide(page)
+        self._files: list[EpisodeFile] = []
+        self._offered: list[str] = []
+        self._shelf: Shelf[Read] = Shelf(lambda file, read: read)
+        self._listed: Any = None
         self._found: list[tuple[EpisodeFile, StoredEpisode]] = []
         self._problems: list[str] = []
-        self._files: list[EpisodeFile] = []
-        self._samples: dict[str, dict[str, list[Sample]]] = {}
 
     # ------------------------------------------------------------------ building
 
     def build(self) -> None:
-        """Make the tab's elements."""
+        """Make the tab's elements; what it shows has been read."""
         runs = {run.key: in_plain(run.key)[:120] for run, _ in self._page.chosen_runs()}
         if not runs:
             ui.label("No run is chosen: choose one above, or on the tab Runs.")
             return
-        if self._run not in runs:
-            self._run, self._file, self._columns = next(iter(runs)), None, []
-        self._read()
+        self._take_read()
         with ui.row().classes("whole filters"):
-            self._select("run", runs, self._run, self._choose_run)
-            self._file_choice = self._select("played", self._names(), self._file, self._choose_file)
-            if len(self._files) > MOST_FILES:
-                step = ui.number("nearest step", format="%d")
-                step.on("keydown.enter", lambda: self._choose_step(step))
-                step.props("dense outlined").style("width: 9rem")
-            if self._file == EVERY:
-                for place, name in enumerate(("from step", "to step")):
-                    bound = ui.number(
-                        name, value=self._steps[place], format="%d", on_change=self._bound(place)
-                    )
-                    bound.props("dense outlined clearable").style("width: 8rem")
-            self._select("success", list(_SUCCESS), self._filter["success"], self._filtering("success"))
-            found = choices([each for _, each in self._found])
-            for name in ("tool", "error_code", "level"):
-                options = {"": "any", **{value: in_plain(value)[:80] for value in found[name]}}
-                if self._filter[name] not in options:
-                    self._filter[name] = ""
-                self._select(name.replace("_", " "), options, self._filter[name], self._filtering(name))
-            seed = ui.number(
-                "seed", value=self._filter["seed"], format="%d", on_change=self._filtering("seed")
-            )
-            seed.props("dense outlined clearable").style("width: 9rem")
-            self._select("tokens coloured by", list(COLOURINGS), self._colouring, self._choose_colouring)
+            self._build_filters(runs)
         self._told = ui.label().classes("quiet")
         self._table = ui.table(rows=[], columns=_columns(), row_key="key", selection="single", pagination=0)
         self._table.classes("list").props("flat dense hide-pagination hide-selected-banner virtual-scroll")
@@ -104,86 +77,101 @@ class EpisodesTab:
             ui.button("the same task before, after, and in the other runs", on_click=self._open_same).props(
                 "flat dense no-caps"
             )
-        self._place = ui.element("div").classes("columns")
+        self._beside.build()
         self._list()
-        self._show()
+
+    def _build_filters(self, runs: dict[str, str]) -> None:
+        self._offered = self._names()
+        self._select("run", runs, self._run, self._choose_run)
+        self._file_choice = self._select("played", self._offered, self._file, self._choose_file)
+        if len(self._files) > MOST_FILES:
+            step = ui.number("nearest step", format="%d")
+            step.on("keydown.enter", lambda: self._choose_step(step))
+            step.props("dense outlined").style("width: 9rem")
+        if self._file == EVERY:
+            for place, name in enumerate(("from step", "to step")):
+                bound = ui.number(name, value=self._steps[place], format="%d", on_change=self._bound(place))
+                bound.props("dense outlined clearable").style("width: 8rem")
+        self._select("success", list(_SUCCESS), self._filter["success"], self._filtering("success"))
+        self._choices = {
+            name: self._select(name.replace("_", " "), options, self._filter[name], self._filtering(name))
+            for name, options in self._options().items()
+        }
+        seed = ui.number("seed", value=self._filter["seed"], format="%d", on_change=self._filtering("seed"))
+        seed.props("dense outlined clearable").style("width: 9rem")
+        self._select("tokens coloured by", list(COLOURINGS), self._beside.colouring, self._choose_colouring)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether what is chosen has been read."""
+        self._settle()
+        return self._shelf.is_about((self._run, self._file))
+
+    async def read(self) -> bool:
+        """Read what is chosen, as far as it is new; return whether anything was."""
+        self._settle()
+        run = self._followed()
+        asked: list[Place] = [] if run is None else [(run, file) for file in self._played()]
+        return await self._shelf.read((self._run, self._file), asked)
 
     def refresh(self) -> None:
-        """Offer what has been written meanwhile; what is read stays."""
-        run = self._followed()
-        if run is not None and (files := run.episode_files()) != self._files:
-            self._files = files
-            self._file_choice.set_options(self._names())
+        """Show what has been read meanwhile; the episodes that are open stay."""
+        if not self._page.chosen_runs():
+            return
+        if (names := self._names()) != self._offered:
+            self._offered = names
+            self._file_choice.set_options(names)
+        if self._shelf.kept is not self._listed:
+            self._take_read()
+            for name, options in self._options().items():
+                if self._choices[name].options != options:
+                    self._choices[name].set_options(options, value=self._filter[name])
+            self._list()
 
-    def rows_shown(self) -> list[dict[str, Any]]:
-        """Return the listed episodes as rows, with their texts."""
-        names = ("seed", "group", "member", "success", "reward", "truncated", "text")
-        return [
-            {"run": self._run, "played": file.name, "line": each.line, "level": each.level}
-            | {name: getattr(each, name) for name in names}
-            | {"turns": each.turn_count, "advantage": each.mean_advantage}
-            for file, each in self._kept()
-        ]
+    def rows_shown(self, turns: bool = False) -> list[dict[str, Any]]:
+        """Return the listed episodes as rows, with their texts.
 
-    def build_group_charts(self, card: Callable[[str, Callable[[], charts.Options | None]], None]) -> None:
-        """Make the charts of what sample episodes say of their groups: spread of rewards, advantages."""
-        runs = self._page.chosen_runs()
-        card("Rewards of the members of the sample groups", lambda: self._rewards(runs))
-        for run, colour in runs:
-            make = lambda run=run, colour=colour: self._advantages(run, colour)  # noqa: E731
-            card(f"Advantages of the sample episodes: {run.key}", make)
-
-    # ------------------------------------------------------------------ groups
-
-    def sample_rows(self) -> list[dict[str, Any]]:
-        """Return the sample episodes that the charts of groups show, as rows."""
-        return [
-            {
-                "run": run.key,
-                "metric": "sample episode",
-                "step": step,
-                "reward": reward,
-                "advantage": advantage,
-            }
-            for run, _ in self._page.chosen_runs()
-            for step, reward, advantage in self._sampled(run)
-        ]
-
-    def _rewards(self, runs: list[tuple[FollowedRun, str]]) -> charts.Options | None:
-        each = [(run.key, colour, [pair[:2] for pair in self._sampled(run)]) for run, colour in runs]
-        return charts.scatter(each, "step") if any(points for *_, points in each) else None
-
-    def _advantages(self, run: FollowedRun, colour: str) -> charts.Options | None:
-        values = [advantage for *_, advantage in self._sampled(run) if advantage is not None]
-        return charts.histogram(values, colour=colour) if values else None
-
-    def _sampled(self, run: FollowedRun) -> list[Sample]:
-        """Return step, reward and advantage of a run's newest training episodes; a file is read once."""
-        files = [file for file in run.episode_files() if file.step is not None and not file.evaluation]
-        known, now = self._samples.get(run.key, {}), {}
-        for file in files[-_GROUP_FILES:]:
-            now[file.name] = known[file.name] if file.name in known else _sample_of(run, file)
-        self._samples[run.key] = now
-        return [each for sample in now.values() for each in sample]
+        Args:
+            turns: whether those that are open are rows too, with their turns as ``exchanges``.
+        """
+        rows = {_place_of(where): row_of(where) for where in self._here(self._kept())}
+        for where in self._beside.opened if turns else ():
+            rows[_place_of(where)] = row_of(where) | {"exchanges": exchanges_of(where[2])}
+        return list(rows.values())
 
     # ------------------------------------------------------------------ what is chosen
 
+    def _settle(self) -> None:
+        """Choose a run, and a file of it, where those that were chosen are not there (any more)."""
+        runs = [run.key for run, _ in self._page.chosen_runs()]
+        if self._run not in runs:
+            self._run, self._file = next(iter(runs), None), None
+            self._beside.take([])
+        run = self._followed()
+        self._files = run.episode_files() if run is not None else []
+        if self._file != EVERY and not any(file.name == self._file for file in self._files):
+            self._file = self._files[-1].name if self._files else None
+
     def _choose_run(self, event: Any) -> None:
-        self._run, self._file, self._columns = event.value, None, []
-        self._page._build_tab()
+        self._run = event.value
+        self._choose_played(None)
 
     def _choose_file(self, event: Any) -> None:
-        self._file, self._columns = event.value, []
-        self._page._build_tab()
+        self._choose_played(event.value)
+
+    def _choose_played(self, name: str | None) -> None:
+        self._file = name
+        self._beside.take([])
+        self._page.rebuild()
 
     def _choose_colouring(self, event: Any) -> None:
-        self._colouring = event.value
-        self._show()
+        self._beside.colouring = event.value
+        self._beside.show()
 
-    def _bound(self, place: int) -> Callable[[Any], None]:
-        def take(event: Any) -> None:
+    def _bound(self, place: int) -> Callable[[Any], Any]:
+        async def take(event: Any) -> None:
             self._steps[place] = event.value
-            self._list()
+            await self._page.read()
 
         return take
 
@@ -197,76 +185,98 @@ class EpisodesTab:
     def move(self, by: int) -> None:
         """Show the episode that is ``by`` further down in the list; at its ends the one that is shown."""
         kept = self._kept()[:MOST_LISTED]
-        shown = self._columns[0][1:] if self._columns else None
+        shown = self._beside.opened[0][1:] if self._beside.opened else None
         place = next((place for place, each in enumerate(kept) if each == shown), -by)
         if kept:
             place = min(max(place + by, 0), len(kept) - 1)
-            self._columns = self._here(kept[place : place + 1])
             self._table.selected = self._table.rows[place : place + 1]
-            self._show()
+            self._open(self._here(kept[place : place + 1]))
+
+    def _open(self, episodes: Sequence[Where]) -> None:
+        self._beside.take(episodes)
+        self._beside.show()
 
     def _open_row(self, rows: list[dict[str, Any]]) -> None:
         chosen = [each for each in self._found if rows and _key(*each) == rows[0]["key"]]
         if chosen:
-            self._columns = self._here(chosen)
-            self._show()
+            self._open(self._here(chosen))
 
     def _open_group(self) -> None:
-        if not self._columns:
+        if not self._beside.opened:
             ui.notify("choose an episode first")
             return
-        _, file, first = self._columns[0]
+        _, file, first = self._beside.opened[0]
         known = [each for played, each in self._found if played == file and each.line != first.line]
         same = [each for each in known if (each.seed, each.group) == (first.seed, first.group)]
-        self._columns = self._here([(file, each) for each in (first, *same)])
-        self._show()
+        self._open(self._here([(file, each) for each in (first, *same)]))
 
-    def _open_same(self) -> None:
-        if not self._columns:
+    async def _open_same(self) -> None:
+        if not self._beside.opened:
             ui.notify("choose an episode first")
             return
-        own, played, first = self._columns[0]
-        found: list[Where] = self._columns[:1]
-        for run, _ in self._page.chosen_runs():
-            for file in run.episode_files():
-                if not (file.evaluation or file.step == played.step):
-                    continue  # evaluations repeat their tasks, trainings those of equal steps
-                is_own = run is own and file == played
-                found += [
-                    (run, file, each)
-                    for each in run.read_episodes(file).episodes
-                    if each.same_task == first.same_task and not (is_own and each.line == first.line)
-                ]
-        if len(found) == 1:
+        chosen = self._beside.opened[0]
+        own, played, first = chosen
+        # evaluations repeat their tasks, trainings those of equal steps
+        asked = [
+            (run, file)
+            for run, _ in self._page.chosen_runs()
+            for file in run.episode_files()
+            if file.evaluation or file.step == played.step
+        ]
+        # before and after training count most, then the run that is looked at
+        by_worth = sorted(asked, key=lambda place: (place[1].step is None, place[0] is own))
+        task = first.same_task
+        read = await in_thread(read_newest, by_worth, {}, lambda _, read: _of_task(read, task))
+        if read is None or self._beside.opened[:1] != [chosen]:
+            return  # the server ends, or another one was opened meanwhile
+        same = [(*place, each) for place in asked for each in read.get(key_of(*place), (0, ()))[1]]
+        others = [each for each in same if each[:2] != (own, played) or each[2].line != first.line]
+        if not others:
             ui.notify("the chosen runs have no other episode of this task")
-        self._columns = found[:MOST_COLUMNS]
-        self._show()
+        if left_out := left_out_text(len(asked) - len(read)):
+            ui.notify(left_out)
+        self._open([chosen, *others])
 
     # ------------------------------------------------------------------ showing
 
-    def _read(self) -> None:
-        run = self._followed()
-        self._files = run.episode_files() if run is not None else []
-        names = [file.name for file in self._files]
-        if self._file not in (*names, EVERY):
-            self._file = names[-1] if names else None
-        reads = [] if run is None else [(file, run.read_episodes(file)) for file in self._played()]
+    def _take_read(self) -> None:
+        """Take over what has been read."""
+        kept = self._listed = self._shelf.kept
+        known = {file.name: file for file in self._files}
+        reads = [(known[name], read) for (_, name), (_, read) in kept.items() if name in known]
         self._found = [(file, each) for file, read in reads for each in read.episodes]
         several = len(reads) > 1
         told = [f"{file.name}: {word}" if several else word for file, read in reads for word in read.problems]
         self._problems = told[:_MOST_PROBLEMS]
 
     def _played(self) -> list[EpisodeFile]:
-        if self._file == EVERY:
-            return [each for each in self._files if each.step is not None and not each.evaluation][
-                -MOST_READ:
-            ]
-        return [each for each in self._files if each.name == self._file]
+        """Return the files that are chosen; the bounds are those of their names."""
+        if self._file != EVERY:
+            return [each for each in self._files if each.name == self._file]
+        low, high = self._steps
+        return [
+            each
+            for each in self._files
+            if each.step is not None
+            and not each.evaluation
+            and (low is None or each.step >= low)
+            and (high is None or each.step <= high)
+        ]
+
+    def _options(self) -> dict[str, dict[str, str]]:
+        """Return what there is to filter by; what is chosen and is not there is not chosen any more."""
+        found = choices([each for _, each in self._found])
+        for name, values in found.items():
+            self._filter[name] = self._filter[name] if self._filter[name] in values else ""
+        return {
+            name: {"": "any", **{value: in_plain(value)[:80] for value in values}}
+            for name, values in found.items()
+        }
 
     def _here(self, episodes: Sequence[tuple[EpisodeFile, StoredEpisode]]) -> list[Where]:
         """Return episodes of the run that is shown as what stands side by side."""
         run = self._followed()
-        return [] if run is None else [(run, file, each) for file, each in episodes[:MOST_COLUMNS]]
+        return [] if run is None else [(run, file, each) for file, each in episodes]
 
     def _kept(self) -> list[tuple[EpisodeFile, StoredEpisode]]:
         seed = self._filter["seed"]
@@ -275,45 +285,20 @@ class EpisodesTab:
             None if seed is None else int(seed),
             **{name: self._filter[name] for name in ("tool", "error_code", "level")},
         )
-        low, high = self._steps
-        return [
-            (file, each)
-            for file, each in self._found
-            if wanted.keeps(each)
-            and (low is None or (file.step or 0) >= low)
-            and (high is None or (file.step or 0) <= high)
-        ]
+        return [(file, each) for file, each in self._found if wanted.keeps(each)]
 
     def _list(self) -> None:
         kept = self._kept()
         self._table.rows = [_listed(*each) for each in kept[:MOST_LISTED]]
         self._table.update()
-        told = [f"{len(kept)} of {len(self._found)} episodes", *map(in_plain, self._problems)]
+        told = [f"{len(kept)} of {len(self._found)} episodes", left_out_text(self._shelf.left_out)]
+        told += map(in_plain, self._problems)
         if not self._files:
             told = ["this run has no sample episodes: there is nothing in its trajectories/"]
-        self._told.text = "; ".join(told)
-        if kept and not self._columns:
-            self._columns = self._here(kept[:1])
+        self._told.text = "; ".join(text for text in told if text)
+        if kept and not self._beside.opened:
             self._table.selected = self._table.rows[:1]
-            self._show()
-
-    def _show(self) -> None:
-        self._place.clear()
-        with self._place:
-            for run, file, episode in self._columns:
-                self._show_one(run, file, episode)
-
-    def _show_one(self, run: FollowedRun, file: EpisodeFile, episode: StoredEpisode) -> None:
-        number = list(self._page.runs.runs).index(run.key)
-        with ui.element("div"):
-            ui.label(f"{in_plain(run.key)} · {file.name} · line {episode.line}").classes("quiet")
-            line = f"/line/{number}/{quote(file.name)}/{episode.line}"
-
-            def address(digest: str) -> str | None:
-                return f"/picture/{number}/{digest}.png" if run.has_picture(digest) else None
-
-            markup = page_of(episode, address, line, self._colouring)
-            ui.html(markup, sanitize=False)  # every text in it is escaped, see episode_page
+            self._open(self._here(kept[:1]))
 
     def _followed(self) -> FollowedRun | None:
         return self._page.runs.runs.get(self._run or "")
@@ -332,9 +317,7 @@ class EpisodesTab:
         known = [file for file in self._files if file.step is not None and not file.evaluation]
         if event.value is not None and known:
             wanted = float(event.value)
-            nearest = min(known, key=lambda file: abs((file.step or 0) - wanted))
-            self._file, self._columns = nearest.name, []
-            self._page._build_tab()
+            self._choose_played(min(known, key=lambda file: abs((file.step or 0) - wanted)).name)
 
     def _select(self, label: str, options: Any, value: Any, take: Callable[[Any], None]) -> Any:
         choice = ui.select(options, value=value, label=label, on_change=take)
@@ -359,6 +342,11 @@ def _columns() -> list[dict[str, Any]]:
         "agent",
     )
     return [{"name": name, "label": name, "field": name, "align": "left", "sortable": True} for name in names]
+
+
+def _place_of(where: Where) -> tuple[str, str, int]:
+    run, file, episode = where
+    return run.key, file.name, episode.line
 
 
 def _key(file: EpisodeFile, episode: StoredEpisode) -> str:
@@ -387,6 +375,5 @@ def _short(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def _sample_of(run: FollowedRun, file: EpisodeFile) -> list[Sample]:
-    found = [(each.reward, each.mean_advantage) for each in run.read_episodes(file).episodes]
-    return [(float(file.step or 0), reward, advantage) for reward, advantage in found if reward is not None]
+def _of_task(read: Read, task: str) -> list[StoredEpisode]:
+    return [each for each in read.episodes if each.same_task == task]

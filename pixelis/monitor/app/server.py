@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 from pathlib import Path
 
+from pixelis.agents.viewing.visible import in_plain
+from pixelis.errors import ConfigError
 from pixelis.monitor.app.page import Page
 from pixelis.monitor.app.parts import Request, Response, TrustedHostMiddleware, app, ui
 from pixelis.monitor.reading.runs import FollowedRun, Runs
@@ -20,13 +23,18 @@ _SAFE = {
 
 
 def serve(runs: Runs, host: str, port: int) -> None:
-    """Serve the monitor until it is interrupted.
+    """Serve the monitor until it is interrupted; say where it is.
 
     Args:
         runs: what is shown; it is followed from here on.
         host: address to listen at.
         port: likewise.
+
+    Raises:
+        ConfigError: another program listens there.
     """
+    listener = listening(host, port)
+    print(f"the monitor is at http://{host}:{port}, until Ctrl-C", flush=True)
     if host in ("127.0.0.1", "localhost", "::1"):  # else a foreign page could ask in this machine's name
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]", "::1"])
     add_routes(runs)
@@ -35,6 +43,7 @@ def serve(runs: Runs, host: str, port: int) -> None:
     ui.run(
         host=host,
         port=port,
+        fd=listener.fileno(),
         title="Pixelis monitor",
         reload=False,
         show=False,
@@ -44,6 +53,25 @@ def serve(runs: Runs, host: str, port: int) -> None:
         binding_refresh_interval=1.0,
         message_history_length=0,
     )
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address: from then on it is nobody else's.
+
+    Raises:
+        ConfigError: it is another program's already.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        found = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        why = (error.strerror or str(error)).partition(" (")[0]
+        raise ConfigError(
+            f"cannot listen at {host}:{port}: {why}; another program was there first, choose another --port, "
+            f"such as {port % 65_535 + 1}"
+        ) from error
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as the server sets it where it opens one
+    return found
 
 
 def add_routes(runs: Runs) -> None:
@@ -80,7 +108,7 @@ def _run(runs: Runs, number: int) -> FollowedRun | None:
 
 
 def _line(run: FollowedRun, name: str, line: int) -> str | None:
-    """Return an episode's text, as it was written, and then the rest of its line."""
+    """Return an episode's text, and then the rest of its line; a sign that acts or is not seen is named."""
     file = next((each for each in run.episode_files() if each.name == name), None)
     row = None if file is None else run.episode_row(file, line)
     if row is None:
@@ -89,4 +117,4 @@ def _line(run: FollowedRun, name: str, line: int) -> str | None:
     whole = json.dumps(
         {key: value for key, value in row.items() if key != "text"}, indent=1, ensure_ascii=False
     )
-    return f"{text}\n\n{whole}\n".encode("utf-8", "replace").decode()
+    return in_plain(f"{text}\n\n{whole}\n")

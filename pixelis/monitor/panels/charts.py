@@ -26,7 +26,10 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 GREY = "#8a8f98"
 ALARM = "#d32f2f"
 DASHES: tuple[Any, ...] = ("solid", [6, 4], [2, 3], [10, 4, 2, 4])
+WATCHED = "watch/alarm"
+"""On while the reward rises and a score that is not paid falls; it is drawn nowhere itself."""
 _HEAT_COLUMNS = 60
+_UNKNOWN = "?"
 # Static programs of ours, in which nothing of a run stands.
 _TOOLTIP = """(rows) => rows.filter((row) => row.seriesName && !row.seriesName.endsWith('\\u200b'))
   .map((row) => row.seriesName + ': ' + Number(row.value[1]).toPrecision(4)).join('\\n')"""
@@ -94,20 +97,21 @@ def stack(parts: Sequence[Drawn], axis: Axis) -> Options:
     return options
 
 
-def level_map(series: RunSeries, what: str = "success") -> Options | None:
+def level_map(series: RunSeries, what: str = "success", axis: Axis = "step") -> Options | None:
     """Return a map of levels over the steps; None where a run has none.
 
     Args:
         series: of the run.
         what: ``success``; ``learnability``, p (1 - p), which is largest where half succeed;
             ``zero_variance``; ``groups``.
+        axis: what its columns, which have equal numbers of steps, are named by.
     """
     kinds = level_kinds(series.names)
     if not kinds:
         return None
-    steps = series.ends("step")
-    width = max(1, -(-len(steps) // _HEAT_COLUMNS))
-    starts = range(0, len(steps), width)
+    ends = series.ends(axis)
+    width = max(1, -(-len(ends) // _HEAT_COLUMNS))
+    starts = range(0, len(ends), width)
     cells: list[list[Any]] = []
     for row, kind in enumerate(kinds):
         metric = "success" if what == "learnability" else what
@@ -121,12 +125,12 @@ def level_map(series: RunSeries, what: str = "success") -> Options | None:
                     [column, row, round(value * (1 - value) if what == "learnability" else value, 4)]
                 )
     largest = {"learnability": 0.25, "groups": max((cell[2] for cell in cells), default=1) or 1}
-    labels = [_plain(steps[min(start + width, len(steps)) - 1]) for start in starts]
+    labels = [_plain(ends[min(start + width, len(ends)) - 1]) for start in starts]
     return {
         "animation": False,
         "grid": {"left": 8, "right": 16, "top": 8, "bottom": 64, "containLabel": True},
         "tooltip": {"renderMode": "richText", "confine": True},
-        "xAxis": {"type": "category", "data": labels, "name": "step", "nameLocation": "middle", "nameGap": 26}
+        "xAxis": {"type": "category", "data": labels, "name": axis, "nameLocation": "middle", "nameGap": 26}
         | _axis_look(numbers=False),
         "yAxis": {"type": "category", "data": [in_plain(kind)[:60] for kind in kinds]}
         | _axis_look(numbers=False),
@@ -172,7 +176,7 @@ def histogram(values: Sequence[float], bins: int = 21, colour: str = COLOURS[0])
     }
 
 
-def scatter(groups: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], axis_name: str) -> Options:
+def scatter(groups: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], axis: Axis) -> Options:
     """Return points: of each group its label, colour and (x, y); where several lie, the point is larger."""
     series = []
     for label, colour, pairs in groups:
@@ -186,9 +190,7 @@ def scatter(groups: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], ax
             {"type": "scatter", "name": in_plain(label), "data": data, "color": colour}
             | {"itemStyle": {"opacity": 0.6}, "clip": False}
         )
-    options = _around("step", [in_plain(label) for label, _, _ in groups], series)
-    options["xAxis"]["name"] = axis_name
-    return options
+    return _around(axis, [in_plain(label) for label, _, _ in groups], series)
 
 
 def short_labels(names: Sequence[str]) -> list[str]:
@@ -210,13 +212,14 @@ def alarm_marks(
             where no alarm tells them.
         found: by the rules.
         axis: what is drawn against.
-        shown: metrics that are drawn, whose alarms are marked; None: all. With success all alarms are.
+        shown: metrics that are drawn, whose alarms are marked; None: all. With success all alarms are, and
+            where reward and watched scores part, with both of them.
     """
     where = series.ends(axis)
     marks = [
         (float(where[alarm.row // series.stride]), alarm.name)
         for alarm in found
-        if shown is None or {alarm.metric, "success/rate"} & {*shown}
+        if shown is None or any(_concerns(alarm.metric, name) for name in shown)
         if alarm.row // series.stride < len(where)
     ]
     for name in (each for each in alarms(series.names) if not is_told(each, found)):
@@ -264,14 +267,15 @@ def table(lines: Sequence[tuple[str, str, Line]]) -> list[Mapping[str, Any]]:
     ]
 
 
-def map_table(run: str, series: RunSeries, what: str) -> list[Mapping[str, Any]]:
-    """Return what `level_map` shows as rows: run, metric, level, step at the end of a column, value."""
-    options = level_map(series, what)
+def map_table(run: str, series: RunSeries, what: str, axis: Axis = "step") -> list[Mapping[str, Any]]:
+    """Return what `level_map` shows as rows: run, metric, level, where a column ends on the axis, value."""
+    options = level_map(series, what, axis)
     if options is None:
         return []
-    steps, levels = options["xAxis"]["data"], options["yAxis"]["data"]
+    ends, levels = options["xAxis"]["data"], options["yAxis"]["data"]
+    ends = [None if end == _UNKNOWN else float(end) for end in ends]
     return [
-        {"run": run, "metric": what, "level": levels[row], "step": float(steps[column]), "value": value}
+        {"run": run, "metric": what, "level": levels[row], axis: ends[column], "value": value}
         for column, row, value in options["series"][0]["data"]
     ]
 
@@ -365,4 +369,10 @@ def _short(values: np.ndarray) -> list[float]:
 
 
 def _plain(value: float) -> str:
-    return f"{value:g}" if value == value else "?"
+    return f"{value:g}" if value == value else _UNKNOWN
+
+
+def _concerns(alarm: str, shown: str) -> bool:
+    """Return whether an alarm that was seen in one metric is marked where another is drawn."""
+    parted = alarm == WATCHED and (shown == "reward/mean" or shown.startswith("watch/"))
+    return parted or shown in (alarm, "success/rate")

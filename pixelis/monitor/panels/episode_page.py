@@ -23,6 +23,9 @@ COLOURINGS = ("probability", "entropy", "advantage", "nothing")
 _LONGEST_TOKEN = 400
 _MOST_BOXES = _MOST_TERMS = 40
 _BOX_NAMES = ("view", "box", "boxes", "bbox")
+Box = tuple[float, float, float, float]
+"""x0, y0, x1, y1 in shares of the scene, or of a picture."""
+_WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 Address = Callable[[str], str | None]
 """From a picture's SHA-256 to where the browser gets it; None where its file is not there."""
 
@@ -43,7 +46,7 @@ def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str 
     """
     parts = [_head(episode)]
     if episode.turns is not None:
-        boxes = [box for turn in episode.turns for call in turn.calls for box in boxes_of(call)]
+        boxes = drawn_boxes(episode)
         asked = _block("heard", _cut(episode.asked, more)) if episode.asked else ""
         parts.append(_section("first look", None, asked + _picture(episode, 0, boxes, address)))
         shown = 0
@@ -51,11 +54,8 @@ def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str 
             if sum(map(len, parts)) > MOST_MARKUP:
                 break
             inside = _turn(turn, more, colour_by, episode.advantage_of(place))
-            parts.append(
-                _section(
-                    f"turn {place}", turn.reward, inside + _picture(episode, place, [], address), turn.terms
-                )
-            )
+            picture = _picture(episode, place, boxes, address)
+            parts.append(_section(f"turn {place}", turn.reward, inside + picture, turn.terms))
             shown = place
         if len(episode.turns) > shown:
             parts.append(_note(f"{len(episode.turns) - shown} more turns", more))
@@ -66,8 +66,35 @@ def page_of(episode: StoredEpisode, address: Address, more: str, colour_by: str 
     return f'<article class="episode">{"".join(parts)}</article>'
 
 
-def boxes_of(call: Mapping[str, Any]) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the boxes that a call names: x0, y0, x1, y1 in shares of a picture, each in [0, 1]."""
+def drawn_boxes(episode: StoredEpisode) -> dict[int, list[tuple[int, Box]]]:
+    """Return the boxes that stand on each picture: its place in the episode → turn and box.
+
+    Calls name boxes in shares of the scene. A call's stand on the picture that was shown before its turn, as
+    far as that shows them, and on the first picture, which shows all of the scene and frame 0 of a video.
+    Those of another frame stand on neither.
+    """
+    found: dict[int, list[tuple[int, Box]]] = {}
+    frame, view = 0, _WHOLE
+    place, shown_frame, shown_view = 0, frame, view  # of the picture that is shown
+    for number, turn in enumerate(episode.turns or (), start=1):
+        for call in turn.calls:
+            about = call.get("data")
+            data: Mapping[str, Any] = about if isinstance(about, Mapping) else {}
+            frame = data["frame"] if isinstance(data.get("frame"), int) else frame
+            for box in boxes_of(call):
+                if place and frame == 0:
+                    found.setdefault(0, []).append((number, box))
+                if frame == shown_frame and (part := _part(box, shown_view)) is not None:
+                    found.setdefault(place, []).append((number, part))
+            opened = _boxes([data["view"]]) if isinstance(data.get("view"), list) else []
+            view = opened[0] if opened and _part(opened[0], _WHOLE) is not None else view
+        if number < len(episode.pictures) and episode.pictures[number] is not None:
+            place, shown_frame, shown_view = number, frame, view
+    return found
+
+
+def boxes_of(call: Mapping[str, Any]) -> Iterator[Box]:
+    """Yield the boxes that a call names, in shares of the scene, each in [0, 1]."""
     for source in (call.get("data"), call.get("arguments")):
         named = [source.get(name) for name in _BOX_NAMES] if isinstance(source, Mapping) else []
         found = [box for each in named if isinstance(each, list) for box in _boxes(each)]
@@ -102,7 +129,15 @@ def advantage_colour(advantage: float | None) -> str:
 # ---------------------------------------------------------------------- private
 
 
-def _boxes(value: list[Any]) -> list[tuple[float, float, float, float]]:
+def _part(box: Box, view: Box) -> Box | None:
+    """Return the part of a box of the scene that a view shows, in shares of the view; None for nothing."""
+    (x0, y0, x1, y1), (left, top, right, bottom) = box, view
+    x0, x1 = ((min(max(x, left), right) - left) / (right - left) for x in (x0, x1))
+    y0, y1 = ((min(max(y, top), bottom) - top) / (bottom - top) for y in (y0, y1))
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
+
+
+def _boxes(value: list[Any]) -> list[Box]:
     each = value[:_MOST_BOXES] if value and isinstance(value[0], list) else [value]
     found = [[finite(side) for side in box] for box in each if isinstance(box, list) and len(box) == 4]
     return [
@@ -168,7 +203,7 @@ def _turn(turn: StoredTurn, more: str, colour_by: str, advantage: float | None) 
 
 
 def _picture(
-    episode: StoredEpisode, place: int, boxes: Sequence[tuple[float, float, float, float]], address: Address
+    episode: StoredEpisode, place: int, boxes: Mapping[int, Sequence[tuple[int, Box]]], address: Address
 ) -> str:
     """Return the picture before the first turn (0) or after the n-th, nothing where none was kept."""
     about = episode.pictures[place] if place < len(episode.pictures) else None
@@ -178,7 +213,7 @@ def _picture(
     source = address(about["sha256"])
     if source is None:
         return _note(f"the picture of the {what} is not in trajectories/images any more")
-    return _figure(source, boxes, what)
+    return _figure(source, boxes.get(place, ()), what)
 
 
 def _tokens(turn: StoredTurn, colour_by: str, advantage: float | None) -> str:
@@ -206,14 +241,16 @@ def _token(token: StoredToken, colour_by: str, advantage: float | None) -> str:
     return f'<span class="token" style="background:{colour}" title="{", ".join(tips)}">{text_of(text)}</span>'
 
 
-def _figure(source: str, boxes: Sequence[tuple[float, float, float, float]], title: str) -> str:
-    drawn = "".join(
-        f'<rect x="{100 * x0:.2f}" y="{100 * y0:.2f}" '
-        f'width="{100 * (x1 - x0):.2f}" height="{100 * (y1 - y0):.2f}"/>'
-        for x0, y0, x1, y1 in boxes[:_MOST_BOXES]
-        if x1 > x0 and y1 > y0
-    )
-    over = f'<svg viewBox="0 0 100 100" preserveAspectRatio="none">{drawn}</svg>' if drawn else ""
+def _figure(source: str, boxes: Sequence[tuple[int, Box]], title: str) -> str:
+    """Return a picture with boxes, each with the number of its turn."""
+    drawn = numbers = ""
+    for turn, (x0, y0, x1, y1) in boxes[:_MOST_BOXES]:
+        if x1 > x0 and y1 > y0:
+            drawn += f'<rect x="{100 * x0:.2f}" y="{100 * y0:.2f}" '
+            drawn += f'width="{100 * (x1 - x0):.2f}" height="{100 * (y1 - y0):.2f}"/>'
+            place = f"left:{100 * x0:.2f}%;top:{100 * y0:.2f}%"
+            numbers += f'<span class="of-turn" style="{place}" title="a box of turn {turn}">{turn}</span>'
+    over = f'<svg viewBox="0 0 100 100" preserveAspectRatio="none">{drawn}</svg>{numbers}' if drawn else ""
     return f'<figure><img loading="lazy" src="{escape(source)}" alt="picture of the {title}">{over}</figure>'
 
 

@@ -66,6 +66,15 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {in_plain(str(settings[name]))[:40]}" for name in known)
 
 
+def preview_text(run: FollowedRun) -> str:
+    """Return what is otherwise while a run is shown from some of its rows."""
+    return (
+        f"{in_plain(run.key)[:40]} is shown from {run.series.rows} of its rows until all are read "
+        f"({run.share_read:.0%}): means are of so many of these rows, not of steps, and what is summed over "
+        "steps (the axes episodes and tokens) is not known yet"
+    )
+
+
 def step_text(row: Mapping[str, Any]) -> str:
     """Return the step of a row of metrics in words, a dash where it has none."""
     step = finite(row.get("step"))
@@ -81,7 +90,8 @@ def alarm_texts(run: FollowedRun) -> list[str]:
     told = [f"⚠ {name}: {', '.join(map(in_plain, on))} is on in the last step"] if on else []
     for alarm in sorted(latest.values(), key=lambda alarm: alarm.row):
         when = f"row {alarm.row + 1}" if alarm.step is None else f"step {alarm.step}"
-        still = ", still on" if alarm.name in run.watch.on else ""
+        is_on = alarm.name in run.watch.on and not run.is_preview  # as of the rows that have been judged
+        still = ", still on" if is_on else ""
         told.append(f"⚠ {name}: {alarm.name} ({when}{still}): {alarm.seen}; {alarm.advice}")
     return told
 

@@ -29,7 +29,11 @@ MOST_FOLLOWED, MOST_BYTES = 100, 2 << 30
 
 One of ours takes 12 MB at the most, a broken file may take 115 MB."""
 MOST_EPISODE_BYTES = 64 << 20
-"""Of a file of episodes that are read; what is beyond is told."""
+"""Of files of episodes that a page reads at once; what is beyond is told."""
+METRICS_VERSION = 1
+"""The newest version of ``metrics.jsonl`` that is read here."""
+Stamp = tuple[int, int, int]
+"""When a file was changed, its bytes, its number in the file system: another one has others."""
 _EPISODES = "trajectories"
 _TICK = 2.0
 """Seconds, the coarsest clock of a file system."""
@@ -48,6 +52,7 @@ class FollowedRun:
         state: how it stands.
         settings: what its ``config.yaml`` holds that is plain.
         evaluations: its ``evaluation.json``.
+        version: of its metrics, as its ``about.json`` says.
         watch: the alarms of its metrics, as far as they have been read from the start.
         problems: what could not be read, in words.
         revision: changes whenever something is new.
@@ -61,6 +66,7 @@ class FollowedRun:
     state: State = field(default_factory=lambda: State("unknown", ""))
     settings: Mapping[str, Any] = field(default_factory=dict)
     evaluations: Mapping[str, Any] = field(default_factory=dict)
+    version: Any = METRICS_VERSION
     watch: AlarmWatch = field(default_factory=AlarmWatch)
     problems: tuple[str, ...] = ()
     revision: int = 0
@@ -81,6 +87,9 @@ class FollowedRun:
         if not self.is_gone:
             if self._is_new("config.yaml"):
                 self._take_settings(read_settings(self.root, *self.parts))
+            if self._is_new("about.json"):
+                about = read_json(self.root, *self.parts, "about.json")
+                self.version = about.get("metrics_version", METRICS_VERSION)
             if self._is_new("evaluation.json"):
                 self.evaluations = read_json(self.root, *self.parts, "evaluation.json")
                 self.revision += 1
@@ -153,6 +162,10 @@ class FollowedRun:
         names = [name for name in self.root.names(*folder) if _EPISODE_FILE.fullmatch(name)]
         return sorted((described(Path(*folder, name)) for name in names), key=lambda file: file.order)
 
+    def episode_stamp(self, file: EpisodeFile) -> Stamp:
+        """Return what changes when one of its files of episodes does; zeros where it is gone."""
+        return self._stamp(_EPISODES, file.path.name) or (0, 0, 0)
+
     def read_episodes(self, file: EpisodeFile) -> Read:
         """Return the episodes of one of its files; they are read when somebody looks."""
         return read_file(file, partial(self._open_episodes, file), MOST_EPISODE_BYTES)
@@ -204,12 +217,15 @@ class FollowedRun:
         self.revision += 1
 
     def _is_new(self, name: str) -> bool:
-        found = self.root.stat(*self.parts, name)
-        stamp = None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
+        stamp = self._stamp(name)
         if self._stamps.get(name) == stamp:
             return False
         self._stamps[name] = stamp
         return True
+
+    def _stamp(self, *parts: str) -> Stamp | None:
+        found = self.root.stat(*self.parts, *parts)
+        return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
     def _troubles(self) -> list[str]:
         if self.is_gone:
@@ -225,6 +241,11 @@ class FollowedRun:
             told.append("its config.yaml is missing, damaged or too large")
         elif self._thresholds is None:
             told.append("the alarms of its config.yaml are no thresholds; it is judged by the defaults")
+        if not isinstance(self.version, int) or self.version > METRICS_VERSION:
+            told.append(
+                f"its metrics are of version {in_plain(str(self.version)[:40])}, and this Pixelis reads "
+                f"version {METRICS_VERSION} and older: what is shown may be wrong; update Pixelis"
+            )
         if self._tail is not None and self._tail.damaged:
             told.append(f"{self._tail.damaged} lines of metrics.jsonl hold no JSON object; they are left out")
         if self._tail is not None and self._tail.too_long:

@@ -6,6 +6,7 @@ on each of the axes. A run of 4,000 steps has a bucket for each step; one of 100
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,7 +33,7 @@ class Line:
         raw: the means of what falls between two points, float64 [n].
         low: their smallest values, float64 [n].
         high: their largest values, float64 [n].
-        mean: moving mean, float64 [n].
+        mean: moving mean, float64 [n]; of a metric that few steps tell, as it was when one told it last.
         band: half width of its 95 % interval (normal, of the steps in the window), float64 [n].
     """
 
@@ -157,8 +158,17 @@ class RunSeries:
         low = np.minimum.reduceat(column.low[:buckets], starts)
         high = np.maximum.reduceat(column.high[:buckets], starts)
         known = ~np.isnan(raw) & ~np.isnan(self._ends[axis][last])
-        parts = (self._ends[axis][last], raw, low, high, mean[last], band[last])
+        # the window of the last bucket may hold no value where that of an earlier one does
+        at = np.maximum.reduceat(np.where(counts > 0, np.arange(buckets), 0), starts)
+        parts = (self._ends[axis][last], raw, low, high, mean[at], band[at])
         return Line(*(np.asarray(part, np.float64)[known] for part in parts))
+
+    def place_of(self, step: float, axis: Axis) -> float:
+        """Return where a step lies on an axis (where its bucket ends), NaN where the run does not say."""
+        if axis == "step":
+            return step
+        found = np.flatnonzero(self.ends("step") >= step)
+        return float(self.ends(axis)[found[0]]) if len(found) else math.nan
 
     def best(self, name: str) -> float | None:
         """Return the largest value of a metric so far."""

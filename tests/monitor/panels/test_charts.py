@@ -52,7 +52,7 @@ def test_no_name_of_a_run_is_a_key(series: RunSeries):
         curves(drawn, "step", True, [(3.0, BAD, "#123")]),
         stack(drawn, "step"),
         level_map(series),
-        scatter([(BAD, "#000", [(1.0, 2.0)])], BAD),
+        scatter([(BAD, "#000", [(1.0, 2.0)])], "minutes"),
         histogram([1.0]),
     ]
     assert {key for options in every for key in keys(options) if key.startswith(":")} == {":formatter"}
@@ -91,6 +91,25 @@ def test_alarms_are_marked_where_they_come_on(series: RunSeries):
         "levels/alert",
         "watch/alarm",
     ]
+
+
+def test_where_reward_and_watched_scores_part_is_marked_on_both(series: RunSeries):
+    found = [Alarm("reward and watched scores part", "watch/alarm", 4, 5, "")]
+    marked = [(5.0, "reward and watched scores part")]
+    for shown in ("watch/unpaid", "reward/mean", "success/rate"):
+        assert marked[0] in alarm_marks(series, found, "step", [shown]), shown
+    assert marked[0] not in alarm_marks(series, found, "step", ["reward/std"])
+    assert marked[0] not in alarm_marks(series, found[:0], "step", ["reward/mean"])
+
+
+def test_the_map_of_levels_lies_on_the_axis_that_is_asked_for():
+    series = RunSeries()
+    levels = {"levels/a/success": 0.5}
+    series.add([{"step": n, "time/elapsed": 90 * n, **levels} for n in (1, 2)] + [{"step": 3, **levels}])
+    options = level_map(series, "success", "minutes") or {}
+    assert options["xAxis"]["name"] == "minutes" and options["xAxis"]["data"] == ["1.5", "3", "?"]
+    assert [row["minutes"] for row in map_table("run", series, "success", "minutes")] == [1.5, 3.0, None]
+    assert [row["step"] for row in map_table("run", series, "success")] == [1.0, 2.0, 3.0]
 
 
 def test_levels_are_in_order_and_what_is_half_solved_can_be_learnt_most(series: RunSeries):

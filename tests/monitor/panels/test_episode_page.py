@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pixelis.agents.episode_files.stored import episode_of_row
+from pixelis.agents.episode_files.stored import StoredEpisode, episode_of_row
 from pixelis.monitor.panels.episode_page import (
     COLOURINGS,
     MOST_CALLS,
     MOST_MARKUP,
     SHOWN,
     boxes_of,
+    drawn_boxes,
     page_of,
 )
 
@@ -159,6 +160,69 @@ def test_turns_have_their_calls_pictures_and_boxes():
     assert markup.index("turn 1") < markup.index("ZOOM") < markup.index("turn 2")
 
 
+def episode(turns: list[list[dict]], pictures: str) -> StoredEpisode:
+    """Return an episode of these calls; ``x`` stands for a picture that was kept, ``.`` for none."""
+    row = {
+        "exchanges": [{"action": "", "heard": "", "calls": len(calls)} for calls in turns],
+        "tool_calls": [call for calls in turns for call in calls],
+        "pictures": [{"$image": {"sha256": DIGEST}} if sign == "x" else None for sign in pictures],
+    }
+    return episode_of_row(row, Path("step-00000001.jsonl"), 1)
+
+
+def test_boxes_stand_on_the_picture_that_was_shown_before_their_call():
+    """Two zooms and a reading: the second zoom is inside the first view, the box read inside the second."""
+    first, second = [0.5, 0.5, 1.0, 1.0], [0.5, 0.75, 0.75, 1.0]
+    read = [0.5, 0.75, 0.625, 0.875]
+    calls = [
+        [{"tool": "ZOOM", "data": {"view": first}}],
+        [{"tool": "ZOOM", "data": {"view": second}}],
+        [{"tool": "READ_TEXT", "arguments": {"box": read}, "data": {"text": ""}}],
+    ]
+    found = drawn_boxes(episode(calls, "xxx."))
+    assert found == {
+        0: [(1, tuple(first)), (2, tuple(second)), (3, tuple(read))],  # the first shows all of the scene
+        1: [(2, (0.0, 0.5, 0.5, 1.0))],
+        2: [(3, (0.0, 0.0, 0.5, 0.5))],
+    }
+    # where the second picture was not kept, the first view is what is shown
+    assert drawn_boxes(episode(calls, "xx.."))[1] == [(2, (0.0, 0.5, 0.5, 1.0)), (3, (0.0, 0.5, 0.25, 0.75))]
+    # what a view does not show is not drawn on it, of what it shows in part that part is
+    calls[1] = [
+        {"tool": "ZOOM", "arguments": {"box": [0.0, 0.0, 0.5, 0.5]}},
+        {"arguments": {"box": [0, 0, 1, 1]}},
+    ]
+    assert drawn_boxes(episode(calls[:2], "xx."))[1] == [(2, (0.0, 0.0, 1.0, 1.0))]
+
+
+def test_boxes_of_another_frame_stand_on_its_pictures_alone():
+    box, view = [0.25, 0.25, 0.5, 0.5], [0.0, 0.0, 0.5, 0.5]
+    calls = [
+        [{"tool": "TRACK", "arguments": {"box": box}, "data": {"track": []}}],
+        [{"tool": "SELECT_FRAME", "data": {"frame": 6, "frames": 9, "view": [0.0, 0.0, 1.0, 1.0]}}],
+        [{"tool": "ZOOM", "data": {"view": view}}],
+        [{"tool": "READ_TEXT", "arguments": {"box": box}}],
+    ]
+    found = drawn_boxes(episode(calls, "x.xx."))
+    assert found == {
+        0: [(1, tuple(box))],
+        2: [(3, tuple(view))],
+        3: [(4, (0.5, 0.5, 1.0, 1.0))],
+    }
+
+
+def test_a_box_has_the_number_of_its_turn():
+    call = {"tool": "ZOOM", "ok": True, "data": {"view": [0.25, 0.5, 0.75, 1.0]}}
+    row = {
+        "exchanges": [{"action": "", "heard": "", "calls": 0}, {"action": "", "heard": "", "calls": 1}],
+        "tool_calls": [call],
+        "pictures": [{"$image": {"sha256": DIGEST}}, None, None],
+    }
+    markup = page(row)
+    assert 'style="left:25.00%;top:50.00%" title="a box of turn 2">2</span>' in markup
+    assert markup.count("<rect") == 1
+
+
 @pytest.mark.parametrize(
     "row",
     [
@@ -173,6 +237,16 @@ def test_turns_have_their_calls_pictures_and_boxes():
         },
         {"reward_parts": {"a": 1}, "reward_terms": [1]},
         {"tool_calls": [{"data": {"view": [1, 2, 3, 4], "boxes": [[0, 0, 1], ["x"] * 4, 7]}}, 1, None]},
+        {
+            "exchanges": [{"calls": 3}, {"calls": 1}],
+            "pictures": [None, {"$image": {"sha256": DIGEST}}],
+            "tool_calls": [
+                {"data": {"view": [0.5, 0, 0.5, 1], "frame": "x"}},
+                {"data": {"view": [1, 1, 0, 0], "frame": 10**400}},
+                {"data": [{"view": 1}]},
+                {"arguments": {"box": [0, 0, 1, 1]}},
+            ],
+        },
     ],
     ids=json.dumps,
 )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from pixelis.monitor.panels.overview import settings_text
+from pathlib import Path
+
+from pixelis.monitor.panels.overview import alarm_texts, preview_text, settings_text
+from pixelis.monitor.reading.folders import Root
+from pixelis.monitor.reading.runs import FollowedRun
 
 
 def test_settings_are_told_in_order_and_what_is_no_plain_value_is_left_out():
@@ -14,3 +18,22 @@ def test_settings_are_told_in_order_and_what_is_no_plain_value_is_left_out():
 def test_what_a_stranger_wrote_is_short_and_plain():
     told = settings_text({"lr": "\u202e" + "x" * 100})
     assert told.startswith("lr ⟨U+202E⟩") and len(told) <= 43
+
+
+def test_an_alarm_is_not_still_on_while_later_rows_are_not_read(tmp_path: Path):
+    run = FollowedRun("run", Root(tmp_path), ())
+    for step in range(1, 40):
+        run.watch.note({"step": step, "success/rate": (0.2, 0.9, 0.3)[step // 16]})
+    (told,) = alarm_texts(run)
+    assert "success fell (step 36, still on)" in told
+    run.is_preview = True
+    (told,) = alarm_texts(run)
+    assert "success fell (step 36)" in told
+
+
+def test_a_run_that_is_shown_from_some_rows_says_what_is_otherwise(tmp_path: Path):
+    run = FollowedRun("\u202erun", Root(tmp_path), (), is_preview=True)
+    run.series.add([{"step": 1}, {"step": 500}])
+    told = preview_text(run)
+    assert told.startswith("⟨U+202E⟩run is shown from 2 of its rows") and "(0%)" in told
+    assert "not of steps" in told and "episodes and tokens" in told

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pixelis.agents.run_files.about import METRICS_VERSION
 from pixelis.errors import ConfigError
 from pixelis.monitor.reading import runs as module
 from pixelis.monitor.reading.runs import FollowedRun, Runs
@@ -75,6 +76,20 @@ def test_problems_are_told_and_the_rest_is_there(tmp_path: Path):
     run = runs.runs["one"]
     assert run.series.rows == 2
     assert [text.split(" ")[0] for text in run.problems] == ["its", "1"]
+
+
+@pytest.mark.parametrize(("said", "is_told"), [("1", False), ("2", True), ('"1.0"', True), ("{}", True)])
+def test_metrics_of_a_newer_version_are_told(tmp_path: Path, said: str, is_told: bool):
+    write(tmp_path / "one", 1, 2)
+    (tmp_path / "one" / "about.json").write_text(f'{{"metrics_version": {said}}}')
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    told = [text for text in runs.runs["one"].problems if "update Pixelis" in text]
+    assert len(told) == is_told and all("reads version 1 and older" in text for text in told)
+    assert module.METRICS_VERSION == METRICS_VERSION  # as it is written
+    (tmp_path / "one" / "about.json").unlink()  # a run of before there was one
+    runs.refresh()
+    assert runs.runs["one"].problems == () and runs.runs["one"].series.rows == 2
 
 
 def test_values_that_are_no_finite_numbers_are_told(tmp_path: Path):

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from pixelis.monitor.reading.series import MOST_METRICS, MOST_POINTS, RunSeries
+from pixelis.monitor.reading.series import AXES, MOST_METRICS, MOST_POINTS, RunSeries
 
 
 def rows(count: int, first: int = 1) -> list[dict]:
@@ -60,6 +60,22 @@ def test_slices_make_no_difference(size: int):
         np.testing.assert_array_equal(whole.ends(axis), sliced.ends(axis))
     np.testing.assert_allclose(whole.line("a").band, sliced.line("a").band)
     assert sliced.last == whole.last
+
+
+def test_a_metric_that_few_steps_tell_has_a_mean_wherever_it_is_drawn():
+    """4,000 steps, evaluated every 100: 300 points of 14 steps, of which a window of 10 misses some."""
+    series = RunSeries()
+    series.add([{"step": step, **({"a": step / 100} if step % 100 == 0 else {})} for step in range(1, 4_001)])
+    line = series.line("a", window=10)
+    assert line.mean.tolist() == line.raw.tolist() == [float(number) for number in range(1, 41)]
+    wide = series.line("a", window=200)  # two evaluations in each window but the first
+    assert wide.mean.tolist() == [1.0, *(number - 0.5 for number in range(2, 41))]
+
+
+def test_a_step_has_its_place_on_every_axis():
+    series = filled(100, capacity=16)  # buckets of 8 steps
+    assert [series.place_of(9.0, axis) for axis in AXES] == [9.0, 32.0, 8.0, 160.0]  # that of step 16
+    assert math.isnan(series.place_of(101.0, "tokens")) and series.place_of(101.0, "step") == 101.0
 
 
 def test_memory_does_not_grow_with_the_rows():
