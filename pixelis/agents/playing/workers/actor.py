@@ -57,6 +57,5 @@ class Worker:
         if self._player is None:
             config = TrainConfig.from_mapping(self._config)
             torch.set_num_threads(config.worker_threads)
-            folder = Path(tempfile.mkdtemp(prefix="pixelis-worker-"))
-            self._player = Player(config, None, folder)
+            self._player = Player(config, None, Path(tempfile.gettempdir()))
         return self._player

@@ -51,10 +51,11 @@ class Cluster:
     """
 
     def __init__(self, address: str | None, processors: int) -> None:
+        self._token: list[str] = []  # variables that are set for it
         where: dict[str, Any] = {"address": address}
         if address is None:
             where = {"address": "local", "num_cpus": processors, "include_dashboard": False}
-            _set_token()
+            self._token = _set_token()
         self.ray = ray_module()
         self._is_own = not self.ray.is_initialized()
         if not self._is_own:  # by a program that uses this package
@@ -89,6 +90,8 @@ class Cluster:
         if self._is_own:
             with _same_signals():
                 self.ray.shutdown()
+        for name in self._token:
+            os.environ.pop(name, None)
 
 
 def check_answers(address: str) -> None:
@@ -117,13 +120,19 @@ def check_answers(address: str) -> None:
         raise ConfigError(f"{where}: what answers there is no cluster that can be used ({why[:300]})")
 
 
-def _set_token() -> None:
+def _set_token() -> list[str]:
     """Let nobody else speak to a cluster that is started: Ray's ports are open on all addresses.
+
+    Returns:
+        The names of the variables of the environment that were set for it.
 
     Source: Ray's documentation, "Token authentication".
     """
-    if "RAY_AUTH_MODE" not in os.environ:
-        os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    if "RAY_AUTH_MODE" in os.environ:
+        return []
+    found = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    os.environ.update(found)
+    return [*found]
 
 
 @contextlib.contextmanager

@@ -92,9 +92,13 @@ class Crew:
         if config.worker_labels:
             options["label_selector"] = config.worker_labels
         self._actors = cluster.ray.remote(Worker).options(**options)
-        for _ in range(self._wanted):
-            self._hire()
-        self._gather()
+        try:
+            for _ in range(self._wanted):
+                self._hire()
+            self._gather()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def ready(self) -> list[Hand]:
