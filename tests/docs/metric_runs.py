@@ -45,6 +45,7 @@ GRPO: dict[str, dict[str, Any]] = {
     "sfl": {**_DIALS, "levels": {"type": "sfl", "candidates": 2, "keep": 1}},
     "watch": {"steps": 4, "watch": {"window": 2, "scores": {"watch_scorers:Variety": {}}}},
     "pictures": {**_ZOOM, "groups": 2},
+    "workers": {"workers": 1, "max_staleness": 1},
 }
 _SMALL = {
     "env": "Pixelis/SizeCompare-v0",

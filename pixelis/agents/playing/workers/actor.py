@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,13 @@ class Worker:
 
     Args:
         config: settings of the run.
+        path: where the trainer finds modules, for environments and rewards of the user's own: looked for
+            last, and of no use on machines that have no such folders.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], path: Sequence[str]) -> None:
         self._config = config
+        sys.path += [place for place in path if place not in sys.path]
         self._player: Player | None = None
 
     def about(self) -> dict[str, Any]:

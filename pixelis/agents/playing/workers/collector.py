@@ -75,7 +75,7 @@ class RayCollector:
         except BaseException:
             self._cluster.close()
             raise
-        self._rollouts = 0
+        self._rollouts = self._sent = self._received = 0
 
     def collect(
         self, policy: Policy, requests: Sequence[EpisodeRequest], settings: SamplingSettings, rng_seed: int
@@ -122,7 +122,9 @@ class RayCollector:
             TrainingError: a piece failed.
             SamplerError: nobody plays.
         """
-        replies = [unpack(each) for each in self._crew.take(rollout)]
+        messages = self._crew.take(rollout)
+        self._received += sum(map(len, messages))
+        replies = [unpack(each) for each in messages]
         for reply, _ in replies:
             if "error" in reply:
                 raise TrainingError(f"in a worker: {reply['error']}")
@@ -139,6 +141,8 @@ class RayCollector:
             "system/pieces": books.kept,
             "system/pieces_lost": books.lost,
             "system/pieces_unaccounted": books.balance,
+            "system/sent": self._sent / 2**20,
+            "system/received": self._received / 2**20,
         }
 
     def close(self) -> None:

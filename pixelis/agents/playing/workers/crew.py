@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -233,7 +234,7 @@ class Crew:
         self._hire()
 
     def _hire(self) -> None:
-        actor = self._actors.remote(self._config.to_mapping())
+        actor = self._actors.remote(self._config.to_mapping(), sys.path)
         self._hands[self._hired] = Hand(self._hired, actor, actor.about.remote())
         self._hired += 1
 
