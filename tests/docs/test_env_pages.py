@@ -111,7 +111,8 @@ def test_what_was_learnt_is_what_the_page_of_results_says(env_docs):
     assert zoom == "0.42 → **0.94**, greedy 0.46 → **0.98** (difficulty 1, 3 seeds)"
     assert web == "0.56 → **0.95**, greedy 0.59 → **1.00** (difficulty 0, 3 seeds)"
     assert code == "0.60 → **0.97**, greedy 0.51 → **1.00** (difficulty 1, 3 seeds)"
-    # (.58 + .67 + .59) / 3, (.94 + .95 + .93) / 3; (.68 + .72 + .66) / 3, (.89 + .92 + .9) / 3; (.45 + .467) / 2, (.567 + .583) / 2
+    # (.58 + .67 + .59) / 3, (.94 + .95 + .93) / 3; (.68 + .72 + .66) / 3, (.89 + .92 + .9) / 3;
+    # (.45 + .467) / 2, (.567 + .583) / 2
     size, chart, track = (
         env_docs.learnt(f"Pixelis/{name}-v0") for name in ("SizeCompare", "ChartRead", "TrackRead")
     )

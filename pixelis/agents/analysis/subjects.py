@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pixelis.agents.episode_files.reading import EpisodeFile, find_files, read_file
 from pixelis.agents.episode_files.stored import StoredEpisode
+from pixelis.agents.run_files.about import TRAITS, read_about
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.viewing.pictures import Stage
 from pixelis.errors import PixelisError
@@ -54,7 +55,8 @@ class Material:
         subjects: in the order of the runs and their phases.
         problems: what could not be read, a sentence each.
         stages: run → where its episodes can be played again.
-        traits: run → what its environment says of its tools; None where it cannot be made here.
+        traits: run → what its environment said of its tools when the run began, or, where that was not kept,
+            says now; None where it cannot be made here.
     """
 
     subjects: list[AnalysisSubject] = field(default_factory=list)
@@ -137,18 +139,22 @@ def _player(episode: StoredEpisode, phase: str) -> str:
     return " ".join(part for part in (episode.agent, episode.mode) if part)
 
 
-def _stage_of(place: str) -> Stage:
+def _run_of(place: str) -> Path:
     path = Path(place)
-    folder = path.parent.parent if path.is_file() else path
+    return path.parent.parent if path.is_file() else path
+
+
+def _stage_of(place: str) -> Stage:
     try:
-        return Stage.of_run(RunFolder.open(folder)[1])
+        return Stage.of_run(RunFolder.open(_run_of(place))[1])
     except PixelisError:
         return Stage()
 
 
 def _traits(stage: Stage, place: str, problems: list[str]) -> RewardTraits | None:
+    kept = read_about(_run_of(place)).get(TRAITS)
     try:
-        return stage.traits()
+        return stage.traits() if kept is None else RewardTraits.from_json(kept)
     except RAISED as error:
         said = str(error) if isinstance(error, PixelisError) else described(error)
         problems.append(f"{place}: what its environment says of its tools is not known: {said}")

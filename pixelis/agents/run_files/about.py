@@ -16,6 +16,8 @@ METRICS_VERSION = 1
 
 A metric that is new, or is no longer logged, changes nothing: readers take the names that there are.
 """
+TRAITS = "traits"
+"""Key of what the run's environment said of its task and tools, a `RewardTraits` as JSON."""
 
 
 def read_about(run: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE, default_model, note_untaught
 from pixelis.agents.rollout.sampling import SamplingSettings
+from pixelis.agents.run_files.about import TRAITS, write_about
 from pixelis.agents.run_files.claim import claim
 from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, log_failure
 from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
@@ -178,6 +179,8 @@ class Run(ABC, Generic[C, T]):
         with contextlib.ExitStack() as claimed:
             claimed.enter_context(claim(folder.path))
             run = cls(config, folder, env, policy, material)
+            if env is not None:  # what is stored is to be judged by it, however the code is changed later
+                write_about(folder.path, {TRAITS: env.traits.to_json()})
             run.trainer.save()
             run._claim = claimed.pop_all()
         return run

@@ -1,4 +1,4 @@
-"""An episode as a film: MP4 by Gymnasium's ``save_video``, GIF by Pillow."""
+"""An episode as a film: MP4 by Gymnasium's ``save_video``, which writes nothing else; GIF by Pillow."""
 
 from __future__ import annotations
 

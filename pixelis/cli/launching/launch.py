@@ -37,8 +37,8 @@ from pixelis.files import writing
 PROGRAM = "launch_rft_training.sh"
 RUNS = Path("runs")
 NEWEST = "newest"
-SHOWING = ("monitor", "monitor_port", "tensorboard_port")
-"""Settings that say how a training is shown."""
+BEGINNING = ("exp_name", "resume", "sft_checkpoint")
+"""Settings that say what a training begins with; one that goes on is named by its folder."""
 START_SECONDS = 180.0
 """How long the monitor and TensorBoard may take until they answer."""
 DESCRIPTION = """\
@@ -320,14 +320,19 @@ def _train(launch: Launch, servers: Servers, children: Children, relay: Relay) -
         code = children.wait(process, watch)
     folder, settings = Path(launch.probed.output), launch.settings
     if code != 0 and any((folder / "checkpoints").glob("step-*")):
-        own = [flag for name, flag in _flags(settings) if name in SHOWING]
-        again = shlex.join([*called_as(PROGRAM), "--resume", str(folder), *own])
+        again = shlex.join([*called_as(PROGRAM), *words_to_go_on(settings, folder)])
         print(f"the training ended early ({how_it_ended(code)}); go on with:\n  {again}", flush=True)
     elif code == 0 and settings.monitor:
         look = shlex.join(["pixelis", "monitor", str(folder)])
         print(f"monitor and TensorBoard end with it; look again with: {look}")
     _clear(launch.probed.folders)
     return code
+
+
+def words_to_go_on(settings: LaunchSettings, folder: Path) -> list[str]:
+    """Return the launcher's words with which a training in a folder goes on as it was launched."""
+    own = [flag for name, flag in _flags(settings) if name not in BEGINNING]
+    return ["--resume", str(folder), *own]
 
 
 def team_starter(processes: int) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import toy_env  # noqa: F401  # registers the toys
+import toy_env  # registers the toys
 
 from pixelis.agents.analysis.analysis import analyse
 from pixelis.agents.analysis.behaviour import behaviour_of, loop_of
@@ -19,6 +19,7 @@ from pixelis.agents.analysis.subjects import AnalysisSubject, read_subjects
 from pixelis.agents.analysis.tables import episode_rows, subject_rows
 from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn
 from pixelis.agents.rl.run import train
+from pixelis.agents.run_files.about import ABOUT
 from pixelis.agents.viewing.visible import csv_of
 from pixelis.rewards.terms.traits import RewardTraits, ToolTraits
 
@@ -202,6 +203,29 @@ def test_a_real_run_and_what_is_missing_of_an_old_one(toy_config, tmp_path):
     missing = " ".join(old.reports[0].missing)
     assert "calibration: " in missing and "older version" in missing and "RaPR" in missing
     assert old.reports[0].behaviour["tools"]["SAY"]["calls"] == 16
+
+
+def test_a_run_is_judged_by_what_its_environment_said_then(toy_config, monkeypatch):
+    """SAY follows on SAY: a repetition (-0.5) of a tool that may not repeat itself, else nothing (0)."""
+
+    def coherence_now(**said):
+        traits = RewardTraits(tools={"SAY": ToolTraits(**said)})
+        monkeypatch.setattr(toy_env.EchoEnv, "reward_traits", traits, raising=False)
+        found = analyse(read_subjects([str(folder.path)], ("training",), 0))
+        assert not found.problems
+        return found.reports[0].behaviour["coherence"]["mean"]
+
+    traits = RewardTraits(tools={"SAY": ToolTraits(repeatable=True)})
+    monkeypatch.setattr(toy_env.EchoEnv, "reward_traits", traits, raising=False)
+    folder = train(toy_config(steps=1, trajectories_every=1, env_kwargs={"turns": 2})).folder
+    assert coherence_now(repeatable=True) == coherence_now() == 0.0
+    about = folder.path / ABOUT
+    kept = json.loads(about.read_text())
+    about.write_text(json.dumps({name: value for name, value in kept.items() if name != "traits"}))
+    assert (coherence_now(repeatable=True), coherence_now()) == (0.0, -0.5)  # an older run: what it says now
+    about.write_text(json.dumps({"traits": {"tools": 3}}))
+    damaged = analyse(read_subjects([str(folder.path)], ("training",), 0))
+    assert "the traits of an environment cannot be read" in damaged.problems[0]
 
 
 def test_the_picture_of_one_subject_and_of_two_with_odd_names():

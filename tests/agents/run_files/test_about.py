@@ -17,7 +17,7 @@ def test_a_run_says_its_version_and_what_is_trained(toy_config):
     config = toy_config(steps=1)
     run = train(config)
     about = read_about(run.folder.path)
-    assert list(about) == ["metrics_version", "id", "trained_parameters", "parameters"]
+    assert list(about) == ["metrics_version", "traits", "id", "trained_parameters", "parameters"]
     assert about["metrics_version"] == METRICS_VERSION and len(about["id"]) == 8
     assert about["trained_parameters"] == sum(each.numel() for each in run.policy.trainable_parameters())
     assert about["parameters"] == count_parameters(run.policy.model)

@@ -16,8 +16,15 @@ from launching_commands import ROOT, wait_until
 
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.runs.metrics import read_metrics
+from pixelis.cli.arguments import Arguments
 from pixelis.cli.launching import launch
-from pixelis.cli.launching.launch import LaunchSettings, split_words, team_starter, train_words
+from pixelis.cli.launching.launch import (
+    LaunchSettings,
+    split_words,
+    team_starter,
+    train_words,
+    words_to_go_on,
+)
 from pixelis.errors import ConfigError
 
 SCRIPT = ROOT / "scripts" / "launch_rft_training.sh"
@@ -57,6 +64,19 @@ def test_what_the_trainer_is_told(tmp_path, monkeypatch):
 def test_several_devices_are_a_process_each_and_one_is_none_more():
     assert team_starter(1) == []
     assert team_starter(4) == ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4"]
+
+
+def test_a_training_goes_on_as_it_was_launched():
+    """On as many devices, shown as it was, with what was wanted to be free; not begun anew."""
+    given = {"exp_name": "a", "sft_checkpoint": "sft", "multi_gpu": 2, "disk_gb": 0.5}
+    words = words_to_go_on(LaunchSettings(monitor=True, monitor_port=7861, **given), Path("runs/a"))
+    assert sorted(words[2:]) == ["--disk-gb=0.5", "--monitor", "--monitor-port=7861", "--multi-gpu=2"]
+    own, passed = split_words(words)
+    read = Arguments("launch", "", LaunchSettings, takes_file=False).read(own)
+    assert passed == [] and (read.multi_gpu, read.monitor, read.exp_name) == (2, True, None)
+    assert train_words(read, passed) == ["--device", "cuda", "--resume", str(Path("runs/a"))]
+    other = words_to_go_on(LaunchSettings(resume="runs/a"), Path("runs/a"))
+    assert other == ["--resume", str(Path("runs/a"))]
 
 
 @pytest.mark.parametrize(

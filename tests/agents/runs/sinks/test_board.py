@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams import plugin_data_pb2
 
+from pixelis.agents.episode_files.reading import described, read_file
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.rl.run import train
 from pixelis.agents.runs.metrics import MetricsLog, read_metrics
@@ -23,12 +25,18 @@ from pixelis.agents.runs.sinks.board import (
 )
 from pixelis.agents.runs.sinks.samples import episode_sample
 from pixelis.agents.runs.sinks.sink import RunFacts, StepSample
+from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.viewing.pictures import Stage
 
 
 def events_of(folder: Path) -> EventAccumulator:
     return EventAccumulator(
         str(folder), size_guidance=dict.fromkeys(("tensors", "images", "histograms"), 0)
     ).Reload()
+
+
+def pixels_of(image: Any) -> np.ndarray:
+    return np.asarray(Image.open(io.BytesIO(image.encoded_image_string)))
 
 
 def settings_in(events: EventAccumulator) -> tuple[dict[str, object], list[str]]:
@@ -60,7 +68,7 @@ def test_a_sample_is_read_back_as_it_was(tmp_path):
     assert histogram.histogram_value.sum == pytest.approx(values.sum())
     assert histogram.histogram_value.max == pytest.approx(values.max())
     (image,) = events.Images("samples/first_picture")
-    assert np.array_equal(np.asarray(Image.open(io.BytesIO(image.encoded_image_string))), picture)
+    assert np.array_equal(pixels_of(image), picture)
     (text,) = events.Tensors("samples/episode/text_summary")
     assert text.tensor_proto.string_val == [b"    <b>a</b>\n    # b"]  # an indented block: no markup
 
@@ -111,11 +119,48 @@ def test_a_run_shows_all_of_it(toy_config):
     for name in ("rewards", "turns", "completion_lengths", "token_surprise"):
         assert [each.step for each in events.Histograms(f"histograms/{name}")] == [1, 2, 4]
     assert [each.histogram_value.num for each in events.Histograms("histograms/rewards")] == [16, 16, 16]
+    assert [each.step for each in events.Tensors("samples/episode/text_summary")] == [1, 2, 4]
+    assert events.Tags()["images"] == []  # the toy shows none
     shown, _ = settings_in(events)
     trained = sum(each.numel() for each in run.policy.trainable_parameters())
     assert (shown["lora.rank"], shown["lr"], shown["trained_parameters"]) == (4, 0.01, trained)
     (final,) = events.Scalars(FINAL_SUCCESS)
     assert final.value == pytest.approx(run.evaluations["after"][0].success_rate)
+
+
+@pytest.mark.slow
+def test_a_run_with_pictures_shows_what_its_first_episode_saw_and_said(tmp_path):
+    config = TrainConfig.from_mapping(
+        {
+            "env": "Pixelis/ZoomRead-v0",
+            "env_kwargs": {"max_turns": 4},
+            "difficulty": 2,  # it has to zoom, and so sees a second picture
+            "model": "pixelis-tiny",
+            "groups": 1,
+            "group_size": 8,
+            "steps": 2,
+            "max_new_tokens": 32,
+            "samples_every": 2,
+            "trajectories_every": 1,
+            "eval_episodes": 0,
+            "output": str(tmp_path / "run"),
+        }
+    )
+    folder = train(config).folder
+    events = events_of(folder.tensorboard)
+    tags = events.Tags()["images"]
+    shown = {tag: {each.step: pixels_of(each) for each in events.Images(tag)} for tag in tags}
+    texts = events.Tensors("samples/episode/text_summary")
+    assert [each.step for each in texts] == list(shown["samples/first_picture"]) == [1, 2]
+    for text in texts:
+        stored = read_file(described(folder.trajectories / f"step-{text.step:08d}.jsonl")).episodes[0]
+        seen = [each for each in Stage().pictures(stored).frames if each is not None]
+        ends = {"samples/first_picture": seen[0], **({"samples/last_picture": seen[-1]} if seen[1:] else {})}
+        assert ends.keys() == {tag for tag in shown if text.step in shown[tag]}
+        assert all(np.array_equal(shown[tag][text.step], small(ends[tag])) for tag in ends)
+        assert text.tensor_proto.string_val == [as_written(stored.text).encode()]
+    rewards = events.Histograms("histograms/rewards")
+    assert [(each.step, each.histogram_value.num) for each in rewards] == [(1, 8), (2, 8)]
 
 
 def test_no_samples_where_none_are_asked_for(toy_config):
