@@ -5,7 +5,7 @@ Usage: python benchmarks/speed/empty_page.py [--python PATH] [--rounds 5] [--out
 Those of the two that ``--python`` has installed are measured, by turns: from the start of the process until
 the page comes, and what the process then holds of the machine's memory. Medians of the rounds are told.
 Gradio and this repository's lock want different versions of pillow, so it needs an environment of its own:
-``python -m venv gradio; gradio/bin/pip install gradio``, then ``--python gradio/bin/python``.
+``python -m venv gradio; gradio/bin/pip install gradio nicegui``, then ``--python gradio/bin/python``.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from pixelis.agents.episode_files.stored import (
     picture_of,
 )
 from pixelis.errors import RecordingError
+from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.wrappers.recording.trajectory import Trajectory, parse_line
 from pixelis.wrappers.recording.values import decode
 
@@ -49,7 +50,7 @@ def _episode(trajectory: Trajectory, path: Path, number: int) -> StoredEpisode:
         "env_id": trajectory.env.get("id"),
         "tool_calls": [dict(call) for each in calls for call in each],
         "reward_terms": _summed(rows),
-        "visual_tools": (trajectory.env.get("traits") or {}).get("visual"),
+        "visual_tools": _visual_tools(trajectory.env.get("traits")),
     }
     known = episode_of_row(summary, path, number)
     kwargs, options = decode(trajectory.env.get("kwargs", {})), decode(trajectory.start.options)
@@ -93,3 +94,9 @@ def _summed(rows: list[Mapping[str, Any]]) -> dict[str, float]:
         for name, value in (terms if isinstance(terms, dict) else {}).items():
             total[name] = total.get(name, 0.0) + (finite(value) or 0.0)
     return total
+
+
+def _visual_tools(recorded: Any) -> list[str] | None:
+    """Return the tools that look at pixels, as the env declared them; None where it declared none."""
+    traits = RewardTraits.from_json(recorded)
+    return None if traits.tools is None else sorted(traits.visual)

@@ -117,6 +117,17 @@ def test_what_is_gone_or_is_no_file(run, tmp_path):
         find_files(tmp_path / "nowhere")
 
 
+def test_a_recording_says_which_tools_look_at_pixels(tmp_path):
+    env = RecordTrajectory(gym.make("Pixelis/ZoomRead-v0", reader="truth"), tmp_path / "taken")
+    env.reset(seed=0)
+    env.step("<answer>A1</answer>")
+    env.close()
+    (file,) = find_files(tmp_path / "taken")
+    (episode,) = read_file(file).episodes
+    assert episode.visual_tools is not None
+    assert episode.visual_tools >= {"ZOOM", "READ_TEXT"} and "THINK" not in episode.visual_tools
+
+
 def test_recordings_are_episodes_too(tmp_path):
     env = RecordTrajectory(gym.make("Toy/Picture-v0"), tmp_path / "taken", images=True)
     env.reset(seed=3)
