@@ -52,20 +52,21 @@ class Cluster:
 
     def __init__(self, address: str | None, processors: int) -> None:
         self._token: list[str] = []  # variables that are set for it
-        where: dict[str, Any] = {"address": address}
-        if address is None:
-            where = {"address": "local", "num_cpus": processors, "include_dashboard": False}
-            self._token = _set_token()
         self.ray = ray_module()
         self._is_own = not self.ray.is_initialized()
         if not self._is_own:  # by a program that uses this package
             return
-        if address not in (None, "auto"):
+        where: dict[str, Any] = {"address": address}
+        if address is None:
+            where = {"address": "local", "num_cpus": processors, "include_dashboard": False}
+            self._token = _set_token()
+        elif address != "auto":
             check_answers(str(address))
         with _same_signals():
             try:
                 self.ray.init(**where, log_to_driver=False, logging_level="error")
             except Exception as error:  # of many kinds: ConnectionError, RuntimeError, ValueError, Ray's own
+                _unset(self._token)
                 raise ConfigError(
                     f"ray_address {address}: no cluster of Ray can be had there ({type(error).__name__}: "
                     f"{one_line(error)}); start one with `ray start --head`, or leave --ray-address out"
@@ -90,8 +91,7 @@ class Cluster:
         if self._is_own:
             with _same_signals():
                 self.ray.shutdown()
-        for name in self._token:
-            os.environ.pop(name, None)
+        _unset(self._token)
 
 
 def check_answers(address: str) -> None:
@@ -132,7 +132,28 @@ def _set_token() -> list[str]:
         return []
     found = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     os.environ.update(found)
+    _read_token_again()
     return [*found]
+
+
+def _unset(variables: list[str]) -> None:
+    """Forget the token of a cluster that has ended."""
+    for name in variables:
+        os.environ.pop(name, None)
+    if variables:
+        _read_token_again()
+
+
+def _read_token_again() -> None:
+    """Make Ray read its variables again: it keeps what it found when the process first asked for them.
+
+    A process that spoke to a cluster without a token, or that had one of its own before, could start none
+    otherwise. Ray has no public name for this; the order is its own, since threads of it may still read.
+    """
+    from ray._raylet import AuthenticationTokenLoader, Config
+
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()
 
 
 @contextlib.contextmanager

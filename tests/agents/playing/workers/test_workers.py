@@ -17,7 +17,7 @@ import psutil
 import pytest
 import yaml
 
-from pixelis.agents.playing.workers.cluster import check_answers
+from pixelis.agents.playing.workers.cluster import Cluster, check_answers
 from pixelis.agents.rl.run import train
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
@@ -201,6 +201,19 @@ def test_a_worker_with_other_code_is_refused(toy_config):
     )
     told = done.stderr.splitlines()[-1]
     assert "cannot play: it has another code of Pixelis than the trainer" in told, done.stderr
+
+
+def test_one_process_uses_a_cluster_of_others_and_then_its_own_ones(cluster, monkeypatch):
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):  # whoever runs the tests may have them
+        monkeypatch.delenv(name, raising=False)
+    before = dict(os.environ)
+    for address in (cluster.address, None, None):
+        connected = Cluster(address, 1)
+        assert connected.ray.get(connected.put(b"weights")) == b"weights"
+        assert ("RAY_AUTH_TOKEN" in os.environ) == (address is None)
+        connected.close()
+        assert "RAY_AUTH_TOKEN" not in os.environ
+    assert {name for name in os.environ if "AUTH" in name} == {name for name in before if "AUTH" in name}
 
 
 def test_what_workers_cannot_play_is_told_in_one_line(cluster, learn, toy_config, tmp_path, monkeypatch):
