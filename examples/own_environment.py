@@ -2,7 +2,7 @@
 
     python examples/own_environment.py            # play it once by script
     python examples/own_environment.py --train 5  # and train the small model for five steps
-    python -m pixelis.envs.check own_environment:Heaviest-v0   # hold it to the contract (in this folder)
+    python -m pixelis check-env own_environment:Heaviest-v0   # hold it to the contract (in this folder)
 
 docs/guide/new_env.md explains each part.
 """

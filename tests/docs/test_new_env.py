@@ -24,9 +24,9 @@ def test_there_are_eight_steps_and_two_files(folder):
 @pytest.mark.slow
 def test_the_contract_check_passes(folder):
     command = PAGE.commands()[0]
-    assert command[:3] == ["python", "-m", "pixelis.envs.check"]
+    assert command[:4] == ["python", "-m", "pixelis", "check-env"]
     table = run(folder, [sys.executable, "-W", "error", *command[1:], "--seeds", "10"])
-    assert "18 of 18 clauses hold" in table
+    assert "20 of 20 clauses hold" in table
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_the_tests_of_the_page_pass(folder):
     command = PAGE.commands()[1]
     assert command[:3] == ["python", "-m", "pytest"]
     said = run(folder, [sys.executable, *command[1:], "-p", "no:cacheprovider", "-q"])
-    assert "18 passed" in said
+    assert "20 passed" in said
 
 
 def test_the_plugin_entry_registers_the_environment(folder):

@@ -57,8 +57,8 @@ def test_own_environment(tmp_path):
 
 @pytest.mark.slow
 def test_own_environment_holds_to_the_contract(tmp_path):
-    report = run(tmp_path, "-m", "pixelis.envs.check", "own_environment:Heaviest-v0", "--seeds", "5")
-    assert "18 of 18 clauses hold" in report
+    report = run(tmp_path, "-m", "pixelis", "check-env", "own_environment:Heaviest-v0", "--seeds", "5")
+    assert "20 of 20 clauses hold" in report
 
 
 @pytest.mark.slow

@@ -1,25 +1,31 @@
 """The executable contract of environments: ``check_env`` and ``python -m pixelis.envs.check ENV``.
 
-    python -m pixelis.envs.check Pixelis/ZoomRead-v0 --seeds 20
+    pixelis check-env Pixelis/ZoomRead-v0 --seeds 20
 
-prints one line a clause with what was measured, and exits with 1 when one does not hold. Your own is
-checked the same way, as ``your_module:YourEnv-v0``; for tests there is ``contract_tests.EnvContractTests``.
+prints one line a clause with what was measured, then what the environment costs, and exits with 1 when a
+clause does not hold. Your own is checked the same way, as ``your_module:YourEnv-v0``; for tests there is
+``tests.EnvContractTests``.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from importlib import metadata
 from typing import Any
 
 import gymnasium as gym
 
 import pixelis.envs.check.contract as contract
 import pixelis.envs.check.scores as scores
+import pixelis.envs.check.side_by_side as side_by_side
 from pixelis.envs.check.contract import Finding, MakeEnv, Subject, run_clause
+from pixelis.envs.check.figures import Figures, measure
+from pixelis.envs.check.secrecy import answers_are_not_told
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_env import ToolEnv
 from pixelis.errors import ConfigError, PixelisError, shown
@@ -41,8 +47,10 @@ CLAUSES: tuple[Callable[[Subject], Finding], ...] = (
     scores.floors_hold,
     scores.gap_holds,
     scores.progress_holds,
-    scores.threads_equal_sync,
-    scores.processes_equal_sync,
+    answers_are_not_told,
+    side_by_side.pickles,
+    side_by_side.threads_equal_sync,
+    side_by_side.processes_equal_sync,
 )
 
 
@@ -53,10 +61,12 @@ class CheckReport:
     Attributes:
         env: name of the environment.
         findings: one a clause of the contract, in the order of ``CLAUSES``.
+        figures: what it costs; None where its oracle cannot be played.
     """
 
     env: str
     findings: tuple[Finding, ...]
+    figures: Figures | None = None
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -79,8 +89,19 @@ class CheckReport:
                 f"  {'ok  ' if finding.ok else 'FAIL'}  {finding.clause:<{width}}  {finding.measured}"
             )
             if not finding.ok:
+                lines.append(f"  {'':4}  {'':{width}}  expected: {finding.expected}")
                 lines.append(f"  {'':4}  {'':{width}}  → {finding.remedy}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *([f"  {self.figures}"] if self.figures else [])])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        return {
+            "env": self.env,
+            "ok": self.ok,
+            "findings": [asdict(finding) for finding in self.findings],
+            "figures": self.figures.to_json() if self.figures else None,
+            "versions": {name: metadata.version(name) for name in ("pixelis", "gymnasium", "numpy")},
+        }
 
 
 def check_env(
@@ -98,7 +119,7 @@ def check_env(
             It must be picklable for the comparison with spawned processes.
         seeds: the seeds to play, or how many (then 0, 1, …).
         floor: how far above ``env.chance`` the success of the players that must fail may be, see
-            ``contract_scores.greatest_floor``.
+            ``scores.greatest_floor``.
         processes: whether to compare with spawned processes, which takes seconds.
         keywords: for the constructor of a Gymnasium id.
 
@@ -118,7 +139,8 @@ def check_env(
         name, make = getattr(env, "__name__", shown(env)), env
     _check_kind(name, make)
     subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
-    return CheckReport(name, tuple(run_clause(clause, subject) for clause in CLAUSES))
+    findings = tuple(run_clause(clause, subject) for clause in CLAUSES)
+    return CheckReport(name, findings, measure(subject))
 
 
 def _check_kind(name: str, make: MakeEnv) -> None:
@@ -146,7 +168,7 @@ def make_env(env_id: str, **keywords: Any) -> gym.Env[Any, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m pixelis.envs.check", description="Check an environment.")
+    parser = argparse.ArgumentParser(prog="pixelis check-env", description="Check an environment.")
     parser.add_argument(
         "env", help="a Gymnasium id, for example Pixelis/ZoomRead-v0 or your_module:YourEnv-v0"
     )
@@ -155,6 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--floor", type=float, default=0.05, help="greatest success of baselines (default 0.05)"
     )
     parser.add_argument("--no-processes", action="store_true", help="leave spawned processes out")
+    parser.add_argument("--json", action="store_true", help="print all of it as JSON")
     parser.add_argument(
         "--make",
         action="append",
@@ -174,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PixelisError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
-    print(report)
+    print(json.dumps(report.to_json(), indent=1) if options.json else report)
     return 0 if report.ok else 1
 
 

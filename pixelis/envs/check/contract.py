@@ -10,8 +10,8 @@ import itertools
 import json
 import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
@@ -42,12 +42,16 @@ class Finding:
         ok: whether it holds.
         measured: what was seen, with numbers.
         remedy: what to do when it does not hold.
+        expected: what the clause asks for, in a sentence.
+        numbers: of what was measured, by name.
     """
 
     clause: str
     ok: bool
     measured: str
     remedy: str = ""
+    expected: str = ""
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,16 @@ class Subject:
 
 
 def run_clause(clause: Callable[[Subject], Finding], subject: Subject) -> Finding:
-    """Return the clause's finding; an exception in it becomes a finding that names it."""
+    """Return the clause's finding; an exception in it becomes a finding that names it.
+
+    What it expects is the first sentence of its docstring.
+    """
     try:
-        return clause(subject)
+        found = clause(subject)
     except Exception as error:  # the environment under test is a stranger's: whatever it raises is a finding
-        name = clause.__name__
-        return Finding(name, False, f"{type(error).__name__}: {error}", "the environment must not raise here")
+        said = f"{type(error).__name__}: {error}"
+        found = Finding(clause.__name__, False, said, "the environment must not raise here")
+    return replace(found, expected=(clause.__doc__ or "").partition("\n")[0])
 
 
 # ---------------------------------------------------------------------- clauses

@@ -1,17 +1,14 @@
-"""The contract's clauses about scores and about vector environments."""
+"""The contract's clauses about scores: oracle, floors, the gap between them, progress."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium as gym
-
-from pixelis.envs.check.contract import Finding, MakeEnv, Subject
-from pixelis.envs.check.playing import Recorder, Turn, mixed_actions, play, play_asking, play_turns, same
+from pixelis.envs.check.contract import Finding, Subject
+from pixelis.envs.check.playing import Recorder, Turn, play, play_asking, same
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tool_env import ToolEnv
 
@@ -87,9 +84,9 @@ def oracle_succeeds(subject: Subject) -> Finding:
     measured = f"{count - len(missed)} of {count}" + (
         f"; missed (difficulty, seed) {missed[:5]}" if missed else ""
     )
-    return Finding(
-        "oracle_succeeds", not missed, measured, "correct the oracle, or the tasks nobody can solve"
-    )
+    remedy = "correct the oracle, or the tasks nobody can solve"
+    numbers = {"oracle": 1 - len(missed) / count}
+    return Finding("oracle_succeeds", not missed, measured, remedy, numbers=numbers)
 
 
 def floors_hold(subject: Subject) -> Finding:
@@ -115,15 +112,16 @@ def floors_hold(subject: Subject) -> Finding:
             "floors_hold", False, f"missing: {', '.join(missing)}; {measured}", "add it to players()"
         )
     allowed = greatest_floor(env.chance(env.difficulty), len(subject.seeds), subject.floor)
+    numbers = {**{one.player: one.success for one in scores}, "allowed": allowed}
     above = [one.player for one in scores if one.success > (0 if one.player == "nothing" else allowed)]
     remedy = f"{', '.join(above)} above {allowed:.3g}: make the tool needed, the verifier stricter"
     if above:
-        return Finding("floors_hold", False, measured, remedy)
+        return Finding("floors_hold", False, measured, remedy, numbers=numbers)
     most = max(MOST_UNEARNED, allowed) * score(env, "oracle", subject.seeds).reward
     paid = [f"{one.player} {one.reward:.2f}" for one in scores if one.reward > most]
     if paid:
         measured = f"mean rewards {', '.join(paid)}, more than {most:.2f}"
-    return Finding("floors_hold", not paid, measured, "pay less for what is not the task")
+    return Finding("floors_hold", not paid, measured, "pay less for what is not the task", numbers=numbers)
 
 
 def gap_holds(subject: Subject) -> Finding:
@@ -227,46 +225,3 @@ def greatest_floor(chance: float, episodes: int, floor: float) -> float:
     c + floor + 2 √(c (1 - c) / n), which is ``floor`` where nothing can be guessed.
     """
     return chance + floor + 2 * math.sqrt(chance * (1 - chance) / episodes)
-
-
-# ---------------------------------------------------------------------- vector environments
-
-
-def threads_equal_sync(subject: Subject) -> Finding:
-    """Environments stepped from several threads give what they give one after the other."""
-    seeds = list(subject.seeds)[:4]
-    envs = [subject.tool_env() for _ in seeds]
-    scripts = [mixed_actions(env, seed) for env, seed in zip(envs, seeds, strict=True)]
-    alone = [play_turns(*arguments) for arguments in zip(envs, scripts, seeds, strict=True)]
-    with ThreadPoolExecutor(len(envs)) as pool:
-        together = list(pool.map(play_turns, envs, scripts, seeds))
-    measured = f"{len(seeds)} threads, {sum(map(len, alone))} observations"
-    return Finding(
-        "threads_equal_sync", same(alone, together), measured, "keep no state outside the workspace"
-    )
-
-
-def processes_equal_sync(subject: Subject) -> Finding:
-    """Spawned processes (``AsyncVectorEnv``, its defaults) give what ``SyncVectorEnv`` gives."""
-    if not subject.processes:
-        return Finding("processes_equal_sync", True, "left out")
-    seeds = list(subject.seeds)[:2]
-    env = subject.tool_env()
-    scripts = [mixed_actions(env, seed)[: env.max_turns - 1] for seed in seeds]
-    alone = _play_vector(gym.vector.SyncVectorEnv([subject.make] * len(seeds)), scripts, seeds)
-    makers: list[MakeEnv] = [subject.make] * len(seeds)
-    apart = _play_vector(gym.vector.AsyncVectorEnv(makers, context="spawn"), scripts, seeds)
-    measured = f"{len(seeds)} environments, {len(alone)} observations"
-    remedy = "no hash(), set order, clock or process state in tasks and tools"
-    return Finding("processes_equal_sync", same(alone, apart), measured, remedy)
-
-
-def _play_vector(
-    envs: gym.vector.VectorEnv[Any, Any, Any], scripts: Sequence[Sequence[str]], seeds: Any
-) -> list[Any]:
-    try:
-        said: list[Any] = [envs.reset(seed=seeds)]
-        said += [envs.step(turns) for turns in zip(*scripts, strict=False)]
-        return said
-    finally:
-        envs.close()

@@ -16,11 +16,13 @@ import gymnasium as gym
 
 import pixelis.envs.check.contract as contract
 import pixelis.envs.check.scores as scores
+import pixelis.envs.check.side_by_side as side_by_side
 from pixelis.envs.check.contract import Finding, Subject, run_clause
+from pixelis.envs.check.secrecy import answers_are_not_told
 
 
 class EnvContractTests:
-    """One test a clause of the contract (see ``contract`` and ``contract_scores`` for what each plays).
+    """One test a clause of the contract (see ``check.CLAUSES`` for where each stands).
 
     Attributes:
         seeds: the seeds to play.
@@ -41,7 +43,9 @@ class EnvContractTests:
         """Fail the test with what was measured and what to do, unless the clause holds."""
         finding = run_clause(clause, Subject(self.make_env, self.seeds, self.floor, self.processes))
         if not finding.ok:
-            raise AssertionError(f"{finding.clause}: {finding.measured}\nTo do: {finding.remedy}")
+            raise AssertionError(
+                f"{finding.clause}: {finding.measured}\nExpected: {finding.expected}\nTo do: {finding.remedy}"
+            )
 
     def test_gymnasium_checker(self) -> None:
         """Gymnasium's own check passes without a warning."""
@@ -107,10 +111,18 @@ class EnvContractTests:
         """Progress grows along the oracle to 1, and pays no failure."""
         self.require(scores.progress_holds)
 
+    def test_answers_are_not_told(self) -> None:
+        """Nothing says the answer before the end."""
+        self.require(answers_are_not_told)
+
+    def test_pickles(self) -> None:
+        """Spaces, observations and info go through pickle."""
+        self.require(side_by_side.pickles)
+
     def test_threads_equal_sync(self) -> None:
         """Threads give what one after the other gives."""
-        self.require(scores.threads_equal_sync)
+        self.require(side_by_side.threads_equal_sync)
 
     def test_processes_equal_sync(self) -> None:
         """Spawned processes give what ``SyncVectorEnv`` gives."""
-        self.require(scores.processes_equal_sync)
+        self.require(side_by_side.processes_equal_sync)

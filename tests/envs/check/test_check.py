@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 from pixelis.envs.check import CheckReport, check_env, main
-from pixelis.envs.check.contract import Finding
+from pixelis.envs.check.contract import Finding, Subject
+from pixelis.envs.check.figures import Figures, measure, size_of
 from pixelis.envs.pixel.zoom_read.env import ZoomReadEnv
 from pixelis.errors import ConfigError, DifficultyError, UnknownEnvError
 
@@ -17,15 +20,50 @@ ZOOM_READ = "Pixelis/ZoomRead-v0"
 
 
 def test_a_report_is_a_table():
-    report = CheckReport("Env-v0", (Finding("one", True, "3 of 3"), Finding("second", False, "1", "mend it")))
+    held = Finding("one", True, "3 of 3", expected="All.")
+    report = CheckReport("Env-v0", (held, Finding("second", False, "1", "mend it", "Two.")))
     assert not report.ok
     assert [finding.clause for finding in report.failures] == ["second"]
     assert str(report).splitlines() == [
         "Env-v0: 1 of 2 clauses hold",
         "  ok    one     3 of 3",
         "  FAIL  second  1",
+        "                expected: Two.",
         "                → mend it",
     ]
+
+
+def test_a_report_as_json():
+    figures = Figures(2, 5, 123.4, 1.5, 2.5, 4096, 0.0)
+    finding = Finding("one", False, "1 of 3", "mend it", "All.", {"share": 0.3})
+    report = CheckReport("Env-v0", (finding,), figures)
+    found = json.loads(json.dumps(report.to_json()))
+    assert found["env"] == "Env-v0" and found["ok"] is False
+    assert found["findings"] == [
+        {
+            **{"clause": "one", "ok": False, "measured": "1 of 3", "remedy": "mend it", "expected": "All."},
+            "numbers": {"share": 0.3},
+        }
+    ]
+    assert found["figures"]["steps_per_second"] == 123.4
+    assert set(found["versions"]) == {"pixelis", "gymnasium", "numpy"}
+    assert str(report).splitlines()[-1] == (
+        "  123 steps/s (99 % within 1.5 ms), reset 2.5 ms, observations to 4,096 bytes, grown by 0.0 MB: "
+        "2 episodes of the oracle, 5 steps"
+    )
+
+
+def test_figures_are_those_of_the_episodes():
+    figures = measure(Subject(lambda: ZoomReadEnv(reader="truth"), range(2), processes=False))
+    assert figures is not None
+    assert (figures.episodes, figures.steps) == (10, 20)
+    assert figures.observation_bytes > 384 * 384 * 3
+    assert figures.steps_per_second > 0 and figures.step_p99_ms > 0 and figures.reset_ms > 0
+    assert measure(Subject(Faulty, range(1), processes=False)) is None
+
+
+def test_bytes_of_an_observation_by_hand():
+    assert size_of({"text": "é1", "image": np.zeros((2, 3), np.uint16)}) == 3 + 12
 
 
 class Broken(gym.Env):
@@ -106,12 +144,12 @@ def test_the_command_exits_with_1_on_failure(registered, capsys):
 def test_zoom_read_keeps_the_contract(capsys):
     """In one process; with the reader of pixels."""
     assert main([ZOOM_READ, "--seeds", "2", "--no-processes"]) == 0
-    assert "18 of 18 clauses hold" in capsys.readouterr().out
+    assert "20 of 20 clauses hold" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_zoom_read_keeps_the_contract_as_a_command_with_processes():
-    words = [sys.executable, "-W", "error", "-m", "pixelis.envs.check", ZOOM_READ]
+    words = [sys.executable, "-W", "error", "-m", "pixelis", "check-env", ZOOM_READ]
     words += ["--seeds", "2", "--make", "reader=truth", "--make", "max_turns=6"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr

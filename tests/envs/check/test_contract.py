@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import time
+import zlib
 
 import numpy as np
 import pytest
 
 from pixelis.envs.actions import ToolCall
-from pixelis.envs.check import CLAUSES, contract
+from pixelis.envs.check import CLAUSES, contract, secrecy, side_by_side
 from pixelis.envs.check import scores as contract_scores
 from pixelis.envs.check.contract import Subject, run_clause
 from pixelis.envs.check.playing import same
+from pixelis.envs.check.secrecy import answers_are_not_told
 from pixelis.envs.check.tests import EnvContractTests
 from pixelis.envs.players import NothingPlayer
 from pixelis.envs.tasks import Task
@@ -28,7 +30,9 @@ class Secrets:
 
     def sample(self, rng, difficulty, split):
         secret = str(2 * int(rng.integers(10**6)) + (split == "test"))
-        return Task(f"s-{split}-{secret}", self.family, difficulty, split, "What is the secret?", secret)
+        return Task(
+            f"s-{zlib.crc32(secret.encode())}", self.family, difficulty, split, "What is the secret?", secret
+        )
 
 
 class Say:
@@ -280,6 +284,39 @@ class Peeks(SecretEnv):
         return {**super().build_info(results), "calls": len(self.results)}
 
 
+class NamesItsTasks(Secrets):
+    """The id of a task is its answer."""
+
+    def sample(self, rng, difficulty, split):
+        task = super().sample(rng, difficulty, split)
+        return Task(f"secret {task.answer}!", *[getattr(task, name) for name in AFTER_ID])
+
+
+AFTER_ID = ("family", "difficulty", "split", "question", "answer")
+
+
+class Whispers(SecretEnv):
+    """Says the answer beside a picture."""
+
+    def __init__(self):
+        super().__init__(image_size=8)
+
+    def observe_image(self):
+        return np.zeros((8, 8, 3), np.uint8)
+
+    def build_observation(self, text):
+        return super().build_observation(f"{text} ({self.task.answer})")
+
+
+class KeepsALock(SecretEnv):
+    def build_info(self, results):
+        return {**super().build_info(results), "lock": Ephemeral()}
+
+
+class Ephemeral:
+    """What is unpickled is something else."""
+
+
 BROKEN = [
     (WrongImage, contract.gymnasium_checker),
     (WrongImage, contract.spaces_are_text),
@@ -313,7 +350,10 @@ BROKEN = [
     (PaysForTrying, contract_scores.progress_holds),
     (Peeks, contract_scores.progress_holds),
     (Unending, contract.the_end),
-    (SharedState, contract_scores.threads_equal_sync),
+    (with_source(NamesItsTasks), answers_are_not_told),
+    (Whispers, answers_are_not_told),
+    (KeepsALock, side_by_side.pickles),
+    (SharedState, side_by_side.threads_equal_sync),
 ]
 
 
@@ -343,8 +383,32 @@ def test_the_declared_gap_is_compared_with_recorded_episodes(declared, line, ok,
     assert finding.ok is ok and finding.measured.startswith(measured)
 
 
+@pytest.mark.parametrize(
+    ("answers", "texts", "shares"),
+    [
+        (["7", "8"], ["it is 7", "it is 8"], (1.0, 0.0)),
+        (["7", "8"], ["7 or 8", "8 or 7"], (1.0, 1.0)),  # the choices of the question
+        (["7", "7"], ["77", "1.7"], (0.5, 0.0)),  # whole, and nobody has another answer
+        (["", "ab"], ["ab", "AB."], (1.0, 1.0)),
+        (["a.c", "x"], ["abc", "X"], (0.5, 0.0)),
+    ],
+)
+def test_in_how_many_texts_an_answer_stands(answers, texts, shares):
+    assert secrecy.shares(answers, texts) == shares
+
+
+def test_where_reading_is_the_task_text_is_told_and_not_judged():
+    class Reads(SecretEnv):
+        def build_observation(self, text):
+            return super().build_observation(f"{text} ({self.task.answer})")
+
+    finding = run_clause(answers_are_not_told, Subject(Reads, range(6), processes=False))
+    assert finding.ok
+    assert finding.measured.endswith("text 1.00 (those of others 0.00); judged: info")
+
+
 def test_every_clause_has_an_environment_that_breaks_it():
-    assert {clause for _, clause in BROKEN} == set(CLAUSES) - {contract_scores.processes_equal_sync}
+    assert {clause for _, clause in BROKEN} == set(CLAUSES) - {side_by_side.processes_equal_sync}
 
 
 def test_the_mix_in_has_a_test_of_every_clause():

@@ -1,0 +1,101 @@
+"""What an environment costs: seconds, bytes and memory, measured and not judged."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import psutil
+
+from pixelis.envs.check.contract import Subject
+from pixelis.envs.tool_env import ToolEnv
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the oracle's episodes cost, one after the other in this process.
+
+    Attributes:
+        episodes: how many were played.
+        steps: how many steps they had.
+        steps_per_second: steps over their own time, resets and the player left out.
+        step_p99_ms: what 99 of 100 steps do not exceed.
+        reset_ms: median of a reset.
+        observation_bytes: of text in UTF-8 and arrays, the largest.
+        grown_mb: by which the process has grown over the second half of the episodes, in MB of 2²⁰.
+    """
+
+    episodes: int
+    steps: int
+    steps_per_second: float
+    step_p99_ms: float
+    reset_ms: float
+    observation_bytes: int
+    grown_mb: float
+
+    def __str__(self) -> str:
+        """Return a line for people."""
+        return (
+            f"{self.steps_per_second:,.0f} steps/s (99 % within {self.step_p99_ms:.3g} ms), reset "
+            f"{self.reset_ms:.3g} ms, observations to {self.observation_bytes:,} bytes, grown by "
+            f"{self.grown_mb:.1f} MB: {self.episodes} episodes of the oracle, {self.steps} steps"
+        )
+
+    def to_json(self) -> dict[str, float]:
+        """Return the numbers by name."""
+        return asdict(self)
+
+
+def measure(subject: Subject) -> Figures | None:
+    """Play the oracle on every seed and difficulty; None where it does not come to an end by itself."""
+    env = subject.tool_env()
+    try:
+        return _measure(env, subject.seeds)
+    except Exception:  # the clauses say what is wrong with it
+        return None
+    finally:
+        env.close()
+
+
+def _measure(env: ToolEnv[Any], seeds: Sequence[int]) -> Figures:
+    resets, steps, largest, memory = [], [], 0, []
+    process = psutil.Process()
+    for difficulty in env.source.difficulties:
+        for seed in seeds:
+            began = time.perf_counter()
+            observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
+            resets.append(time.perf_counter() - began)
+            player = env.players()["oracle"](env)
+            over = False
+            while not over:
+                largest = max(largest, size_of(observation))
+                action = player.act(observation, info)
+                began = time.perf_counter()
+                observation, _, terminated, truncated, info = env.step(action)
+                steps.append(time.perf_counter() - began)
+                over = terminated or truncated
+            gc.collect(0)
+            memory.append(process.memory_info().rss)
+    grown = memory[-1] - memory[len(memory) // 2]
+    return Figures(
+        len(resets),
+        len(steps),
+        len(steps) / sum(steps),
+        1e3 * float(np.quantile(steps, 0.99)),
+        1e3 * float(np.median(resets)),
+        largest,
+        grown / 2**20,
+    )
+
+
+def size_of(value: Any) -> int:
+    """Return the bytes of an observation: arrays as they lie in memory, text in UTF-8."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if isinstance(value, dict):
+        return sum(map(size_of, value.values()))
+    return len(str(value).encode("utf-8", "surrogatepass"))
