@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from started import Start, Started, starter
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     LlamaConfig,
@@ -311,6 +312,15 @@ def toy_config(letter_model: Path, tmp_path: Path) -> Callable[..., TrainConfig]
         return TrainConfig.from_mapping(merged(settings, changes))
 
     return make
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Return a starter of commands of Pixelis in processes of their own; none is left at the end."""
+    started: list[Started] = []
+    yield starter(tmp_path, started)
+    for each in started:
+        each.kill()
 
 
 @pytest.fixture

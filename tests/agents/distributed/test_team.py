@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
-import psutil
 import pytest
 import torch
-import yaml
 from safetensors.torch import load_file
 
 from pixelis.agents.distributed.launched import alone, launched
@@ -28,7 +21,6 @@ from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.errors import ConfigError
 from pixelis.rewards.terms.traits import RewardTraits
 
-TESTS = Path(__file__).resolve().parents[2]
 UNEVEN = {
     "env_kwargs": {"turns": 2},
     "groups": 5,
@@ -41,82 +33,6 @@ UNEVEN = {
 }
 APART = {"policy/mismatch", "policy/chi_squared", "policy/noise_scale", "tokens/trained"}
 """Of rounding alone, or of the split into micro-batches."""
-
-
-class Started:
-    """A training by ``torchrun``, with what it prints in a file."""
-
-    def __init__(self, folder: Path, processes: int, *words: object) -> None:
-        self.log = folder / f"{len(list(folder.glob('*.log')))}.log"
-        here = [str(folder), str(TESTS / "agents" / "rl"), str(TESTS.parent)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(here), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*command, str(processes), "-m", "pixelis", *map(str, words)],
-                cwd=folder,
-                env=environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-
-    @property
-    def said(self) -> str:
-        """What it has printed so far."""
-        return self.log.read_text(errors="replace")
-
-    @property
-    def told(self) -> list[str]:
-        """Its lines of errors."""
-        return [line for line in self.said.splitlines() if line.startswith("error: ")]
-
-    def wait(self) -> int:
-        """Return its exit code; nothing of it is left."""
-        family = psutil.Process(self.process.pid).children(recursive=True) if self.is_running else []
-        code = self.process.wait(180)
-        _, living = psutil.wait_procs(family, timeout=30)
-        assert not living
-        return code
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it has not ended."""
-        return self.process.poll() is None
-
-    def rank(self, number: int) -> psutil.Process:
-        """Return one of its processes."""
-        for each in psutil.Process(self.process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                if each.environ().get("RANK") == str(number):
-                    return each
-        raise AssertionError(self.said)
-
-    def wait_for_steps(self, metrics: Path, count: int) -> None:
-        """Wait until so many steps are written down."""
-        until = time.monotonic() + 120
-        while not metrics.exists() or metrics.read_text().count("\n") < count:
-            assert self.is_running and time.monotonic() < until, self.said
-            time.sleep(0.01)
-
-
-@pytest.fixture
-def start(tmp_path, toy_config):
-    """Return a starter of trainings: settings, number of processes; none is left at the end."""
-    all_started = []
-
-    def started(config, processes: int) -> Started:
-        file = tmp_path / f"{Path(config.output).name}.yaml"
-        file.write_text(yaml.safe_dump(config.to_mapping()))
-        all_started.append(Started(tmp_path, processes, "train", "--config", file))
-        return all_started[-1]
-
-    yield started
-    for each in all_started:
-        if each.is_running:
-            for child in psutil.Process(each.process.pid).children(recursive=True):
-                child.kill()
-            each.process.kill()
-            each.process.wait()
 
 
 def assert_same_training(one: Path, other: Path, weights_apart: float = 1e-4) -> None:
@@ -149,7 +65,7 @@ def test_several_processes_train_as_one_does(processes, algorithm, start, toy_co
     changes = {**UNEVEN, "algorithm": {"type": algorithm}}
     alone_run = train(toy_config(output=str(tmp_path / "alone"), **changes))
     config = toy_config(output=str(tmp_path / "team"), **changes)
-    together = start(config, processes)
+    together = start("train", config, processes=processes)
     assert together.wait() == 0, together.said
     assert_same_training(alone_run.folder.path, tmp_path / "team")
     assert any(row["policy/grad_norm"] for row in read_metrics(alone_run.folder.metrics))
@@ -164,8 +80,8 @@ def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_f
     # At a rate so low that rounding moves no token: a single other one makes another run of it.
     changes = {**UNEVEN, "lr": 1e-5, "steps": 24, "checkpoint_every": 2, "env_kwargs": {"turns": 3}}
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
-    killed = start(toy_config(output=str(tmp_path / "run"), **changes), 2)
-    killed.wait_for_steps(tmp_path / "run" / "metrics.jsonl", 3)
+    killed = start("train", toy_config(output=str(tmp_path / "run"), **changes), processes=2)
+    killed.wait_for_steps(tmp_path / "run", 3)
     killed.rank(1).kill()
     assert killed.wait() != 0
     (told,) = killed.told
@@ -173,7 +89,7 @@ def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_f
     assert "go on from the last checkpoint with --resume" in told
     left = list_checkpoints(tmp_path / "run" / "checkpoints")
     assert left and "of 2 is gone" in (tmp_path / "run" / "log.txt").read_text()
-    resumed = Started(tmp_path, 4, "train", "--resume", tmp_path / "run", "--steps", 22)
+    resumed = start("train", "--resume", tmp_path / "run", "--steps", 22, processes=4)
     assert resumed.wait() == 0, resumed.said
     config = toy_config(output=str(tmp_path / "run"), **changes)
     with TrainingRun.resume(tmp_path / "run", config) as run:
@@ -185,9 +101,9 @@ def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_f
 @pytest.mark.slow
 def test_where_the_leader_is_killed_the_others_end(start, toy_config, tmp_path):
     config = toy_config(steps=10_000, checkpoint_every=2, env_kwargs={"turns": 3})
-    started = start(config, 2)
-    started.wait_for_steps(Path(config.output) / "metrics.jsonl", 3)
-    family = psutil.Process(started.process.pid).children(recursive=True)
+    started = start("train", config, processes=2)
+    started.wait_for_steps(config.output, 3)
+    family = started.family
     started.rank(0).send_signal(signal.SIGKILL)
     assert started.wait() != 0 and not any(each.is_running() for each in family)
     with TrainingRun.resume(config.output, config.with_values(steps=4)) as run:
@@ -197,10 +113,9 @@ def test_where_the_leader_is_killed_the_others_end(start, toy_config, tmp_path):
 @pytest.mark.slow
 def test_ctrl_c_ends_the_step_and_saves(start, toy_config):
     config = toy_config(steps=10_000, checkpoint_every=5_000)
-    started = start(config, 2)
-    started.wait_for_steps(Path(config.output) / "metrics.jsonl", 3)
-    started.process.send_signal(signal.SIGINT)
-    started.wait()
+    started = start("train", config, processes=2)
+    started.wait_for_steps(config.output, 3)
+    started.interrupt()
     rows = read_metrics(Path(config.output) / "metrics.jsonl")
     assert "interrupted; resume with:" in started.said and not started.told
     saved = json.loads((latest_checkpoint(Path(config.output) / "checkpoints") / "progress.json").read_text())
@@ -213,15 +128,15 @@ def test_what_goes_wrong_with_a_helper_is_told_in_one_line(start, toy_config, tm
     config = toy_config(env="fault_env:Toy/Fault-v0", steps=2)
     hide = "import os, sys\nif os.environ.get('RANK') == '1': sys.modules['fault_env'] = None\n"
     (tmp_path / "sitecustomize.py").write_text(hide)
-    started = start(config, 2)
+    started = start("train", config, processes=2)
     assert started.wait() != 0
     (told,) = started.told
     assert told.startswith("error: in process 1: UnknownEnvError: "), started.said
 
 
 @pytest.mark.slow
-def test_what_trains_in_one_process_says_so(tmp_path):
-    started = Started(tmp_path, 2, "sft", "--env", "Pixelis/ZoomRead-v0", "--output", tmp_path / "run")
+def test_what_trains_in_one_process_says_so(start, tmp_path):
+    started = start("sft", "--env", "Pixelis/ZoomRead-v0", "--output", tmp_path / "run", processes=2)
     assert started.wait() != 0
     assert started.told and all(
         "trains in one process, and torchrun has started 2" in e for e in started.told

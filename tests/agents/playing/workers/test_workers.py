@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-import yaml
+from started import TOYS
 
 from pixelis.agents.playing.workers.cluster import Cluster, check_answers
 from pixelis.agents.rl.run import train
@@ -26,9 +24,6 @@ from pixelis.errors import ConfigError
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-ROOT = Path(__file__).resolve().parents[4]
-PATHS = os.pathsep.join([str(ROOT / "tests" / "agents" / "rl"), str(ROOT)])
-"""Of the toys and of this checkout."""
 PLAYED = {
     "env": "slow_toy_env:Toy/SlowEcho-v0",
     "env_kwargs": {"turns": 2},
@@ -40,43 +35,10 @@ PLAYED = {
 """Weights, rewards and levels move; every group is a piece."""
 
 
-class Learner:
-    """A training in a process of its own, with what it prints in a file."""
-
-    def __init__(self, folder: Path, *words: object) -> None:
-        self.log = folder / f"{len(list(folder.glob('*.said')))}.said"
-        environment = {**os.environ, "PYTHONPATH": PATHS, "OMP_NUM_THREADS": "1"}
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "pixelis", "train", *map(str, words)],
-                cwd=folder,
-                env=environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-
-    @property
-    def said(self) -> str:
-        """What it has printed so far."""
-        return self.log.read_text(errors="replace")
-
-    def wait_for_steps(self, folder: Path, count: int) -> None:
-        """Wait until so many steps are written down."""
-        until = time.monotonic() + 240
-        metrics = folder / "metrics.jsonl"
-        while not metrics.exists() or metrics.read_text().count("\n") < count:
-            assert self.process.poll() is None and time.monotonic() < until, self.said
-            time.sleep(0.02)
-
-    def wait(self) -> int:
-        """Return its exit code."""
-        return self.process.wait(300)
-
-
 @pytest.fixture(autouse=True)
 def importable(monkeypatch) -> None:
     """Let processes that Ray starts import the toys and this checkout."""
-    monkeypatch.setenv("PYTHONPATH", PATHS)
+    monkeypatch.setenv("PYTHONPATH", TOYS)
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
@@ -90,26 +52,6 @@ def cluster(importable) -> Iterator[object]:
     found.nodes = [found.add_node(num_cpus=1, labels=labels) for labels in ({}, {"browser": "here"})]
     yield found
     found.shutdown()
-
-
-@pytest.fixture
-def learn(tmp_path) -> Iterator[Callable[..., Learner]]:
-    """Return a starter of learners; none is left at the end."""
-    started: list[Learner] = []
-
-    def start(config, **changes: object) -> Learner:
-        file = tmp_path / f"{Path(config.output).name}.yaml"
-        file.write_text(yaml.safe_dump(config.with_values(**changes).to_mapping()))
-        started.append(Learner(tmp_path, "--config", file))
-        return started[-1]
-
-    yield start
-    for each in started:
-        with contextlib.suppress(psutil.Error):
-            family = psutil.Process(each.process.pid).children(recursive=True)
-            for process in [*family, each.process]:
-                process.kill()
-        each.process.wait()
 
 
 def workers_of(node) -> list[psutil.Process]:
@@ -135,12 +77,12 @@ def assert_equal(one: Path, other: Path) -> None:
 
 
 def test_a_worker_and_a_node_are_lost_and_the_run_is_that_of_one_process(
-    cluster, learn, toy_config, tmp_path
+    cluster, start, toy_config, tmp_path
 ):
     alone = train(toy_config(output=str(tmp_path / "alone"), **PLAYED))
-    config = toy_config(output=str(tmp_path / "played"), **PLAYED)
-    learner = learn(config, workers=2, ray_address=cluster.address)
-    folder = Path(str(config.output))
+    folder = tmp_path / "played"
+    config = toy_config(output=str(folder), **PLAYED, workers=2, ray_address=cluster.address)
+    learner = start("train", config)
     learner.wait_for_steps(folder, 2)
     workers_of(cluster.nodes[0])[0].kill()  # in an episode
     learner.wait_for_steps(folder, 4)
@@ -157,32 +99,30 @@ def test_a_worker_and_a_node_are_lost_and_the_run_is_that_of_one_process(
     assert told.count("another is started") >= 2
 
 
-def test_a_killed_learner_that_plays_ahead_goes_on_to_the_same_numbers(learn, toy_config, tmp_path):
+def test_a_killed_learner_that_plays_ahead_goes_on_to_the_same_numbers(start, toy_config, tmp_path):
     """It has a cluster of its own, of which nothing is left."""
     ahead = {**PLAYED, "max_staleness": 2, "workers": 2}
-    whole = learn(toy_config(output=str(tmp_path / "whole"), **ahead))
+    whole = start("train", toy_config(output=str(tmp_path / "whole"), **ahead))
     assert whole.wait() == 0, whole.said
     rows = read_metrics(tmp_path / "whole" / "metrics.jsonl")
     assert [row["rollout/staleness"] for row in rows] == [0, 1, 2, 2, 2, 2]
-    killed = learn(toy_config(output=str(tmp_path / "killed"), **ahead))
+    killed = start("train", toy_config(output=str(tmp_path / "killed"), **ahead))
     killed.wait_for_steps(tmp_path / "killed", 5)
-    family = psutil.Process(killed.process.pid).children(recursive=True)
-    killed.process.send_signal(signal.SIGKILL)
-    killed.wait()
+    family = killed.family
+    killed.process.kill()
     _, left = psutil.wait_procs(family, timeout=150)  # Ray's agents look every minute
     assert len(family) >= 4 and not left
-    resumed = Learner(tmp_path, "--resume", tmp_path / "killed")
+    resumed = start("train", "--resume", tmp_path / "killed")
     assert resumed.wait() == 0, resumed.said
     assert_equal(tmp_path / "whole", tmp_path / "killed")
 
 
-def test_workers_live_where_labels_say(cluster, learn, toy_config, tmp_path):
-    config = toy_config(output=str(tmp_path / "labelled"), **PLAYED, workers=1)
-    learner = learn(config, ray_address=cluster.address, worker_labels={"browser": "here"})
+def test_workers_live_where_labels_say(cluster, start, toy_config, tmp_path):
+    where = {"ray_address": cluster.address, "worker_labels": {"browser": "here"}}
+    learner = start("train", toy_config(output=str(tmp_path / "labelled"), **PLAYED, workers=1, **where))
     learner.wait_for_steps(tmp_path / "labelled", 1)
     assert [len(workers_of(node)) for node in cluster.nodes] == [0, 1]
-    learner.process.send_signal(signal.SIGINT)
-    learner.wait()
+    learner.interrupt()
     assert "interrupted; resume with:" in learner.said
 
 
@@ -216,12 +156,12 @@ def test_one_process_uses_a_cluster_of_others_and_then_its_own_ones(cluster, mon
     assert {name for name in os.environ if "AUTH" in name} == {name for name in before if "AUTH" in name}
 
 
-def test_what_workers_cannot_play_is_told_in_one_line(cluster, learn, toy_config, tmp_path, monkeypatch):
+def test_what_workers_cannot_play_is_told_in_one_line(cluster, start, toy_config, tmp_path, monkeypatch):
     def refused(name: str, **changes: object) -> str:
         config = toy_config(output=str(tmp_path / name), **{**PLAYED, **changes}, workers=1)
-        learner = learn(config)
+        learner = start("train", config)
         assert learner.wait() != 0, learner.said
-        (told,) = [line for line in learner.said.splitlines() if line.startswith("error: ")]
+        (told,) = learner.told
         return told
 
     # Another server than Ray's.
