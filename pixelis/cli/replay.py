@@ -33,11 +33,12 @@ PROGRAM = "replay.py"
 DESCRIPTION = """\
 Look at the episodes of a run: replay.py RUN (its folder, one file of its trajectories/, or a
 recording of RecordTrajectory) lists its files, and --terminal, --html FILE and --film FILE show
-episodes. Pictures are those of the episodes played again in their environment, which needs no
-model; what is not the same as then is told. A recording without such a flag is proved:
-observations, rewards, ends, tool calls and task must be the same, bit for bit; the first
-difference is printed and the exit code is 1. With --rescore its episodes are scored under other
-rewards instead: no env is needed unless a term looks at pictures that were not recorded."""
+episodes. Pictures are those that were kept, else of the episodes played again in their
+environment, which needs no model; what is not the same as then is told. A recording without
+such a flag is proved: observations, rewards, ends, tool calls and task must be the same, bit for
+bit; the first difference is printed and the exit code is 1. With --rescore its episodes are scored
+under other rewards instead: no env is needed unless a term looks at pictures that were not
+recorded."""
 EXAMPLES = """\
 examples:
   replay.py runs/zoom                                    # what there is

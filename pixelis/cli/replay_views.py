@@ -30,11 +30,11 @@ class ChoiceSettings(Settings):
     file: str | None = setting(None, "which file, as before, after, step-40; none: the newest with episodes")
     only: Literal["all", "succeeded", "failed"] = setting("all", "which episodes")
     seed: int | None = setting(None, "only the episodes of this seed")
-    episodes: int = setting(8, "most episodes", ge=1)
+    episodes: int = setting(8, "most episodes; --diff shows one pair", ge=1)
     group: int | None = setting(None, "the members of the group of this seed, side by side")
     members: list[int] = setting([], "of the group only these, e.g. '[0, 3]'; two are aligned by turn")
-    diff: str | None = setting(None, "another run or file: the same task in both, aligned by turn")
-    pictures: bool = setting(True, "play the episodes again for their pictures")
+    diff: str | None = setting(None, "another run or file: the same task in both; a page aligns them by turn")
+    pictures: bool = setting(True, "show pictures: those kept, else of the episodes played again")
     env_kwargs: dict[str, Any] = setting({}, "keywords of the env for the pictures, besides the run's own")
 
 
@@ -97,6 +97,8 @@ def _chosen(
     """
     from pixelis.agents.episode_files.choosing import group_of, pair_of, read_named
 
+    if settings.members and settings.group is None:
+        raise ConfigError("--members are those of a group; give its seed with --group")
     if settings.diff is not None:
         if settings.group is not None:
             raise ConfigError("--diff compares two runs, --group members of one; give one of them")
@@ -109,7 +111,9 @@ def _chosen(
     if settings.group is None:
         found = _filtered(settings, episodes)
         if not found:
-            raise RecordingError(f"no episode of {name} is {settings.only} (seed {settings.seed or 'any'})")
+            kind = "" if settings.only == "all" else f" that {settings.only}"
+            of = "" if settings.seed is None else f" of seed {settings.seed}"
+            raise RecordingError(f"there is no episode{of}{kind} in {name}")
         return "list", found[: settings.episodes]
     members = group_of(episodes, settings.group)
     if settings.members:

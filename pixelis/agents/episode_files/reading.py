@@ -120,7 +120,7 @@ def read_file(
     not_numbers = 0
     try:
         with opened() if opened is not None else file.path.open("rb") as lines:
-            for number, line in _lines(lines):
+            for number, line in _lines(lines, most):
                 if most is not None and lines.tell() > most:
                     read.problems.append(f"{file.path}: what is beyond {most:,} bytes is left out")
                     break
@@ -165,14 +165,18 @@ def _why_empty(path: Path) -> str:
     )
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """Yield number and content of each line that is not blank; None for one that is too long."""
+def _lines(file: BinaryIO, most: int | None = None) -> Iterator[tuple[int, bytes | None]]:
+    """Yield number and content of each line that is not blank; None for one that is too long.
+
+    Of one that goes on beyond ``most`` bytes of the file the rest is not read.
+    """
     number = 0
     while line := file.readline(LONGEST_LINE):
         number += 1
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
             while (rest := file.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-                pass
+                if most is not None and file.tell() > most:
+                    break
             yield number, None
         elif line.strip():
             yield number, line

@@ -10,12 +10,11 @@ import numpy as np
 from pixelis.agents.episodes.behaviour import cut_share
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.rl.batch import StepBatch
+from pixelis.agents.runs.alarm_rules import CUT
 from pixelis.agents.runs.metrics import success_rate
 
 _LOG = logging.getLogger(__name__)
 
-CUT = 0.5
-"""Share of turns that end at the token limit from which that is the reason, where nothing succeeds."""
 PATIENCE = 10
 """Steps without a gradient, one after the other, before that is told."""
 

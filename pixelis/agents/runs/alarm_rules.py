@@ -16,6 +16,8 @@ from typing import Any
 from pixelis.agents.runs.alarm_tracks import LONG, RECENT, Track, deviation
 from pixelis.agents.settings.alarms import AlarmThresholds
 
+CUT = 0.5
+"""Share of turns that end at the token limit from which that is the reason, where nothing succeeds."""
 RISEN = 0.05
 """By which the share of a vote's majority has to rise."""
 QUIET = 10
@@ -147,7 +149,7 @@ def _cut(tracks: Tracks, least: AlarmThresholds) -> str | None:
     if start is None or now is None or (success is not None and success >= least.solved):
         return None
     rose, is_lost = now > max(start + least.truncated, 0.3), success is not None and success < 0.02
-    return f"{now:.2f} of the turns end at the token limit" if rose or (now > 0.5 and is_lost) else None
+    return f"{now:.2f} of the turns end at the token limit" if rose or (now > CUT and is_lost) else None
 
 
 def _empty(tracks: Tracks, least: AlarmThresholds) -> str | None:
@@ -183,8 +185,11 @@ def _wrong_majority(tracks: Tracks, least: AlarmThresholds) -> str | None:
 
 def _no_gradient(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track, success = tracks["grad_norm"], tracks["success/rate"].recent()
-    is_on = track.silent >= LONG and (success is None or success < least.solved)
-    return f"there was no gradient for {track.silent} steps" if is_on else None
+    if track.silent < LONG or (success is not None and success >= least.solved):
+        return None
+    cut = tracks["turns/cut"].recent() or 0.0
+    why = f", and {cut:.2f} of the turns end at the token limit" if cut > CUT else ""
+    return f"there was no gradient for {track.silent} steps{why}"
 
 
 def _loss_above_start(tracks: Tracks, least: AlarmThresholds) -> str | None:
@@ -273,8 +278,8 @@ RULES: dict[str, Rule] = {
     "no gradient": Rule(
         ("policy/grad_norm", "train/grad_norm"),
         _no_gradient,
-        "nothing is trained on: where all rewards are equal another --difficulty or --warm-start, else see "
-        "the failures of the environment",
+        "nothing is trained on: where turns end at the token limit a larger --max-new-tokens, where all "
+        "rewards are equal another --difficulty or --warm-start, else see the failures of the environment",
     ),
 }
 """Every alarm by its name."""

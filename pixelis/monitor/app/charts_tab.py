@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ MOST_LINES = 24
 """Metrics that a chart draws of a run."""
 _MAPS = ("success", "learnability", "zero_variance", "groups")
 _WHOLE = (0.0, 100.0)
+_CAPTION = "bottom: 0, left: 6, textStyle: {fontSize: 10, fontWeight: 'normal', color: '#8a8f98'}"
+"""How a picture that is given away says what it shows: smaller than the name of its axis."""
 _NARROWEST = 1.0
 """Of the shares of the axis that are seen, in percent."""
 ZOOMS = "+-0,."
@@ -43,12 +46,13 @@ class ChartsTab:
         self._map = "success"
         self._metrics: list[str] = []
         self._charts: list[tuple[Any, Callable[[], charts.Options | None]]] = []
+        self._titles: list[str] = []
         self._seen = _WHOLE
 
     def build(self) -> None:
         """Make the elements of the open tab."""
         tab = self._page.tab
-        self._charts, self._seen = [], _WHOLE
+        self._charts, self._titles, self._seen = [], [], _WHOLE
         if tab == "Curves":
             self._build_metric_choice()
         if tab == "Levels":
@@ -88,7 +92,7 @@ class ChartsTab:
             for spec in self._specs()
             for name, line in self._lines(run, spec)
         ]
-        rows = [dict(row) for row in charts.table(lines)]
+        rows = [dict(row) for row in charts.table(lines, self._page.axis)]
         if self._page.tab == "Groups":
             rows += self.groups.rows()
         if self._page.tab == "Levels":
@@ -97,13 +101,17 @@ class ChartsTab:
         return rows
 
     def give_pictures(self) -> None:
-        """Give the browser each chart as a PNG."""
+        """Give the browser each chart as a PNG, with its title and its runs below it."""
+        runs = ", ".join(in_plain(run.key)[:60] for run, _ in self._page.chosen_runs())
         for number, (chart, _) in enumerate(self._charts, start=1):
-            # nothing of a run is part of this program
+            told = f"{self._titles[number - 1]} — {runs}"[:300]
+            # what stands in a run is a string in it, and no program
             ui.run_javascript(
                 f"const one = getElement({int(chart.id)}).chart; const link = document.createElement('a');"
+                f"one.setOption({{title: {{text: {json.dumps(told)}, {_CAPTION}}}}});"
                 "link.href = one.getDataURL({pixelRatio: 2, backgroundColor:"
                 " document.body.classList.contains('body--dark') ? '#121212' : '#fff'});"
+                "one.setOption({title: {text: ''}});"
                 f"link.download = 'pixelis-{self._page.tab.lower()}-{number}.png'; link.click();"
             )
 
@@ -157,6 +165,7 @@ class ChartsTab:
             ui.label(in_plain(title)[:200]).props('role="heading" aria-level="3"').classes("title")
             chart = ui.echart(options)
         self._charts.append((chart, make))
+        self._titles.append(in_plain(title)[:200])
 
     def _specs(self) -> tuple[Chart, ...]:
         if self._page.tab == "Curves":

@@ -229,6 +229,7 @@ class EpisodesTab:
         read = await in_thread(read_newest, by_worth, {}, lambda _, read: _of_task(read, task))
         if read is None or self._beside.opened[:1] != [chosen]:
             return  # the server ends, or another one was opened meanwhile
+        asked.sort(key=lambda place: place[0] is not own)  # beside the one that is looked at
         same = [(*place, each) for place in asked for each in read.get(key_of(*place), (0, ()))[1]]
         others = [each for each in same if each[:2] != (own, played) or each[2].line != first.line]
         if not others:
@@ -293,8 +294,13 @@ class EpisodesTab:
         self._table.update()
         told = [f"{len(kept)} of {len(self._found)} episodes", left_out_text(self._shelf.left_out)]
         told += map(in_plain, self._problems)
-        if not self._files:
-            told = ["this run has no sample episodes: there is nothing in its trajectories/"]
+        run = self._followed()
+        if run is not None and run.is_gone:
+            told = ["the folder of this run is gone"]
+        elif not self._files:
+            told = [
+                "no sample episodes: its trajectories/ is missing, empty or a link, which is not followed"
+            ]
         self._told.text = "; ".join(text for text in told if text)
         if kept and not self._beside.opened:
             self._table.selected = self._table.rows[:1]

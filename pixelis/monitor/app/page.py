@@ -14,7 +14,7 @@ from pixelis.monitor.app.parts import background_tasks, ui
 from pixelis.monitor.panels import charts
 from pixelis.monitor.panels.catalogue import TABS
 from pixelis.monitor.panels.exports import json_of
-from pixelis.monitor.panels.overview import COLUMNS, alarm_texts, overview_row, preview_text, step_text
+from pixelis.monitor.panels.overview import COLUMNS, alarm_texts, notes, overview_row, step_text
 from pixelis.monitor.reading.runs import FollowedRun, Runs
 from pixelis.monitor.reading.series import AXES, Axis
 
@@ -278,7 +278,7 @@ class Page:
     def _tell(self) -> None:
         self._tell_alarms()
         runs = [run for run, _ in self.chosen_runs()]
-        noted = [preview_text(run) for run in runs if run.is_preview] if self.tab != "Runs" else []
+        noted = [text for run in runs for text in notes(run)] if self.tab != "Runs" else []
         noted += [self.charts.groups.note()] if self.tab == "Groups" else []
         self._noted.text = "; ".join(text for text in noted if text)
         reading = [f"{run.share_read:.0%} of {in_plain(run.key)[:40]} read" for run in runs if run.is_preview]

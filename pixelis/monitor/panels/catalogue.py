@@ -28,7 +28,7 @@ class Chart:
 TABS: dict[str, tuple[Chart, ...]] = {
     "Reward": (
         Chart("Paid by component (weighted)", ("reward_parts/*/weighted",), stacked=True),
-        Chart("Reward terms of the environment", ("reward_terms/*",), stacked=True),
+        Chart("Terms of the environment, paid or measured", ("reward_terms/*",)),
         Chart("Reward of an episode", ("reward/mean",)),
         Chart("Its deviation, in the step and inside a group", ("reward/std", "groups/reward_std")),
         Chart("Components, raw", ("reward_parts/*/raw",)),

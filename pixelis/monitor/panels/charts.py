@@ -31,8 +31,10 @@ WATCHED = "watch/alarm"
 _HEAT_COLUMNS = 60
 _UNKNOWN = "?"
 # Static programs of ours, in which nothing of a run stands.
-_TOOLTIP = """(rows) => rows.filter((row) => row.seriesName && !row.seriesName.endsWith('\\u200b'))
-  .map((row) => row.seriesName + ': ' + Number(row.value[1]).toPrecision(4)).join('\\n')"""
+_TOOLTIP = """(rows) => [rows[0].axisValueLabel].concat(
+  rows.filter((row) => row.seriesName && !row.seriesName.endsWith('\\u200b'))
+  .map((row) => row.seriesName + ': ' + Number(row.value[1]).toPrecision(4))).join('\\n')"""
+_CELL = """(cell) => cell.name + '\\n' + cell.value[2]"""
 _TICK = """(value) => Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3)
   ? value.toExponential(1).replace('.0e', 'e') : +value.toPrecision(6)"""
 
@@ -112,7 +114,7 @@ def level_map(series: RunSeries, what: str = "success", axis: Axis = "step") -> 
     ends = series.ends(axis)
     width = max(1, -(-len(ends) // _HEAT_COLUMNS))
     starts = range(0, len(ends), width)
-    cells: list[list[Any]] = []
+    cells: list[Options] = []
     for row, kind in enumerate(kinds):
         metric = "success" if what == "learnability" else what
         means = series.means(f"levels/{kind}/{metric}")
@@ -121,15 +123,14 @@ def level_map(series: RunSeries, what: str = "success", axis: Axis = "step") -> 
             known = part[~np.isnan(part)]
             if len(known):
                 value = float(known.mean())
-                cells.append(
-                    [column, row, round(value * (1 - value) if what == "learnability" else value, 4)]
-                )
-    largest = {"learnability": 0.25, "groups": max((cell[2] for cell in cells), default=1) or 1}
+                shown = round(value * (1 - value) if what == "learnability" else value, 4)
+                cells.append({"value": [column, row, shown], "name": in_plain(kind)[:60]})
+    largest = {"learnability": 0.25, "groups": max((cell["value"][2] for cell in cells), default=1) or 1}
     labels = [_plain(ends[min(start + width, len(ends)) - 1]) for start in starts]
     return {
         "animation": False,
         "grid": {"left": 8, "right": 16, "top": 8, "bottom": 64, "containLabel": True},
-        "tooltip": {"renderMode": "richText", "confine": True},
+        "tooltip": {"renderMode": "richText", "confine": True, ":formatter": _CELL},
         "xAxis": {"type": "category", "data": labels, "name": axis, "nameLocation": "middle", "nameGap": 26}
         | _axis_look(numbers=False),
         "yAxis": {"type": "category", "data": [in_plain(kind)[:60] for kind in kinds]}
@@ -244,13 +245,13 @@ def points(x: np.ndarray, y: np.ndarray) -> list[list[float | None]]:
     return [[a, None if b != b else b] for a, b in zip(_short(x), _short(y), strict=True)]
 
 
-def table(lines: Sequence[tuple[str, str, Line]]) -> list[Mapping[str, Any]]:
-    """Return what is drawn as rows: run, metric, x, raw, mean and the bounds of its band."""
+def table(lines: Sequence[tuple[str, str, Line]], axis: Axis = "step") -> list[Mapping[str, Any]]:
+    """Return what is drawn as rows: run, metric, where on the axis, raw, mean and the bounds of its band."""
     return [
         {
             "run": run,
             "metric": metric,
-            "x": x,
+            axis: x,
             "raw": raw,
             "mean": mean,
             "low": mean - band,
@@ -276,7 +277,7 @@ def map_table(run: str, series: RunSeries, what: str, axis: Axis = "step") -> li
     ends = [None if end == _UNKNOWN else float(end) for end in ends]
     return [
         {"run": run, "metric": what, "level": levels[row], axis: ends[column], "value": value}
-        for column, row, value in options["series"][0]["data"]
+        for column, row, value in (cell["value"] for cell in options["series"][0]["data"])
     ]
 
 

@@ -29,6 +29,7 @@ COLUMNS = {
 """Column → its title."""
 SETTINGS = ("difficulty", "lr", "beta", "max_new_tokens")
 """Settings that the table tells: what most failures come from."""
+_MOST_PROBLEMS = 4
 SIGNS = {"training": "▶", "done": "✓", "stopped": "■", "failed": "✗", "killed": "☠", "unknown": "?"}
 
 
@@ -48,7 +49,7 @@ def overview_row(run: FollowedRun) -> dict[str, Any]:
         "run": in_plain(run.key)[:200],
         "state": f"{SIGNS.get(state, '?')} {state}",
         "step": f"{step_text(last)}{f' / {steps}' if finite(steps) is not None else ''}",
-        "success": _share(_first(last, "success/ma10", "evaluation/success", "held_out/accuracy")),
+        "success": _share(_first(last, "success/ma10", "evaluation/success")) + _tokens(last),
         "best": _share(best_success(run)),
         "evaluated": evaluated(run.evaluations),
         "env": _short(settings.get("env") or settings.get("env_id")),
@@ -64,6 +65,12 @@ def settings_text(settings: Mapping[str, Any]) -> str:
     """Return the settings of `SETTINGS` that a run has, in words."""
     known = [name for name in SETTINGS if isinstance(settings.get(name), str | int | float)]
     return ", ".join(f"{name} {in_plain(str(settings[name]))[:40]}" for name in known)
+
+
+def notes(run: FollowedRun) -> list[str]:
+    """Return what of a run could not be read, and what is otherwise while some of its rows are shown."""
+    told = [f"{in_plain(run.key)[:40]}: {problem}" for problem in run.problems[:_MOST_PROBLEMS]]
+    return [*told, preview_text(run)] if run.is_preview else told
 
 
 def preview_text(run: FollowedRun) -> str:
@@ -97,8 +104,8 @@ def alarm_texts(run: FollowedRun) -> list[str]:
 
 
 def best_success(run: FollowedRun) -> float | None:
-    """Return the best evaluation in training, else the best mean of ten steps, else of held-out tokens."""
-    for name in ("evaluation/success", "success/ma10", "held_out/accuracy"):
+    """Return the best evaluation in training, else the best mean of ten steps."""
+    for name in ("evaluation/success", "success/ma10"):
         if (found := run.series.best(name)) is not None:
             return found
     return None
@@ -126,6 +133,12 @@ def _first(row: Mapping[str, Any], *names: str) -> float | None:
 
 def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
+
+
+def _tokens(row: Mapping[str, Any]) -> str:
+    """Return the share of held-out tokens that are said right, which is no success, in words."""
+    found = finite(row.get("held_out/accuracy"))
+    return "" if found is None else f", held-out tokens {found:.3f}"
 
 
 def _minutes(seconds: float | None) -> str:

@@ -76,6 +76,7 @@ class FollowedRun:
     _tail: Tail | None = None
     _filling: RunSeries | None = None
     _log: str = ""
+    _unread: str = ""
     _listed: tuple[int, list[EpisodeFile]] | None = None
     _stamps: dict[str, Any] = field(default_factory=dict)
     _thresholds: AlarmThresholds | None = field(default_factory=AlarmThresholds)
@@ -124,7 +125,9 @@ class FollowedRun:
             if tail.offset == 0 and not self.is_preview:
                 self._preview(tail)
             rows = tail.read()
-        except OSError:
+            self._unread = ""
+        except OSError as error:
+            self._unread = error.strerror or type(error).__name__
             return False
         if rows is None:
             self.series, self._filling, self.is_preview = RunSeries(), None, False
@@ -237,6 +240,8 @@ class FollowedRun:
             if found is not None
             else ["it has no metrics.jsonl yet, or that is a link, which is not followed"]
         )
+        if found is not None and self._unread:
+            told.append(f"its metrics.jsonl cannot be read ({self._unread})")
         if not self.settings:
             told.append("its config.yaml is missing, damaged or too large")
         elif self._thresholds is None:

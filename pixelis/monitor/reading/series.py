@@ -76,7 +76,7 @@ class RunSeries:
         last: the newest row as it was read.
         stride: rows in a bucket.
         left_out: whether there were more than `MOST_METRICS` names.
-        odd: rows in which a metric was something else than a finite number, of each that ever was one.
+        odd: rows in which a metric was something else than a finite number, of each that ever was a number.
     """
 
     def __init__(self, capacity: int = CAPACITY, whole: bool = True) -> None:
@@ -139,9 +139,14 @@ class RunSeries:
             absent_is_zero: whether a step that did not tell the metric counts as 0, as for the share of a
                 tool that nobody called; lines of one run then have the same x.
         """
-        buckets, column = self.buckets, self._columns.get(name)
-        if column is None or not buckets:
+        column = self._columns.get(name)
+        if column is None or not self.buckets:
             return Line(*(np.zeros(0) for _ in range(6)))
+        with np.errstate(over="ignore", invalid="ignore"):  # of values near the largest there are
+            return self._line(column, axis, window, absent_is_zero)
+
+    def _line(self, column: _Column, axis: Axis, window: int, absent_is_zero: bool) -> Line:
+        buckets = self.buckets
         count, total = column.count[:buckets].astype(np.float64), column.sum[:buckets]
         if absent_is_zero:
             count = np.minimum(self.rows - np.arange(buckets) * self.stride, self.stride).astype(np.float64)
@@ -185,11 +190,14 @@ class RunSeries:
         at = places[starts]
         for name in names:
             values = _numbers([row.get(name) for row in rows])
-            self._fill(name, values, starts, at)
-            if name in self._columns:
-                unknown = np.flatnonzero(~np.isfinite(values)).tolist()
-                if odd := sum(rows[place].get(name) is not None for place in unknown):
-                    self.odd[name] = self.odd.get(name, 0) + odd
+            with np.errstate(over="ignore"):  # squares of what only a broken file holds
+                self._fill(name, values, starts, at)
+            unknown = [rows[place].get(name) for place in np.flatnonzero(~np.isfinite(values)).tolist()]
+            # a text or a list that never was a number is no metric
+            kinds = object if name in self._columns else float
+            odd = sum(value is not None and isinstance(value, kinds) for value in unknown)
+            if odd and (name in self.odd or len(self.odd) < MOST_METRICS):
+                self.odd[name] = self.odd.get(name, 0) + odd
         self._note_ends(rows, places, first)
         self.rows += len(rows)
 

@@ -18,7 +18,7 @@ _LOCK = ".lock"
 _END = 1 << 16
 """Bytes at the end of a log that are searched for how the run ended."""
 _STARTED = re.compile(r" INFO training from step (\d+)")
-_STOPPED = re.compile(r" INFO stopped after step (\d+)")
+_STOPPED = re.compile(r" INFO stopped after step (\d+)(.*)")
 _FAILED = re.compile(r" ERROR stopped: (.*)")
 _LARGEST = 1 << 24
 """Bytes of an evaluation file."""
@@ -55,7 +55,7 @@ def state_of(holder: int | None, log: str, evaluated: bool, steps: Any = None) -
     stopped = [found for found in _STOPPED.finditer(log) if found.start() > started]
     if stopped:
         is_done = evaluated or stopped[-1][1] == str(steps)
-        return State("done" if is_done else "stopped", f"after step {stopped[-1][1]}")
+        return State("done" if is_done else "stopped", f"after step {stopped[-1][1]}{stopped[-1][2][:200]}")
     if holder is not None:
         return State("killed", "its process is gone and did not say why; --resume goes on")
     return State("unknown", "its files do not say whether it goes on")

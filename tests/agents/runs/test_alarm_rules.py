@@ -226,6 +226,18 @@ def test_values_worked_by_hand(rows, expected):
     assert alarms_of(rows) == expected
 
 
+@pytest.mark.parametrize(
+    ("cut", "seen"), [(0.5, ""), (0.96, ", and 0.96 of the turns end at the token limit")]
+)
+def test_where_turns_are_cut_off_that_is_told_of_a_missing_gradient(cut, seen):
+    watch = AlarmWatch()
+    for row in rows_of(policy__grad_norm=[None] * 10, episodes__count=[8] * 10, turns__cut=[cut] * 10):
+        watch.note(row)
+    (alarm,) = [each for each in watch.found if each.name == "no gradient"]
+    assert alarm.seen == f"there was no gradient for 10 steps{seen}"
+    assert "--max-new-tokens" in alarm.advice
+
+
 @pytest.mark.parametrize("cut", [1, 7, 33, 36, 41, 59])
 def test_a_watch_that_goes_on_from_its_state_tells_what_one_in_one_piece_tells(cut):
     late = {"success/rate": 0.2, "policy/entropy": 1.2, "policy/kl_reference": 2.0, "policy/grad_norm": None}

@@ -41,7 +41,7 @@ def test_what_is_stacked_is_exported_as_it_is_drawn(visit: Visit, address: str, 
         rows = visit(address, work, tab="Tools", runs="rare_tool")
     finally:
         shutil.rmtree(rare)
-    told = {(row["metric"], row["x"]): row["raw"] for row in rows if row["metric"].startswith("actions/")}
+    told = {(row["metric"], row["step"]): row["raw"] for row in rows if row["metric"].startswith("actions/")}
     assert told == {
         ("actions/A", 1): 0.5,
         ("actions/A", 2): 0.0,
@@ -123,7 +123,7 @@ def test_what_is_shown_is_exported(visit: Visit, address: str):
     rows = list(csv.DictReader(io.StringIO(table[1].decode())))
     success = [row for row in rows if row["metric"] == "success/rate"]
     assert [float(row["raw"]) for row in success] == [step / 40 for step in range(1, 21)]
-    assert [float(row["x"]) for row in success] == list(range(1, 21))
+    assert [float(row["step"]) for row in success] == list(range(1, 21))
     assert float(success[-1]["mean"]) == pytest.approx(sum(range(11, 21)) / 10 / 40)
     assert len(json.loads(data[1])) == len(rows)
     with Image.open(io.BytesIO(picture[1])) as image:

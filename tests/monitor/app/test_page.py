@@ -128,6 +128,9 @@ def test_what_a_training_writes_appears_by_itself(visit: Visit, address: str, fo
         await told.filter(has_text="growing: step 5").wait_for(timeout=30_000)
         await page.get_by_text("entropy rises (step 5, still on)").wait_for(timeout=30_000)
         shutil.rmtree(live)
+        await page.get_by_text("growing: its folder is gone; what was read").wait_for(timeout=30_000)
+        await page.get_by_role("tab", name="Episodes").click()
+        await page.get_by_text("the folder of this run is gone").wait_for(timeout=30_000)
         await page.get_by_role("tab", name="Runs").click()
         await page.get_by_text("its folder is gone").wait_for(timeout=30_000)
 

@@ -115,7 +115,12 @@ def test_the_map_of_levels_lies_on_the_axis_that_is_asked_for():
 def test_levels_are_in_order_and_what_is_half_solved_can_be_learnt_most(series: RunSeries):
     assert level_kinds(series.names) == [BAD, "b=9", "b=10"]
     cells = (level_map(series, "learnability") or {})["series"][0]["data"]
-    assert {(row, value) for _, row, value in cells} == {(0, 0.0), (1, 0.0), (2, 0.25)}
+    assert {tuple(cell["value"][1:]) for cell in cells} == {(0, 0.0), (1, 0.0), (2, 0.25)}
+    assert {(cell["name"], cell["value"][1]) for cell in cells} == {
+        (in_plain(BAD)[:60], 0),
+        ("b=9", 1),
+        ("b=10", 2),
+    }
     assert level_map(RunSeries()) is None
     rows = map_table("run", series, "learnability")
     assert {(row["level"], row["value"]) for row in rows} == {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pixelis.monitor.panels.overview import alarm_texts, preview_text, settings_text
+from pixelis.monitor.panels.overview import alarm_texts, notes, overview_row, preview_text, settings_text
 from pixelis.monitor.reading.folders import Root
 from pixelis.monitor.reading.runs import FollowedRun
 
@@ -29,6 +29,22 @@ def test_an_alarm_is_not_still_on_while_later_rows_are_not_read(tmp_path: Path):
     run.is_preview = True
     (told,) = alarm_texts(run)
     assert "success fell (step 36)" in told
+
+
+def test_a_share_of_tokens_is_no_success(tmp_path: Path):
+    run = FollowedRun("sft", Root(tmp_path), ())
+    run.series.add([{"step": 1, "held_out/accuracy": 0.9676}])
+    row = overview_row(run)
+    assert (row["success"], row["best"]) == ("–, held-out tokens 0.968", "–")
+    run.series.add([{"step": 2, "success/ma10": 0.25}, {"step": 3, "success/ma10": 0.2}])
+    assert [overview_row(run)[name] for name in ("success", "best")] == ["0.200", "0.250"]
+
+
+def test_what_could_not_be_read_is_noted_in_few_lines(tmp_path: Path):
+    run = FollowedRun("run", Root(tmp_path), (), problems=tuple("abcdef"))
+    assert notes(run) == ["run: a", "run: b", "run: c", "run: d"]
+    run.is_preview = True
+    assert len(notes(run)) == 5 and "is shown from 0 of its rows" in notes(run)[-1]
 
 
 def test_a_run_that_is_shown_from_some_rows_says_what_is_otherwise(tmp_path: Path):

@@ -105,6 +105,36 @@ def test_values_that_are_no_finite_numbers_are_told(tmp_path: Path):
     )
 
 
+def test_a_metric_that_never_was_a_finite_number_is_told(tmp_path: Path):
+    write(tmp_path / "one", 1, 2)
+    with (tmp_path / "one" / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 3, "never": NaN, "word": "x", "list": [1.0]}\n{"step": 4, "never": null}\n')
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    runs.refresh()
+    assert runs.runs["one"].problems == (
+        "never (1 rows): NaN, infinity or no number; these rows are gaps in the curves",
+    )
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_metrics_that_cannot_be_read_are_told(tmp_path: Path, kind: str):
+    write(tmp_path / "one", 1, 2)
+    metrics = tmp_path / "one" / "metrics.jsonl"
+    metrics.unlink()
+    metrics.mkdir() if kind == "folder" else os.mkfifo(metrics)
+    runs = Runs([str(tmp_path)])
+    runs.refresh()
+    runs.refresh()
+    (told,) = [text for text in runs.runs["one"].problems if "metrics.jsonl" in text]
+    assert told.startswith("its metrics.jsonl cannot be read (")
+    metrics.rmdir() if kind == "folder" else metrics.unlink()
+    write(tmp_path / "one", 1, 2)
+    runs.refresh()
+    runs.refresh()
+    assert runs.runs["one"].problems == () and runs.runs["one"].series.rows == 2
+
+
 def test_alarms_are_those_of_the_thresholds_that_the_run_has_now(tmp_path: Path):
     write(tmp_path / "one", 1, 3)
     config = tmp_path / "one" / "config.yaml"

@@ -56,6 +56,11 @@ def test_the_log_says_how_it_ended(tmp_path: Path, log: str, evaluated: bool, ex
     assert standing(tmp_path).name == expected
 
 
+def test_why_it_stopped_is_told():
+    log = STARTED + STOPPED.rstrip() + ": its 9.5 minutes are over\n"
+    assert state_of(0, log, False) == State("stopped", "after step 12: its 9.5 minutes are over")
+
+
 def test_a_run_that_took_its_steps_is_done_without_an_evaluation():
     assert [state_of(0, STARTED + STOPPED, False, steps).name for steps in (12, 13, None, "12", [12])] == [
         "done",

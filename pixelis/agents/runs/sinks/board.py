@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ LONGEST_SIDE = 512
 """Pixels of a picture's longer side; larger ones are made smaller."""
 LONGEST_TEXT = 8_000
 """Characters of a text; the middle of a longer one is left out."""
+_THEIR_THREAD = "_AsyncWriterThread"
 LARGEST = 1e19
 """Magnitude from which a value is in none of the histogram's bins, which end near 1e20."""
 FINAL_SUCCESS = "final/success"
@@ -46,11 +48,13 @@ class Board(Sink):
         self.writer: Any = None
         self._make = SummaryWriter
         self._step, self._begun = 0, False
+        self._hook = threading.excepthook
 
     def open(self) -> None:
         """Start an event file."""
         after = self._facts.after_step
         self.writer = self._make(str(self.folder), purge_step=after + 1, flush_secs=FLUSH_SECONDS)
+        self._hook, threading.excepthook = threading.excepthook, self._pass_over
 
     def write(self, row: Row, sample: StepSample | None) -> None:
         """Write a row as one event, which costs a tenth of an event for each number."""
@@ -72,11 +76,20 @@ class Board(Sink):
 
     def close(self) -> None:
         """End the event file."""
-        if self._begun:
-            self.writer.file_writer.add_summary(_hparams({}, [])[2])
-        self.writer.close()
+        try:
+            if self._begun:
+                self.writer.file_writer.add_summary(_hparams({}, [])[2])
+            self.writer.close()
+        finally:
+            if threading.excepthook == self._pass_over:  # else somebody's is above it, who calls it
+                threading.excepthook = self._hook
 
     # ------------------------------------------------------------------ private
+
+    def _pass_over(self, said: threading.ExceptHookArgs) -> None:
+        """Print nothing of TensorBoard's own thread, whose error (a full disk) the next write raises."""
+        if type(said.thread).__name__ != _THEIR_THREAD or not issubclass(said.exc_type, OSError):
+            self._hook(said)
 
     def _write_settings(self, told: list[str]) -> None:
         settings = self._facts.flat_settings()
