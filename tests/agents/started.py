@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import yaml
 
+from pixelis.agents.settings.rl import TrainConfig
+
 ROOT = Path(__file__).resolve().parents[2]
 TOYS = os.pathsep.join([str(ROOT / "tests" / "agents" / "rl"), str(ROOT)])
 """Where processes find the toys and this checkout."""
@@ -111,8 +113,8 @@ def starter(folder: Path, started: list[Started]) -> Start:
     def start(*words: object, processes: int = 0) -> Started:
         said: list[object] = []
         for word in words:
-            if hasattr(word, "to_mapping"):
-                file = folder / f"{Path(word.output).name}.yaml"
+            if isinstance(word, TrainConfig):
+                file = folder / f"{Path(str(word.output)).name}.yaml"
                 file.write_text(yaml.safe_dump(word.to_mapping()))
                 said += ["--config", file]
             else:

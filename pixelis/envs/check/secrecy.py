@@ -29,9 +29,11 @@ def answers_are_not_told(subject: Subject) -> Finding:
     env = subject.tool_env()
     tasks: list[Task] = []
     said: dict[str, list[str]] = {TOLD_BY_INFO: [], TOLD_BY_TEXT: []}
+    has_pictures = False
     for seed in subject.seeds:
         turns = play_turns(env, [PROSE], seed)
         tasks.append(_task_of(env))
+        has_pictures = "image" in turns[0][0]
         before = [turn for turn in turns if not (turn[2] or turn[3])]
         infos = [{key: value for key, value in turn[4].items() if key != "tool_calls"} for turn in before]
         said[TOLD_BY_INFO].append(json.dumps(infos, default=str, ensure_ascii=False))
@@ -40,7 +42,7 @@ def answers_are_not_told(subject: Subject) -> Finding:
     own = [task.answer.strip() for task in tasks]
     if not any(own):
         return Finding("answers_are_not_told", True, "tasks have no answer of their own")
-    judged = [TOLD_BY_INFO, *([TOLD_BY_TEXT] if "image" in env.observation_space.spaces else [])]
+    judged = [TOLD_BY_INFO, *([TOLD_BY_TEXT] if has_pictures else [])]
     wrong, told = [], []
     for place, texts in said.items():
         mine, others = shares(own, texts)
