@@ -256,10 +256,14 @@ class Run(ABC, Generic[C, T]):
             for line in [*self.policy_notes(), *self.notes()]:
                 log.info(line)
             self.trainer.train(on_step, should_stop)
-            if alarms := self.trainer.stopped_by:
-                log.info("on_alarm stop: %s", ", ".join(alarm.name for alarm in alarms))
-            why = f": its {self.config.minutes:g} minutes are over" if self.trainer.is_out_of_time else ""
-            log.info("stopped after step %d%s", self.trainer.finished_steps, why)
+            log.info("stopped after step %d%s", self.trainer.finished_steps, self._why_stopped())
+
+    def _why_stopped(self) -> str:
+        if self.trainer.is_out_of_time:
+            return f": its {self.config.minutes:g} minutes are over"
+        if alarms := self.trainer.stopped_by:
+            return f": on_alarm stop ({', '.join(alarm.name for alarm in alarms)})"
+        return "" if self.trainer.finished_steps >= self.trainer.total_steps else ": it was interrupted"
 
     def policy_notes(self) -> list[str]:
         """Return what the log should say of the policy."""

@@ -120,6 +120,8 @@ def test_ctrl_c_ends_the_step_and_saves(start, toy_config):
     assert "interrupted; resume with:" in started.said and not started.told
     saved = json.loads((latest_checkpoint(Path(config.output) / "checkpoints") / "progress.json").read_text())
     assert saved["step"] == len(rows) >= 3
+    log = (Path(config.output) / "log.txt").read_text()
+    assert log.endswith(f"INFO stopped after step {len(rows)}: it was interrupted\n")
 
 
 @pytest.mark.slow

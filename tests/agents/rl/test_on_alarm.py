@@ -67,7 +67,7 @@ def test_stop_ends_it_as_ctrl_c_does_and_it_can_go_on_to_the_same_numbers(words,
     assert resume[-2:] == ["--resume", str(run)]
     assert "after" not in json.loads((run / "evaluation.json").read_text())
     log = (run / "log.txt").read_text()
-    assert "INFO on_alarm stop: KL is large" in log and log.endswith(f"INFO stopped after step {step}\n")
+    assert log.endswith(f"INFO stopped after step {step}: on_alarm stop (KL is large)\n")
 
     codes = []
     while len(read_metrics(run / "metrics.jsonl")) < RUIN["steps"]:  # each further alarm stops it once more
