@@ -22,8 +22,21 @@ MOST_LINES = 24
 """Metrics that a chart draws of a run."""
 _MAPS = ("success", "learnability", "zero_variance", "groups")
 _WHOLE = (0.0, 100.0)
-_CAPTION = "bottom: 0, left: 6, textStyle: {fontSize: 10, fontWeight: 'normal', color: '#8a8f98'}"
-"""How a picture that is given away says what it shows: smaller than the name of its axis."""
+_PICTURE = """((id, told, name) => {
+  const back = document.body.classList.contains('body--dark') ? '#121212' : '#fff', high = 40;
+  const drawn = new Image();
+  drawn.onload = () => {
+    const sheet = document.createElement('canvas'), link = document.createElement('a');
+    sheet.width = drawn.width; sheet.height = drawn.height + high;
+    const pen = sheet.getContext('2d');
+    pen.fillStyle = back; pen.fillRect(0, 0, sheet.width, sheet.height);
+    pen.drawImage(drawn, 0, high);
+    pen.fillStyle = '#8a8f98'; pen.font = '22px sans-serif'; pen.fillText(told, 12, 27, sheet.width - 24);
+    link.href = sheet.toDataURL(); link.download = name; link.click();
+  };
+  drawn.src = getElement(id).chart.getDataURL({pixelRatio: 2, backgroundColor: back});
+})(%d, %s, %s)"""
+"""Gives a chart away as a picture with a line of text above it."""
 _NARROWEST = 1.0
 """Of the shares of the axis that are seen, in percent."""
 ZOOMS = "+-0,."
@@ -101,19 +114,13 @@ class ChartsTab:
         return rows
 
     def give_pictures(self) -> None:
-        """Give the browser each chart as a PNG, with its title and its runs below it."""
+        """Give the browser each chart as a PNG, with its title and its runs above it."""
         runs = ", ".join(in_plain(run.key)[:60] for run, _ in self._page.chosen_runs())
         for number, (chart, _) in enumerate(self._charts, start=1):
             told = f"{self._titles[number - 1]} — {runs}"[:300]
+            name = f"pixelis-{self._page.tab.lower()}-{number}.png"
             # what stands in a run is a string in it, and no program
-            ui.run_javascript(
-                f"const one = getElement({int(chart.id)}).chart; const link = document.createElement('a');"
-                f"one.setOption({{title: {{text: {json.dumps(told)}, {_CAPTION}}}}});"
-                "link.href = one.getDataURL({pixelRatio: 2, backgroundColor:"
-                " document.body.classList.contains('body--dark') ? '#121212' : '#fff'});"
-                "one.setOption({title: {text: ''}});"
-                f"link.download = 'pixelis-{self._page.tab.lower()}-{number}.png'; link.click();"
-            )
+            ui.run_javascript(_PICTURE % (int(chart.id), json.dumps(told), json.dumps(name)))
 
     def zoom(self, key: str) -> None:
         """Show another part of the axis in all charts that have one, by a key of `ZOOMS`."""

@@ -31,7 +31,7 @@ WATCHED = "watch/alarm"
 _HEAT_COLUMNS = 60
 _UNKNOWN = "?"
 # Static programs of ours, in which nothing of a run stands.
-_TOOLTIP = """(rows) => [rows[0].axisValueLabel].concat(
+_TOOLTIP = """(rows) => [String(+Number(rows[0].value[0]).toPrecision(7))].concat(
   rows.filter((row) => row.seriesName && !row.seriesName.endsWith('\\u200b'))
   .map((row) => row.seriesName + ': ' + Number(row.value[1]).toPrecision(4))).join('\\n')"""
 _CELL = """(cell) => cell.name + '\\n' + cell.value[2]"""
