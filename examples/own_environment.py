@@ -44,7 +44,7 @@ class Weights:
         kilos = [int(kilo) + (split == "test") for kilo in even]  # odd ones are for testing
         heaviest = names[int(np.argmax(kilos))]
         return Task(
-            id=f"heaviest-{split}-{'-'.join(map(str, kilos))}",
+            id=f"heaviest-{split}-{rng.integers(2**32)}",  # which info shows: nothing of the answer
             family=self.family,
             difficulty=difficulty,
             split=split,

@@ -8,7 +8,7 @@ import pytest
 
 from pixelis.envs.check import make_env
 from pixelis.envs.check.contract import Subject, run_clause
-from pixelis.envs.check.scores import processes_equal_sync, threads_equal_sync
+from pixelis.envs.check.side_by_side import processes_equal_sync, threads_equal_sync
 from pixelis.envs.registration import ENVIRONMENTS
 
 

@@ -19,12 +19,13 @@ TOLD_BY_TEXT = "text"
 
 
 def answers_are_not_told(subject: Subject) -> Finding:
-    """Before the end, neither info nor, where there is a picture, the text tells the answer.
+    """Before the end info does not tell the answer, nor does the text where the task is in a picture.
 
     A turn of prose is played; what ``info`` says beside the results of tools, and all the text that is
     observed, is searched for the task's answer and for those of the other seeds: what has the choices in its
-    question has the other answers too. Without a picture reading the text is the task: there it is told how
-    often the answer stands in it, and ``floors_hold`` judges what that is worth.
+    question has the other answers too. Without a picture reading the text is the task, and where an answer
+    can be guessed (``env.chance``) the choices stand in it: there it is told how often the answer does, and
+    ``floors_hold`` judges what that is worth.
     """
     env = subject.tool_env()
     tasks: list[Task] = []
@@ -42,7 +43,7 @@ def answers_are_not_told(subject: Subject) -> Finding:
     own = [task.answer.strip() for task in tasks]
     if not any(own):
         return Finding("answers_are_not_told", True, "tasks have no answer of their own")
-    judged = [TOLD_BY_INFO, *([TOLD_BY_TEXT] if has_pictures else [])]
+    judged = [TOLD_BY_INFO, *([TOLD_BY_TEXT] if has_pictures and not env.chance(env.difficulty) else [])]
     wrong, told = [], []
     for place, texts in said.items():
         mine, others = shares(own, texts)

@@ -397,6 +397,15 @@ def test_in_how_many_texts_an_answer_stands(answers, texts, shares):
     assert secrecy.shares(answers, texts) == shares
 
 
+def test_where_the_answer_is_one_of_the_choices_of_the_question_text_is_not_judged():
+    class Offers(Whispers):
+        def chance(self, difficulty):
+            return 0.5
+
+    finding = run_clause(answers_are_not_told, Subject(Offers, range(6), processes=False))
+    assert finding.ok and finding.measured.endswith("judged: info")
+
+
 def test_where_reading_is_the_task_text_is_told_and_not_judged():
     class Reads(SecretEnv):
         def build_observation(self, text):

@@ -153,7 +153,10 @@ def test_a_reward_that_is_no_function_of_a_row_and_a_text(reward, message):
 
 @pytest.mark.slow
 def test_the_contract_holds_but_for_what_speaks_of_tools_and_of_policies():
-    report = check_env("Pixelis/Rows-v0", seeds=5, processes=False, keywords={"rows": ROWS, "reward": equal})
+    rows = [
+        {"prompt": f"{number} + 30 = ", "answer": str(number + 30)} for number in range(20)
+    ]  # no line's number
+    report = check_env("Pixelis/Rows-v0", seeds=5, processes=False, keywords={"rows": rows, "reward": equal})
     # Every turn is a reply, so none is bad and each ends the episode; whoever knows the rows has exploits.
     other = {"bad_actions_are_observations", "the_end", "floors_hold"}
     assert {finding.clause for finding in report.failures} == other, str(report)
