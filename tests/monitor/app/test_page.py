@@ -132,7 +132,8 @@ def test_what_a_training_writes_appears_by_itself(visit: Visit, address: str, fo
         await page.get_by_role("tab", name="Episodes").click()
         await page.get_by_text("the folder of this run is gone").wait_for(timeout=30_000)
         await page.get_by_role("tab", name="Runs").click()
-        await page.get_by_text("its folder is gone").wait_for(timeout=30_000)
+        row = page.locator(".run-table tr", has_text="growing")
+        await row.get_by_text("its folder is gone").wait_for(timeout=30_000)
 
     wait_until_listed(address, "growing")
     visit(address, work, tab="Curves", runs="growing")
