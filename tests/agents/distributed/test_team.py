@@ -78,25 +78,29 @@ def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_f
     start, toy_config, tmp_path
 ):
     # At a rate so low that rounding moves no token: a single other one makes another run of it.
-    changes = {**UNEVEN, "lr": 1e-5, "steps": 24, "checkpoint_every": 2, "env_kwargs": {"turns": 3}}
+    # Slow, so that it is killed in the middle whatever else the machine does.
+    changes = {
+        **UNEVEN,
+        "env": "slow_toy_env:Toy/SlowEcho-v0",
+        "lr": 1e-5,
+        "steps": 10,
+        "checkpoint_every": 2,
+    }
     whole = train(toy_config(output=str(tmp_path / "whole"), **changes))
     killed = start("train", toy_config(output=str(tmp_path / "run"), **changes), processes=2)
     killed.wait_for_steps(tmp_path / "run", 3)
     killed.rank(1).kill()
     assert killed.wait() != 0
-    log = (tmp_path / "run" / "log.txt").read_text()
-    if killed.told:
-        (told,) = killed.told
-        assert "process of 2 is gone" in told or "process 1 of 2 is gone" in told
-        assert "go on from the last checkpoint with --resume" in told and "of 2 is gone" in log
-    else:  # torchrun's SIGTERM came between two steps, before the leader could miss its helper
-        assert "interrupted; resume with:" in killed.said and "it was interrupted" in log, killed.said
-    assert list_checkpoints(tmp_path / "run" / "checkpoints")
-    resumed = start("train", "--resume", tmp_path / "run", "--steps", 22, processes=4)
+    (told,) = killed.told
+    assert "process of 2 is gone" in told or "process 1 of 2 is gone" in told
+    assert "go on from the last checkpoint with --resume" in told
+    left = list_checkpoints(tmp_path / "run" / "checkpoints")
+    assert left and "of 2 is gone" in (tmp_path / "run" / "log.txt").read_text()
+    resumed = start("train", "--resume", tmp_path / "run", "--steps", 8, processes=4)
     assert resumed.wait() == 0, resumed.said
     config = toy_config(output=str(tmp_path / "run"), **changes)
     with TrainingRun.resume(tmp_path / "run", config) as run:
-        assert run.trainer.finished_steps == 22
+        assert run.trainer.finished_steps == 8
         run.train()
     assert_same_training(whole.folder.path, tmp_path / "run", weights_apart=3e-5)
 

@@ -92,28 +92,24 @@ def test_metrics_of_a_newer_version_are_told(tmp_path: Path, said: str, is_told:
     assert runs.runs["one"].problems == () and runs.runs["one"].series.rows == 2
 
 
-def test_values_that_are_no_finite_numbers_are_told(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (['{"a": NaN, "b": "x"}', '{"a": Infinity}', '{"a": null}'], "a (2 rows)"),
+        (['{"never": NaN, "word": "x", "list": [1.0]}', '{"never": null}'], "never (1 rows)"),
+    ],
+    ids=["once a number", "never a number"],
+)
+def test_values_that_are_no_finite_numbers_are_told(tmp_path: Path, lines: list[str], told: str):
     write(tmp_path / "one", 1, 2)
     with (tmp_path / "one" / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 3, "a": NaN, "b": "x"}\n{"step": 4, "a": Infinity}\n{"step": 5, "a": null}\n')
+        file.writelines(f"{line}\n" for line in lines)
     runs = Runs([str(tmp_path)])
     runs.refresh()
     runs.refresh()
     assert runs.runs["one"].series.means("a")[:2].tolist() == [1.0, 1.0]
     assert runs.runs["one"].problems == (
-        "a (2 rows): NaN, infinity or no number; these rows are gaps in the curves",
-    )
-
-
-def test_a_metric_that_never_was_a_finite_number_is_told(tmp_path: Path):
-    write(tmp_path / "one", 1, 2)
-    with (tmp_path / "one" / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 3, "never": NaN, "word": "x", "list": [1.0]}\n{"step": 4, "never": null}\n')
-    runs = Runs([str(tmp_path)])
-    runs.refresh()
-    runs.refresh()
-    assert runs.runs["one"].problems == (
-        "never (1 rows): NaN, infinity or no number; these rows are gaps in the curves",
+        f"{told}: NaN, infinity or no number; these rows are gaps in the curves",
     )
 
 
