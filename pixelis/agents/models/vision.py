@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -43,7 +44,7 @@ class ImageFeatures:
         key = images["pixel_values"]
         if key not in self._known:
             # never tensors of inference mode: training uses them again
-            with torch.inference_mode(False), torch.no_grad():
+            with torch.inference_mode(False), torch.no_grad(), _whole_floats(self._base.device):
                 placed = {name: self._placed(value) for name, value in images.items()}
                 self._known[key] = self._base.get_image_features(**placed, return_dict=True)
         return self._known[key]
@@ -57,6 +58,20 @@ class ImageFeatures:
         head = self._base.get_output_embeddings()
         inside.update(map(id, head.parameters() if head is not None else ()))
         return any(each.requires_grad and id(each) not in inside for each in self._base.parameters())
+
+
+@contextlib.contextmanager
+def _whole_floats(device: torch.device) -> Iterator[None]:
+    """Let a GPU's convolutions of float32 round as float32 does, and not, as they do by default, to ten bits."""
+    if device.type != "cuda":
+        yield
+        return
+    before = torch.backends.cudnn.allow_tf32
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before
 
 
 def _joined(outputs: Sequence[Any]) -> Any:

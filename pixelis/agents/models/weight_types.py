@@ -17,8 +17,9 @@ from pixelis.errors import ConfigError
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 AUTO = "auto"
 """In place of one of them: bfloat16 where that is faster than float32, else float32."""
-SIDE, REPEATS = 256, 3
-"""Of the square matrices that are multiplied to measure, and how often each product is taken."""
+SIDE, DEVICE_SIDE, REPEATS = 256, 4096, 3
+"""Of the square matrices that are multiplied to measure, on a CPU and elsewhere, where a product of small ones takes
+no longer than asking for it; and how often each product is taken."""
 SLOW = 4.0
 """So many times slower than float32, a type that was asked for is warned of."""
 _LOG = logging.getLogger(__name__)
@@ -61,7 +62,8 @@ def type_name(dtype: torch.dtype) -> str:
 
 
 def _seconds(dtype: torch.dtype, device: torch.device) -> float:
-    matrix, times = torch.ones(SIDE, SIDE, dtype=dtype, device=device), []
+    side = SIDE if device.type == "cpu" else DEVICE_SIDE
+    matrix, times = torch.ones(side, side, dtype=dtype, device=device), []
     for _ in range(1 + REPEATS):  # the first makes ready
         begun = time.perf_counter()
         product = matrix @ matrix

@@ -17,6 +17,7 @@ from transformers.cache_utils import DynamicCache
 
 from pixelis.agents.episodes.episode import Segment, join_images
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.rollout.graphed import BEFORE, FixedSteps, graphed
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings, draw
 from pixelis.agents.rollout.uncached import UncachedMemory, caches
 from pixelis.agents.scoring.packing import SHORTEST_HEAD, common_head
@@ -148,6 +149,11 @@ class SharedMemory:
     def __init__(self, policy: Policy, stats: RolloutStats) -> None:
         self._policy, self._stats = policy, stats
         self._wider: list[tuple[PrefixStore, Tensor, Tensor]] = []  # store, next positions, rows gone on with
+        self._fixed: FixedSteps | None = None
+        self._until_fixed = BEFORE if self._graphs() else -1  # steps; -1: never
+
+    def _graphs(self) -> bool:
+        return self._policy.device.type == "cuda"
 
     def start(self, prompts: Sequence[Segment], copies: Sequence[int]) -> Tensor:
         """Read each prompt once, or what all have in common once."""
@@ -188,6 +194,14 @@ class SharedMemory:
 
     def step(self, tokens: Tensor, alive: Tensor) -> Tensor:
         """Read one token a row."""
+        if self._fixed is not None and self._fixed.is_full:
+            self._end_fixed()
+        if self._fixed is None and self._until_fixed == 0:
+            self._fixed = graphed(self._policy, self._store, self._next)
+            self._until_fixed = -1 if self._fixed is None else 0
+        if self._fixed is not None:
+            return self._fixed(tokens, alive)
+        self._until_fixed -= self._until_fixed > 0
         self._store.expect(alive.long())
         positions = self._next[None, :, None].expand(self._policy.position_axes, -1, -1)
         hidden = self._policy.hidden(tokens[:, None], positions, (), self._store)
@@ -202,17 +216,26 @@ class SharedMemory:
 
     def narrow(self, rows: Tensor) -> bool:
         """Go on with a smaller store."""
+        if self._fixed is not None:
+            return False
         self._wider.append((self._store, self._next, rows))
         self._store, self._next = self._store.select(rows), self._next[rows]
         return True
 
     def widen(self) -> None:
         """Put what the smaller stores have read back into the larger ones."""
+        self._end_fixed()
+        self._until_fixed = min(self._until_fixed, 0) or BEFORE
         while self._wider:
             store, following, rows = self._wider.pop()
             store.take_back(rows, self._store)
             following[rows] = self._next
             self._store, self._next = store, following
+
+    def _end_fixed(self) -> None:
+        if self._fixed is not None:
+            self._fixed.end()
+            self._fixed = None
 
     def _call(
         self,

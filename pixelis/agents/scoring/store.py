@@ -129,6 +129,30 @@ class PrefixStore:
         self.lengths = self.lengths + self._counts
         self._columns = int(self.lengths.max())
 
+    # ------------------------------------------------------------------ steps of fixed shape
+
+    def fix(self, room: int) -> None:
+        """Make room for ``room`` tokens a row; until `unfix` steps ask nothing of the device."""
+        self._columns = int(self.lengths.max()) + room
+        self._make_room(self._columns)
+        self._hide()
+        self._width, self._column = 1, None
+        rows = torch.arange(len(self), device=self.lengths.device)[:, None]
+        self._cells = rows, self.lengths[:, None]  # a view: it follows the lengths
+
+    def expect_one(self) -> None:
+        """Say that each row brings one token."""
+        columns = torch.arange(self._columns, device=self.lengths.device)
+        self._hidden = self._hidden[0], (columns > self.lengths[:, None])[:, None, None]
+
+    def accept_one(self, alive: Tensor) -> None:
+        """Count the token of the rows, bool [n], that are alive; the next one of the others replaces theirs."""
+        self.lengths += alive
+
+    def unfix(self) -> None:
+        """Find out how far the rows have come."""
+        self._columns = int(self.lengths.max())
+
     def attend(self, layer: int, query: Tensor, key: Tensor, value: Tensor, scaling: float) -> Tensor:
         """Write the new keys and values [n, K, w, D]; return attention [n, w, H, D]."""
         states = self._layers[layer]

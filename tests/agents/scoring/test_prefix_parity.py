@@ -143,8 +143,8 @@ def test_the_fast_path_is_the_same_function(
     for row, (episode, truth) in enumerate(zip(episodes, expected, strict=True)):
         assert (recorded(episode) - truth).abs().max() < EXACT, "while decoding"
         mask = scored.mask[row]
-        assert (scored.logprobs[row][mask] - truth).abs().max() < EXACT, "in scoring"
-        assert (in_chunks.logprobs[row][mask] - truth).abs().max() < EXACT, "in scoring, by chunks"
+        assert (scored.logprobs[row][mask].cpu() - truth).abs().max() < EXACT, "in scoring"
+        assert (in_chunks.logprobs[row][mask].cpu() - truth).abs().max() < EXACT, "in scoring, by chunks"
 
 
 def _counted(method: Callable[..., Any], calls: list[int]) -> Callable[..., Any]:
