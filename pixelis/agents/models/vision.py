@@ -62,7 +62,7 @@ class ImageFeatures:
 
 @contextlib.contextmanager
 def _whole_floats(device: torch.device) -> Iterator[None]:
-    """Let a GPU's convolutions of float32 round as float32 does, and not, as they do by default, to ten bits."""
+    """Let a GPU's convolutions of float32 keep its 23 bits, and not ten of them as by default."""
     if device.type != "cuda":
         yield
         return

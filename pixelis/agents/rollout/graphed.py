@@ -1,14 +1,17 @@
-"""Decoding one token a row as a CUDA graph (https://docs.nvidia.com/cuda/cuda-programming-guide, CUDA graphs).
+"""Decoding one token a row as a CUDA graph, see https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-graphs.
 
-A step of a small model is some thousand operations of a few microseconds each, which Python hands to a GPU more
-slowly than the GPU does them. A graph is handed over once and then replayed whole. It has fixed shapes and may
-ask nothing of the device on its way, so the rows' own keys get room for a stretch of tokens beforehand, and rows
-that have finished stay in the batch until the turn is over.
+A step of a small model is some thousand operations of a few microseconds each, which Python hands to a GPU
+more slowly than the GPU does them. A graph is handed over once and then replayed whole. It has fixed shapes
+and may ask nothing of the device on its way, so the rows' own keys get room for a stretch of tokens
+beforehand, and rows that have finished stay in the batch until the turn is over.
 """
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import logging
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
@@ -65,24 +68,28 @@ class GraphedSteps(FixedSteps):
     """`FixedSteps` as a CUDA graph; what it returns is written over by the next step.
 
     Raises:
-        RuntimeError: the model does something on its way that cannot be captured.
+        RuntimeError: the model asks the device for something on its way, so it cannot be captured.
     """
-
-    _pool: tuple[int, int] | None = None
 
     def __init__(self, policy: Policy, store: PrefixStore, following: Tensor, room: int) -> None:
         super().__init__(policy, store, following, room)
         device = following.device
         self._tokens = torch.zeros(len(store), dtype=torch.long, device=device)
         self._alive = torch.zeros(len(store), dtype=torch.bool, device=device)
-        GraphedSteps._pool = GraphedSteps._pool or torch.cuda.graph_pool_handle()
-        side, self._graph, read = torch.cuda.Stream(device), torch.cuda.CUDAGraph(), policy.tokens_read
-        side.wait_stream(torch.cuda.current_stream(device))
-        with torch.cuda.stream(side):  # as the documentation of torch.cuda.graph asks; no row is alive in it
-            self._step(self._tokens, self._alive)
-        torch.cuda.current_stream(device).wait_stream(side)
-        with torch.cuda.graph(self._graph, pool=self._pool):
-            self._logits = self._step(self._tokens, self._alive)
+        side, here, read = _side_stream(device), torch.cuda.current_stream(device), policy.tokens_read
+        self._graph = torch.cuda.CUDAGraph()
+        side.wait_stream(here)
+        with torch.cuda.stream(side):
+            # Beforehand a step in which no row is alive, to make ready what is made once. A capture that
+            # fails leaves torch's generator unusable, so that it would fail is found out here.
+            with _no_questions():
+                self._step(self._tokens, self._alive)
+            self._graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                self._logits = self._step(self._tokens, self._alive)
+            finally:
+                self._graph.capture_end()
+        here.wait_stream(side)
         policy.tokens_read = read
 
     def __call__(self, tokens: Tensor, alive: Tensor) -> Tensor:
@@ -93,6 +100,22 @@ class GraphedSteps(FixedSteps):
         self._graph.replay()
         self._policy.tokens_read += len(tokens)
         return self._logits
+
+
+@functools.cache
+def _side_stream(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)
+
+
+@contextlib.contextmanager
+def _no_questions() -> Iterator[None]:
+    """Inside the block it is a `RuntimeError` to wait for the device."""
+    before = torch.cuda.get_sync_debug_mode()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode(before)
 
 
 def graphed(policy: Policy, store: PrefixStore, following: Tensor, room: int = STRETCH) -> FixedSteps | None:

@@ -146,7 +146,7 @@ class PrefixStore:
         self._hidden = self._hidden[0], (columns > self.lengths[:, None])[:, None, None]
 
     def accept_one(self, alive: Tensor) -> None:
-        """Count the token of the rows, bool [n], that are alive; the next one of the others replaces theirs."""
+        """Count the token of the rows that are alive, bool [n]; the others' is replaced by their next."""
         self.lengths += alive
 
     def unfix(self) -> None:

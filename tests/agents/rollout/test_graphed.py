@@ -55,7 +55,9 @@ def test_episodes_are_the_same(
     found = play(policy, counting_env)
     assert written(found) == written(expected)
     for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-5, rtol=0)
+        torch.testing.assert_close(
+            torch.tensor(one.logprobs), torch.tensor(other.logprobs), atol=1e-5, rtol=0
+        )
     assert len(steps) >= (6 if stretch == 3 else 2)
 
 
