@@ -18,7 +18,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 AUTO = "auto"
 """In place of one of them: bfloat16 where that is faster than float32, else float32."""
 SIDE, DEVICE_SIDE, REPEATS = 256, 4096, 3
-"""Of the square matrices that are multiplied to measure, on a CPU and elsewhere, where asking takes longer than
+"""Of the square matrices that are multiplied to measure, on a CPU and elsewhere, where asking outlasts
 a small one; and how often each product is taken."""
 SLOW = 4.0
 """So many times slower than float32, a type that was asked for is warned of."""

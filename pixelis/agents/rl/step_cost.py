@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+import torch
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
@@ -228,11 +229,13 @@ def memory_of(policy: Policy, kept: float, config: TrainConfig) -> dict[str, flo
         "optimiser (moments, and copies to take a step back)": (2 + copies) * adapter,
         "keys and values": kept * kept_bytes(policy),
     }
-    resident = float(psutil.Process().memory_info().rss)
-    if policy.device.type == "cpu":
-        parts["activations, libraries and environments (of the process, the rest)"] = max(
-            0.0, resident - sum(parts.values())
-        )
+    if policy.device.type == "cuda":
+        rest = "activations (of the most that the device held, the rest)"
+        held = torch.cuda.max_memory_reserved(policy.device)
+    else:
+        rest = "activations, libraries and environments (of the process, the rest)"
+        held = psutil.Process().memory_info().rss
+    parts[rest] = max(0.0, held - sum(parts.values()))
     return parts
 
 
