@@ -92,15 +92,19 @@ class RateControl:
         self._low, self._high = start * settings.lowest, start * settings.highest
         self._curvatures: deque[float] = deque(maxlen=WINDOW)
         self._entropy: float | None = None
+        self._first: float | None = None  # entropy before the first update
         self._signal = 1.0  # mean share of episodes that updates learn from
         self._square, self._seen = 0.0, 0  # mean square of reaches, before correction; updates
 
     @property
     def target(self) -> float:
-        """The KL aimed at, nats a token."""
+        """The KL aimed at, nats a token.
+
+        An entropy above the first one does not count: a policy that comes apart would be moved ever farther.
+        """
         most, share = self._settings.target, self._settings.entropy_share
-        if share is not None and self._entropy is not None:
-            most = min(most, share * max(self._entropy, LEAST_ENTROPY))
+        if share is not None and self._entropy is not None and self._first is not None:
+            most = min(most, share * max(min(self._entropy, self._first), LEAST_ENTROPY))
         return most * self._signal
 
     def see(self, entropy: float, signal: float = 1.0) -> None:
@@ -114,6 +118,7 @@ class RateControl:
         if math.isfinite(entropy):
             mean = entropy if self._entropy is None else self._entropy
             self._entropy = MEMORY * mean + (1 - MEMORY) * entropy
+            self._first = entropy if self._first is None else self._first
 
     def note(self, kl: float, lr: float, distance: float, rounding: float = 0.0) -> None:
         """Take notice of an update.
@@ -156,6 +161,7 @@ class RateControl:
             "highest": self._high,
             "curvatures": list(self._curvatures),
             "entropy": self._entropy,
+            "first_entropy": self._first,
             "signal": self._signal,
             "reach": [self._square, self._seen],
         }
@@ -163,6 +169,7 @@ class RateControl:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.rate, self._entropy = float(state["rate"]), state["entropy"]
+        self._first = state.get("first_entropy", self._entropy)  # older checkpoints: as it is now
         if "reach" in state:  # curvatures of older checkpoints are by the rate: others are gathered anew
             self._curvatures = deque(map(float, state["curvatures"]), maxlen=WINDOW)
             self._square, self._seen = state["reach"]

@@ -163,6 +163,20 @@ def test_the_target_follows_the_entropy_where_that_is_small():
     assert free.target == 0.01
 
 
+def test_an_entropy_above_the_first_one_does_not_raise_the_target():
+    control = RateControl(StepSize(target=0.01, entropy_share=0.04), 1e-3)
+    control.see(0.1)
+    for _ in range(30):
+        control.see(0.7)  # a policy that comes apart
+    assert control.target == pytest.approx(0.04 * 0.1)
+    resumed = RateControl(StepSize(target=0.01, entropy_share=0.04), 1e-3)
+    resumed.load_state_dict(control.state_dict())
+    assert resumed.target == control.target
+    for _ in range(60):
+        resumed.see(0.05)
+    assert resumed.target == pytest.approx(0.04 * 0.05, rel=1e-4)
+
+
 def test_the_rate_by_hand():
     control = RateControl(StepSize(target=0.01), 1e-3)
     control.note(0.04, 1e-3, 0.02)  # four times the target: half the rate
