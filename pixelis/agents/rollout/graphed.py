@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
+import warnings
 from collections.abc import Iterator
 
 import torch
@@ -111,7 +112,9 @@ def _side_stream(device: torch.device) -> torch.cuda.Stream:
 def _no_questions() -> Iterator[None]:
     """Inside the block it is a `RuntimeError` to wait for the device."""
     before = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype", UserWarning)
+        torch.cuda.set_sync_debug_mode("error")
     try:
         yield
     finally:
