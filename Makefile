@@ -48,7 +48,7 @@ $(REAL_READY): $(USE_READY)
 # and works with 13 as far as it is used (tests/agents/runs/sinks/test_trackers.py): its two other packages are named.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
 	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,wandb,dev]'
-	$(PIP) --no-deps miniwob
+	$(PIP) --no-deps miniwob minigrid
 	$(PIP) --no-deps trackio gradio-client brotli
 	@touch $@
 

@@ -51,9 +51,13 @@ OWN_ROWS = EnvEntry("Pixelis/Rows-v0", "pixelis.envs.rows.env:RowsEnv")
 """On rows and with a reward of the user's, so it needs both."""
 
 
+OF_GYMNASIUM = EnvEntry("Pixelis/Gymnasium-v0", "pixelis.envs.interop.env:GymnasiumEnv")
+"""Any environment of Gymnasium in words, so it needs an id."""
+
+
 def register_environments() -> None:
     """Register every environment; calling it again changes nothing."""
-    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS):
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS, OF_GYMNASIUM):
         if entry.id not in gym.registry:
             gym.register(id=entry.id, entry_point=entry.entry_point)
 

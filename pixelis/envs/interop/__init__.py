@@ -1,0 +1,1 @@
+"""Doors to other packages: their environments here, and ours there."""
