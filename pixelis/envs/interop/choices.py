@@ -146,8 +146,12 @@ class Numbers:
         if self._whole and any(not number.lstrip("+-").isdigit() for number in found):
             return None
         try:
-            action = np.array([int(one) if self._whole else float(one) for one in found], self._space.dtype)
-        except OverflowError:
+            numbers = [int(one) if self._whole else float(one) for one in found]
+            with np.errstate(
+                over="ignore"
+            ):  # what is beyond the type becomes infinite, and is not in the space
+                action = np.array(numbers, self._space.dtype)
+        except (OverflowError, ValueError):  # too large for the type, or more digits than Python reads
             return None
         action = action.reshape(self._shape)
         return action if self._space.contains(action) else None

@@ -103,6 +103,7 @@ def plain(drawn: str) -> str:
     named: dict[str, list[str]] = {}
 
     def unstyled(match: re.Match[str]) -> str:
+        """Return what is written, in brackets if on a ground; note its colour."""
         codes = [int(code) for style in _STYLE.findall(match[1]) for code in style.split(";") if code]
         grounds = [code for code in codes if 40 <= code <= 47 or 100 <= code <= 107]
         colours = [_COLOURS[code % 10] for code in codes if 30 <= code <= 37 or 90 <= code <= 97]

@@ -71,7 +71,11 @@ def test_whole_numbers_are_whole():
     whole = Numbers(spaces.MultiDiscrete([2, 5]))
     assert whole.read("1.5 2") is None and list(whole.read("(1, 4)")) == [1, 4]
     assert whole.rule == "Reply with 2 whole numbers, separated by spaces, from 0 to 1, 0 to 4."
-    assert Numbers(spaces.Box(0, 255, (1,), np.uint8)).read("99999999999999999999") is None
+    for digits in ("99999999999999999999", "9" * 5000):
+        assert Numbers(spaces.Box(0, 255, (1,), np.uint8)).read(digits) is None
+        assert Numbers(spaces.MultiDiscrete([3])).read(digits) is None
+        assert Numbers(spaces.Box(-1, 1, (1,), np.float32)).read(digits) is None
+    assert Numbers(spaces.Box(-1, 1, (1,), np.float32)).read("1e39") is None
 
 
 def test_a_walk_by_hand():
