@@ -44,11 +44,11 @@ $(REAL_READY): $(USE_READY)
 	$(BIN)/python -c 'from pixelis.rewards.text.smollm2 import smollm2_folder; print("smollm2 is in", smollm2_folder())'
 	@touch $@
 
-# MiniWoB++ is its html files: without --no-deps it would bring Selenium. trackio says that it wants a pillow before 13,
+# MiniWoB++ is its html files: without --no-deps it would bring Selenium. GEM asks for older releases of what it needs. trackio says that it wants a pillow before 13,
 # and works with 13 as far as it is used (tests/agents/runs/sinks/test_trackers.py): its two other packages are named.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,wandb,dev]'
-	$(PIP) --no-deps miniwob minigrid
+	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,reasoning,textarena,wandb,dev]'
+	$(PIP) --no-deps miniwob minigrid gem-llm
 	$(PIP) --no-deps trackio gradio-client brotli
 	@touch $@
 

@@ -34,6 +34,8 @@ LOCKED_EXTRAS = (
     "plot",
     "analysis",
     "monitor",
+    "reasoning",
+    "textarena",
     "wandb",
     "trackio",
     "dev",
@@ -83,6 +85,12 @@ def test_miniwob_comes_at_its_version_and_without_selenium():
     assert "--no-deps miniwob" in (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f"--no-deps {locked}" in (ROOT / "pixelis/envs/web/miniwob/env.py").read_text(encoding="utf-8")
     assert "selenium" not in _lock()
+
+
+def test_gem_comes_without_the_older_releases_that_it_demands():
+    assert "--no-deps miniwob minigrid gem-llm" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    locked = f"--no-deps gem-llm=={_lock()['gem-llm']}"
+    assert locked in (ROOT / "docs/guide/other_envs.md").read_text(encoding="utf-8")
 
 
 def test_trackio_comes_at_its_version_beside_a_newer_pillow():

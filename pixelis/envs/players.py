@@ -28,6 +28,17 @@ class NothingPlayer:
         return ""
 
 
+class AnswerPlayer:
+    """Says the task's answer, which is empty where nobody knows one."""
+
+    def __init__(self, env: ToolEnv[Any]) -> None:
+        self._env = env
+
+    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
+        """Return it."""
+        return "" if self._env.task is None else self._env.task.answer
+
+
 class RandomPlayer:
     """Calls tools at random with arguments drawn from their schemas; now and then answers with a random code.
 

@@ -51,13 +51,18 @@ OWN_ROWS = EnvEntry("Pixelis/Rows-v0", "pixelis.envs.rows.env:RowsEnv")
 """On rows and with a reward of the user's, so it needs both."""
 
 
-OF_GYMNASIUM = EnvEntry("Pixelis/Gymnasium-v0", "pixelis.envs.interop.env:GymnasiumEnv")
-"""Any environment of Gymnasium in words, so it needs an id."""
+OF_OTHERS = (
+    EnvEntry("Pixelis/Gymnasium-v0", "pixelis.envs.interop.gymnasium.env:GymnasiumEnv"),
+    EnvEntry("Pixelis/ReasoningGym-v0", "pixelis.envs.interop.reasoning.env:ReasoningGymEnv"),
+    EnvEntry("Pixelis/TextArena-v0", "pixelis.envs.interop.games.textarena:TextArenaEnv"),
+    EnvEntry("Pixelis/Gem-v0", "pixelis.envs.interop.games.gem:GemEnv"),
+)
+"""Environments of other packages, which must be named: an id, a task or a game."""
 
 
 def register_environments() -> None:
     """Register every environment; calling it again changes nothing."""
-    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS, OF_GYMNASIUM):
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS, *OF_OTHERS):
         if entry.id not in gym.registry:
             gym.register(id=entry.id, entry_point=entry.entry_point)
 

@@ -14,7 +14,7 @@ import pytest
 from gymnasium.envs.registration import load_env_creator
 
 from pixelis.envs.coding.sandbox import Limits, SandboxSettings
-from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS, OF_GYMNASIUM, OWN_ROWS, EnvEntry
+from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS, OF_OTHERS, OWN_ROWS, EnvEntry
 from pixelis.envs.web.browse.reward import WebRewardConfig
 from pixelis.envs.web.chromium.views import ViewKeywords
 from pixelis.envs.web.sites.levels import WebDifficulty
@@ -126,12 +126,16 @@ def _hostile_values() -> dict[str, Any]:
 
 HOSTILE = _hostile_values()
 BROWSERS = {entry.id for entry in BROWSER_ENVIRONMENTS}
-OURS = (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS)
-ALL = (*OURS, OF_GYMNASIUM)
-"""The last one's options are those of the environment inside."""
+REASONING = next(entry for entry in OF_OTHERS if entry.id == "Pixelis/ReasoningGym-v0")
+OURS = (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS, OWN_ROWS, REASONING)
+"""Those with options of ours for ``reset``."""
+ALL = (*OURS, *(entry for entry in OF_OTHERS if entry != REASONING))
 BASE: dict[str, dict[str, Any]] = {
     "Pixelis/WebPage-v0": {"url": "http://127.0.0.1:9/"},
     "Pixelis/Gymnasium-v0": {"env": "FrozenLake-v1"},
+    "Pixelis/ReasoningGym-v0": {"task": "chain_sum"},
+    "Pixelis/TextArena-v0": {"game": "GuessTheNumber-v0"},
+    "Pixelis/Gem-v0": {"game": "game:GuessTheNumber-v0-easy"},
     "Pixelis/Rows-v0": {"rows": [{"prompt": "a", "answer": "b"}], "reward": lambda row, text: text == "b"},
 }
 CHEAP = {"reader": "truth"}

@@ -12,7 +12,7 @@ from typing_extensions import Unpack
 
 from pixelis.envs.actions import ParsedAction
 from pixelis.envs.keywords import Difficulty, Split, checked_keywords
-from pixelis.envs.players import ScriptedPlayer
+from pixelis.envs.players import AnswerPlayer, ScriptedPlayer
 from pixelis.envs.rendering import TextKeywords, text_keywords
 from pixelis.envs.rows.rows import RowTasks, read_rows
 from pixelis.envs.spaces import clean_text
@@ -127,7 +127,7 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
 
     def players(self) -> dict[str, Callable[[ToolEnv[Any]], ScriptedPlayer]]:
         """Return the scripted players: ``oracle`` says the row's ``answer``."""
-        return {**super().players(), "oracle": Oracle}
+        return {**super().players(), "oracle": AnswerPlayer}
 
     def _judge(self, task: Task, answer: str | None, workspace: Mapping[str, Any]) -> Verdict:
         if self._reward is None:
@@ -135,17 +135,6 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         number = task.id.rpartition("-")[2]
         worth = 0.0 if answer is None else self.worth(dict(workspace), answer, number)
         return Verdict(worth >= SUCCESS, {"task": worth})
-
-
-class Oracle:
-    """Says the row's ``answer``."""
-
-    def __init__(self, env: ToolEnv[Any]) -> None:
-        self.env = env
-
-    def act(self, observation: Mapping[str, Any], info: Mapping[str, Any]) -> str:
-        """Return it."""
-        return "" if self.env.task is None else self.env.task.answer
 
 
 def _row_of(task: Task) -> Mapping[str, Any]:

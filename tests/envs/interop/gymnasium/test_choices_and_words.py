@@ -11,10 +11,10 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.interop.choices import Free, Named, Numbers
-from pixelis.envs.interop.known import family_of
-from pixelis.envs.interop.tabular import best_actions, transitions_of
-from pixelis.envs.interop.words import first_sentence, plain, said, success_in
+from pixelis.envs.interop.gymnasium.choices import Free, Named, Numbers
+from pixelis.envs.interop.gymnasium.known import family_of
+from pixelis.envs.interop.gymnasium.tabular import best_actions, transitions_of
+from pixelis.envs.interop.gymnasium.words import first_sentence, plain, said, success_in
 
 SPACES = [
     spaces.Box(-2, 3, (2, 2), np.float32),

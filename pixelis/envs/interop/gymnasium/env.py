@@ -9,10 +9,17 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
-from pixelis.envs.interop.choices import Choices, choices_of
-from pixelis.envs.interop.known import GOALS, NOTES, NUMBERS, family_of
-from pixelis.envs.interop.players import PLAYERS, Oracle, can_be_solved
-from pixelis.envs.interop.words import first_sentence, picture_in, picture_shape, plain, said, success_in
+from pixelis.envs.interop.gymnasium.choices import Choices, choices_of
+from pixelis.envs.interop.gymnasium.known import GOALS, NOTES, NUMBERS, family_of
+from pixelis.envs.interop.gymnasium.players import PLAYERS, Oracle, can_be_solved
+from pixelis.envs.interop.gymnasium.words import (
+    first_sentence,
+    picture_in,
+    picture_shape,
+    plain,
+    said,
+    success_in,
+)
 from pixelis.envs.keywords import Turns, checked_keywords
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text

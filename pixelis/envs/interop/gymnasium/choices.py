@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pixelis.envs.interop.known import ACTIONS, family_of
+from pixelis.envs.interop.gymnasium.known import ACTIONS, family_of
 from pixelis.errors import ConfigError, shown
 
 _ANSWER = re.compile(r"<answer>(.*?)(?:</answer>|\Z)", re.DOTALL | re.IGNORECASE)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from pixelis.envs.interop.choices import Choices, Named
-from pixelis.envs.interop.tabular import best_actions, transitions_of
+from pixelis.envs.interop.gymnasium.choices import Choices, Named
+from pixelis.envs.interop.gymnasium.tabular import best_actions, transitions_of
 
 if TYPE_CHECKING:
-    from pixelis.envs.interop.env import GymnasiumEnv
+    from pixelis.envs.interop.gymnasium.env import GymnasiumEnv
 
 
 class Nothing:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from pixelis.envs.interop.env import GymnasiumEnv
+from pixelis.envs.interop.gymnasium.env import GymnasiumEnv
 from pixelis.errors import ActionTypeError, ConfigError, UnknownEnvError
 
 STILL = {"is_slippery": False}

@@ -1,0 +1,1 @@
+"""Games for one player of TextArena and GEM."""

@@ -1,0 +1,1 @@
+"""reasoning-gym: a hundred kinds of questions, one turn each."""
