@@ -36,6 +36,8 @@ LOCKED_EXTRAS = (
     "monitor",
     "reasoning",
     "textarena",
+    "trl",
+    "skyrl",
     "wandb",
     "trackio",
     "dev",

@@ -11,7 +11,6 @@ single texts.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -22,14 +21,11 @@ import torch
 from PIL import Image
 
 from pixelis.agents.episodes.episode import Segment
+from pixelis.envs.tool_listing import listed
 from pixelis.errors import ModelLoadError
 
 _LOG = logging.getLogger(__name__)
 _MARKS = ("XQZASSISTANTFIRSTXQZ", "XQZASSISTANTSECONDXQZ")
-_TOOLS_INTRO = (
-    'Call a tool with <tool_call>{"name": "...", "arguments": {...}}</tool_call>'
-    " and give the final answer with <answer>...</answer>. The tools:"
-)
 _PLACEHOLDERS = ("image_token_id", "image_token_index", "video_token_id", "video_token_index")
 
 
@@ -212,7 +208,7 @@ class ChatFormat:
         )
 
     def _render_with_listing(self, text: str, tools: Sequence[Mapping[str, Any]], image: bool) -> str:
-        listing = "\n".join([_TOOLS_INTRO, *(json.dumps(tool, ensure_ascii=False) for tool in tools)])
+        listing = listed(tools)
         user = self._message("user", self.harmless(text), image=image)
         try:
             rendered = self._render([self._message("system", listing), user])
@@ -226,8 +222,7 @@ class ChatFormat:
         self, system: str, text: str, tools: Sequence[Mapping[str, Any]], image: bool
     ) -> str:
         if tools and not self.reads_tools:
-            listing = "\n".join([_TOOLS_INTRO, *(json.dumps(tool, ensure_ascii=False) for tool in tools)])
-            return self._render_with_system(f"{system}\n\n{listing}", text, (), image)
+            return self._render_with_system(f"{system}\n\n{listed(tools)}", text, (), image)
         system, schemas = self.harmless(system), list(tools) or None
         user = self._message("user", self.harmless(text), image=image)
         try:

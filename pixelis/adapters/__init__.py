@@ -1,0 +1,1 @@
+"""Our environments in the trainers of others: one short module for each."""

@@ -1,0 +1,126 @@
+"""An episode as the messages of a chat, which is what other trainers speak."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+from PIL import Image
+
+import pixelis  # noqa: F401  # registers the environments, also in a process of another trainer
+from pixelis.envs.registration import check_env_id
+from pixelis.envs.tool_listing import listed
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an environment made of an assistant's turn.
+
+    Attributes:
+        content: what it says: a text, or parts with an image where the environment shows one.
+        reward: of the turn.
+        done: whether the episode is over.
+        info: of Gymnasium.
+    """
+
+    content: str | list[Message]
+    reward: float
+    done: bool
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ChatEnv:
+    """One environment, played turn by turn in messages.
+
+    Args:
+        env_id: a Gymnasium id whose observations hold ``text``.
+        env_kwargs: for ``gymnasium.make``.
+        images: whether observations with a picture become parts, ``{"type": "image", "image": PIL.Image}``
+            before ``{"type": "text", "text": …}``; else the picture is left out.
+
+    Attributes:
+        total: sum of the rewards of the episode.
+        done: whether it is over.
+        tools: schemas of the tools in OpenAI's function form; empty where there are none.
+
+    Raises:
+        UnknownEnvError: no such id.
+        ConfigError: a keyword does not fit.
+    """
+
+    def __init__(
+        self, env_id: str, env_kwargs: Mapping[str, Any] | None = None, *, images: bool = False
+    ) -> None:
+        self.env = gym.make(check_env_id(env_id), disable_env_checker=True, **(env_kwargs or {}))
+        self._images = images
+        toolset = getattr(self.env.unwrapped, "toolset", None)
+        self.tools: Sequence[Mapping[str, Any]] = () if toolset is None else toolset.schemas()
+        self.total, self.done = 0.0, True
+        self.info: Mapping[str, Any] = {}
+
+    def begin(self, seed: int, options: Mapping[str, Any] | None = None) -> str | list[Message]:
+        """Begin an episode and return what the user says first."""
+        observation, self.info = self.env.reset(seed=seed, options=dict(options or {}) or None)
+        self.total, self.done = 0.0, False
+        return self._content(observation)
+
+    def reply(self, text: str) -> Reply:
+        """Take an assistant's turn.
+
+        Raises:
+            gymnasium.error.ResetNeeded: the episode is over.
+        """
+        observation, reward, terminated, truncated, self.info = self.env.step(text)
+        self.total, self.done = self.total + float(reward), bool(terminated or truncated)
+        return Reply(self._content(observation), float(reward), self.done, self.info)
+
+    def system(self) -> list[Message]:
+        """Return a message that lists the tools, for trainers that do not hand them to the chat template."""
+        return [{"role": "system", "content": listed(self.tools)}] if self.tools else []
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    def _content(self, observation: Mapping[str, Any]) -> str | list[Message]:
+        text, image = str(observation["text"]), observation.get("image")
+        if image is None or not self._images:
+            return text
+        return [{"type": "image", "image": Image.fromarray(image)}, {"type": "text", "text": text}]
+
+
+def rows(
+    env_id: str,
+    seeds: Sequence[int],
+    env_kwargs: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    lists_tools: bool = True,
+) -> list[Message]:
+    """Return a row for each seed: ``prompt`` (messages), ``env_id``, ``env_kwargs``, ``seed``, ``options``.
+
+    Args:
+        env_id: of the environment.
+        seeds: of the episodes' resets.
+        env_kwargs: for ``gymnasium.make``.
+        options: for ``reset``, such as ``{"split": "test"}``.
+        lists_tools: whether a system message lists the tools.
+    """
+    chat = ChatEnv(env_id, env_kwargs)
+    given = {"env_id": env_id, "env_kwargs": dict(env_kwargs or {}), "options": dict(options or {})}
+    try:
+        first = chat.system() if lists_tools else []
+        return [
+            {
+                "prompt": [*first, {"role": "user", "content": chat.begin(seed, options)}],
+                "seed": int(seed),
+                **given,
+            }
+            for seed in seeds
+        ]
+    finally:
+        chat.close()

@@ -1,0 +1,182 @@
+"""TRL: every Pixelis environment in its ``GRPOTrainer``.
+
+One turn (the completion is the whole episode)::
+
+    from pixelis.adapters.trl import dataset, pays
+    rows = dataset("Pixelis/CodeProblem-v0", range(1000), {"max_turns": 1})
+    trainer = GRPOTrainer(model, reward_funcs=pays, args=config, train_dataset=rows)
+
+Many turns: the tools of an environment are the model's native tools, its last turn is the answer, and the
+reward is what the environment has paid in all::
+
+    from pixelis.adapters.trl import environment, pays_in_all
+    rows = dataset("Pixelis/WebBrowse-v0", range(1000), lists_tools=False, first=False)
+    trainer = GRPOTrainer(model, reward_funcs=pays_in_all, args=config, train_dataset=rows,
+                          environment_factory=environment("Pixelis/WebBrowse-v0"))
+
+TRL calls tools one by one: a turn with two calls is two turns of the environment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pixelis.adapters.chat_env import ChatEnv, Message, rows
+from pixelis.adapters.tool_methods import tool_method
+from pixelis.errors import ConfigError, MissingDependencyError
+
+try:
+    from datasets import Dataset
+except ImportError as error:
+    raise MissingDependencyError(
+        f"this adapter needs what TRL brings ({error}); install it with: pip install 'pixelis[trl]'"
+    ) from error
+
+OVER = "The episode is over."
+
+
+def dataset(
+    env_id: str,
+    seeds: Sequence[int],
+    env_kwargs: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    lists_tools: bool = True,
+    first: bool = True,
+) -> Dataset:
+    """Return a row for each seed: ``prompt`` (messages), ``env_id``, ``seed``, and JSON of the rest.
+
+    Args:
+        env_id: of the environment.
+        seeds: of the episodes' resets.
+        env_kwargs: for ``gymnasium.make``.
+        options: for ``reset``.
+        lists_tools: whether a system message lists the tools; False where they are native ones.
+        first: whether the prompt holds the first observation; False where ``environment`` gives it.
+    """
+    found = rows(env_id, seeds, env_kwargs, options, lists_tools=lists_tools)
+    for row in found:
+        row["env_kwargs"], row["options"] = json.dumps(row["env_kwargs"]), json.dumps(row["options"])
+        if not first:
+            row["prompt"] = [{"role": "user", "content": ""}]
+    return Dataset.from_list(found)
+
+
+class Pays:
+    """A reward function for episodes of one turn: what the environment pays for the completion.
+
+    It reads the columns of `dataset`, and keeps an environment for each id and keywords.
+    """
+
+    __name__ = "pixelis"
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], ChatEnv] = {}
+
+    def __call__(
+        self,
+        completions: Sequence[Any],
+        env_id: Sequence[str],
+        env_kwargs: Sequence[str],
+        seed: Sequence[int],
+        options: Sequence[str],
+        **_: Any,
+    ) -> list[float]:
+        """Return the rewards.
+
+        Raises:
+            ConfigError: an episode goes on after the completion.
+        """
+        texts = map(text_of, completions)
+        return list(map(self._paid, texts, env_id, env_kwargs, seed, options))
+
+    def _paid(self, text: str, env_id: str, env_kwargs: str, seed: int, options: str) -> float:
+        key = env_id, env_kwargs
+        if key not in self._kept:
+            self._kept[key] = ChatEnv(env_id, json.loads(env_kwargs))
+        chat = self._kept[key]
+        chat.begin(seed, json.loads(options))
+        reply = chat.reply(text)
+        if not reply.done:
+            raise ConfigError(
+                f"an episode of {env_id} goes on after one turn; pass env_kwargs {{'max_turns': 1}}, or use "
+                "environment and pays_in_all"
+            )
+        return reply.reward
+
+
+pays = Pays()
+"""The reward function for episodes of one turn."""
+
+
+def pays_in_all(completions: Sequence[Any], environments: Sequence[Any], **_: Any) -> list[float]:
+    """Return what environments made by `environment` paid; an episode that goes on gets the last turn."""
+    return [one._finish(text_of(said)) for said, one in zip(completions, environments, strict=True)]
+
+
+def text_of(completion: Any) -> str:
+    """Return the text of a completion, of messages that of the last assistant's turn."""
+    if isinstance(completion, str):
+        return completion
+    said = [message for message in completion if message["role"] == "assistant"]
+    content = said[-1].get("content") if said else ""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
+
+
+class _Environment:
+    """What `environment` makes, before it has tools; TRL takes every public method for one."""
+
+    _env_id = ""
+    _env_kwargs: Mapping[str, Any] = {}
+    _images = False
+
+    def __init__(self) -> None:
+        self._chat = ChatEnv(self._env_id, self._env_kwargs, images=self._images)
+
+    def reset(self, seed: int = 0, options: str = "{}", **row: Any) -> str | list[Message]:
+        """Begin the row's episode and return its first observation."""
+        return self._chat.begin(seed, json.loads(options))
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str | list[Message]:
+        if self._chat.done:
+            return OVER
+        call = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+        return self._chat.reply(f"<tool_call>{call}</tool_call>").content
+
+    def _finish(self, text: str) -> float:
+        if not self._chat.done:
+            self._chat.reply(text)
+        return self._chat.total
+
+
+def environment(
+    env_id: str, env_kwargs: Mapping[str, Any] | None = None, *, images: bool = False
+) -> type[_Environment]:
+    """Return a class for ``environment_factory``: its methods are the environment's tools.
+
+    Args:
+        env_id: an environment with tools.
+        env_kwargs: for ``gymnasium.make``.
+        images: whether pictures are shown, as parts of messages, to a model with vision.
+
+    Raises:
+        ConfigError: it has no tools, as TRL then plays no second turn, or one whose name TRL needs.
+    """
+    chat = ChatEnv(env_id, env_kwargs)
+    tools = [dict(schema["function"]) for schema in chat.tools]
+    chat.close()
+    if not tools:
+        raise ConfigError(f"{env_id} has no tools, so TRL plays one turn of it; use dataset and pays")
+    if taken := [tool["name"] for tool in tools if tool["name"] in ("reset", "get_reward")]:
+        raise ConfigError(
+            f"TRL calls {taken[0]} by itself; give the tool {taken[0]} of {env_id} another name"
+        )
+    methods = {
+        tool["name"]: tool_method(tool, lambda self, name, given: self._call(name, given)) for tool in tools
+    }
+    members = {"_env_id": env_id, "_env_kwargs": dict(env_kwargs or {}), "_images": images, **methods}
+    return type(env_id.rpartition("/")[2].partition("-")[0], (_Environment,), members)
