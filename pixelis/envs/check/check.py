@@ -4,7 +4,8 @@
 
 prints one line a clause with what was measured, then what the environment costs, and exits with 1 when a
 clause does not hold. Your own is checked the same way, as ``your_module:YourEnv-v0``; for tests there is
-``tests.EnvContractTests``.
+``tests.EnvContractTests``. An environment that is no ``ToolEnv`` is asked what any of Gymnasium's can keep
+(``plain``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import gymnasium as gym
 
 import pixelis.envs.check.contract as contract
+import pixelis.envs.check.plain as plain
 import pixelis.envs.check.scores as scores
 import pixelis.envs.check.side_by_side as side_by_side
 from pixelis.envs.check.contract import Finding, MakeEnv, Subject, run_clause
@@ -60,8 +62,8 @@ class CheckReport:
 
     Attributes:
         env: name of the environment.
-        findings: one a clause of the contract, in the order of ``CLAUSES``.
-        figures: what it costs; None where its oracle cannot be played.
+        findings: one a clause, in the order of ``CLAUSES`` (``plain.CLAUSES`` for no ``ToolEnv``).
+        figures: what it costs; None where it cannot be played.
     """
 
     env: str
@@ -112,7 +114,7 @@ def check_env(
     processes: bool = True,
     keywords: Mapping[str, Any] | None = None,
 ) -> CheckReport:
-    """Check an environment against the whole contract; plays some hundred episodes.
+    """Check an environment against the whole contract, or that of plain ones; plays some hundred episodes.
 
     Args:
         env: a Gymnasium id (``module:Id-v0`` included), or what makes the environment: a class or a function.
@@ -125,7 +127,7 @@ def check_env(
 
     Raises:
         UnknownEnvError: nothing is registered under the id.
-        ConfigError: it cannot be made, or is no ``ToolEnv``, for which the contract is.
+        ConfigError: it cannot be made.
         MissingDependencyError: it needs a package that is not installed.
     """
     if isinstance(env, str):
@@ -137,13 +139,14 @@ def check_env(
                 "give its id, its class, or a function that makes it"
             )
         name, make = getattr(env, "__name__", shown(env)), env
-    _check_kind(name, make)
+    has_tools = issubclass(_kind(name, make), ToolEnv)
     subject = Subject(make, range(seeds) if isinstance(seeds, int) else list(seeds), floor, processes)
-    findings = tuple(run_clause(clause, subject) for clause in CLAUSES)
-    return CheckReport(name, findings, measure(subject))
+    clauses, cost = (CLAUSES, measure) if has_tools else (plain.CLAUSES, plain.measure)
+    findings = tuple(run_clause(clause, subject) for clause in clauses)
+    return CheckReport(name, findings, cost(subject))
 
 
-def _check_kind(name: str, make: MakeEnv) -> None:
+def _kind(name: str, make: MakeEnv) -> type[gym.Env[Any, Any]]:
     """Make the environment once, so that what it lacks as a whole is told once and not by every clause."""
     try:
         env = make()
@@ -154,11 +157,7 @@ def _check_kind(name: str, make: MakeEnv) -> None:
     except Exception as error:  # a stranger's constructor may fail in any way
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(f"{name} cannot be made: {reason}") from error
-    if not issubclass(kind, ToolEnv):
-        raise ConfigError(
-            f"{name} is a plain Gymnasium environment ({kind.__name__}, no subclass of ToolEnv), and this "
-            "contract is for tool environments; for others there is gymnasium.utils.env_checker.check_env"
-        )
+    return kind
 
 
 def make_env(env_id: str, **keywords: Any) -> gym.Env[Any, Any]:
@@ -183,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="constructor argument; repeat for more",
+        help="constructor argument, JSON or text; repeat for more",
     )
     options = parser.parse_args(arguments)
     try:
@@ -202,6 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _keyword(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; a whole number is one, anything else is text."""
+    """Read NAME=VALUE; a JSON value is what it says, anything else is text."""
     name, _, value = text.partition("=")
-    return name, int(value) if value.lstrip("-").isdigit() else value
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

@@ -17,7 +17,7 @@ from pixelis.envs.tool_env import ToolEnv
 
 @dataclass(frozen=True)
 class Figures:
-    """What the oracle's episodes cost, one after the other in this process.
+    """What episodes cost, one after the other in this process.
 
     Attributes:
         episodes: how many were played.
@@ -26,7 +26,9 @@ class Figures:
         step_p99_ms: what 99 of 100 steps do not exceed.
         reset_ms: median of a reset.
         observation_bytes: of text in UTF-8 and arrays, the largest.
-        grown_mb: by which the process has grown over the second half of the episodes, in MB of 2²⁰.
+        grown_mb: by which the process has grown over the second half of the episodes, in MB of 2²⁰; None
+            where that was not looked at.
+        of: who played them.
     """
 
     episodes: int
@@ -35,17 +37,19 @@ class Figures:
     step_p99_ms: float
     reset_ms: float
     observation_bytes: int
-    grown_mb: float
+    grown_mb: float | None
+    of: str = "the oracle"
 
     def __str__(self) -> str:
         """Return a line for people."""
+        grown = "" if self.grown_mb is None else f", grown by {self.grown_mb:.1f} MB"
         return (
             f"{self.steps_per_second:,.0f} steps/s (99 % within {self.step_p99_ms:.3g} ms), reset "
-            f"{self.reset_ms:.3g} ms, observations to {self.observation_bytes:,} bytes, grown by "
-            f"{self.grown_mb:.1f} MB: {self.episodes} episodes of the oracle, {self.steps} steps"
+            f"{self.reset_ms:.3g} ms, observations to {self.observation_bytes:,} bytes{grown}: "
+            f"{self.episodes} episodes of {self.of}, {self.steps} steps"
         )
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, Any]:
         """Return the numbers by name."""
         return asdict(self)
 
@@ -81,6 +85,13 @@ def _measure(env: ToolEnv[Any], seeds: Sequence[int]) -> Figures:
             gc.collect(0)
             memory.append(process.memory_info().rss)
     grown = memory[-1] - memory[len(memory) // 2]
+    return figures_of(resets, steps, largest, "the oracle", grown / 2**20)
+
+
+def figures_of(
+    resets: Sequence[float], steps: Sequence[float], largest: int, of: str, grown_mb: float | None = None
+) -> Figures:
+    """Return the figures of episodes whose resets and steps took so many seconds each."""
     return Figures(
         len(resets),
         len(steps),
@@ -88,7 +99,8 @@ def _measure(env: ToolEnv[Any], seeds: Sequence[int]) -> Figures:
         1e3 * float(np.quantile(steps, 0.99)),
         1e3 * float(np.median(resets)),
         largest,
-        grown / 2**20,
+        grown_mb,
+        of,
     )
 
 

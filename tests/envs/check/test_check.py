@@ -97,16 +97,9 @@ def test_an_environment_that_is_made_already_is_told_so():
         check_env(gym.make_vec("CartPole-v1", 2))
 
 
-@pytest.mark.parametrize("env", ["CartPole-v1", lambda: gym.make("MountainCar-v0")], ids=["id", "function"])
-def test_an_environment_of_another_kind_is_told_at_once(env):
-    with pytest.raises(ConfigError, match=r"plain Gymnasium environment .*gymnasium\.utils\.env_checker"):
-        check_env(env, seeds=1, processes=False)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["CartPole-v1"], "plain Gymnasium environment (CartPoleEnv"),
         (["Pixelis/ZoomReed-v0"], "Did you mean 'Pixelis/ZoomRead-v0'"),
         (["no_such_module:Env-v0"], "no_such_module"),
         (["CartPole-v1", "--make", "lenght=3"], "lenght"),
