@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, Subcommand] = {
     ),
     "monitor": Subcommand("pixelis.cli.monitor", "training runs in the browser, also while they go on"),
     "export": Subcommand("pixelis.cli.export", "a run's model as a Hugging Face folder with its card"),
+    "new": Subcommand("pixelis.cli.scaffold.new", "write a package of your own: env, tool, reward or loss"),
     "check-env": Subcommand("pixelis.envs.check.check", "hold an environment to the contract"),
     "verify": Subcommand("pixelis.cli.verify_solutions", "judge a file of code samples, with Pass@k"),
     "split-data": Subcommand("pixelis.cli.split_data", "split tweets for SFT, GRPO and evaluation"),

@@ -1,0 +1,1 @@
+"""Packages that people write for Pixelis, begun for them."""
