@@ -90,7 +90,7 @@ class ChatEnv:
         text, image = str(observation["text"]), observation.get("image")
         if image is None or not self._images:
             return text
-        return [{"type": "image", "image": Image.fromarray(image)}, {"type": "text", "text": text}]
+        return [{"type": "image", "image": Image.fromarray(image.copy())}, {"type": "text", "text": text}]
 
 
 def rows(

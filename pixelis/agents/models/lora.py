@@ -186,7 +186,7 @@ def freeze_copy(model: Any) -> None:
     active = model.active_adapter
     if REFERENCE in model.peft_config:
         model.delete_adapter(REFERENCE)
-    weights = peft.get_peft_model_state_dict(model, adapter_name=active)
+    weights = peft.get_peft_model_state_dict(model, adapter_name=active, save_embedding_layers=False)
     with quiet_libraries():
         model.add_adapter(REFERENCE, copy.deepcopy(model.peft_config[active]))
         peft.set_peft_model_state_dict(model, weights, adapter_name=REFERENCE)

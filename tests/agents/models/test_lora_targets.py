@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pixelis.agents.models.lora import chosen_linears
+from pixelis.agents.models.lora import REFERENCE, chosen_linears, freeze_copy
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.run_files.saved_run import newest_adapter
@@ -126,3 +126,11 @@ def test_a_run_with_dropout_resumes_to_the_same_numbers(toy_config):
 def test_dropout_is_refused_where_the_ratio_would_not_be_known(given):
     with pytest.raises(ConfigError, match=r"lora\.dropout must be 0"):
         TrainConfig(lora={"dropout": 0.1}, **given)
+
+
+def test_a_frozen_copy_asks_no_hub_for_a_base_that_is_known_by_name(text_folder):
+    """PEFT would look up the base's vocabulary to decide on embeddings, and warn where it cannot."""
+    model = Policy.load(text_folder, device="cpu", lora=LoraSettings(rank=2, alpha=4)).model
+    model.peft_config[model.active_adapter].base_model_name_or_path = "pixelis-mini"
+    freeze_copy(model)  # a warning is an error here
+    assert REFERENCE in model.peft_config

@@ -49,15 +49,22 @@ def may_be_scored(kind: type[Any], answer: str) -> bool:
     runs = _what_runs(kind)
     if runs == "nothing":
         return True
-    try:
-        tree = ast.parse(answer.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # eval refuses it as well; SymPy, which reads more than Python does, does not
-        return runs == "eval"
-    if runs == "eval":
-        return _is_literal(tree)
+    trees = [tree for tree in map(_tree, (answer, answer.strip())) if tree is not None]
+    if runs == "eval":  # which refuses what is no expression
+        return all(map(_is_literal, trees))
+    if len(trees) < 2:  # SymPy reads more than Python does
+        return False
+    tree = trees[-1]
     short = sum(1 for _ in ast.walk(tree)) <= _MOST_NODES
     return short and answer.isascii() and _size(tree) <= _MOST_BITS
+
+
+def _tree(text: str) -> ast.expr | None:
+    """Return a text as an expression of Python's; None where it is none."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _is_an_answer(entry: Mapping[str, Any], answer: str) -> bool:
