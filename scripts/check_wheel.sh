@@ -71,10 +71,27 @@ except MissingDependencyError as error:
     print("without the extra:", error)
 else:
     sys.exit("ZoomRead-v0 was made without the OCR extra and said nothing")
+
+for env_id, keywords, extra in (
+    ("Pixelis/ReasoningGym-v0", {"task": "chain_sum"}, "pixelis[reasoning]"),
+    ("Pixelis/TextArena-v0", {"game": "GuessTheNumber-v0"}, "pixelis[textarena]"),
+    ("Pixelis/Gem-v0", {"game": "game:GuessTheNumber-v0-easy"}, "pixelis[gem]"),
+):
+    try:
+        gym.make(env_id, **keywords)
+    except MissingDependencyError as error:
+        if extra not in str(error):
+            sys.exit(f"the message of {env_id} does not name {extra}: {error}")
+    else:
+        sys.exit(f"{env_id} was made without its extra and said nothing")
 PYTHON
 
 "$work/venv/bin/pixelis" --version
 "$work/venv/bin/pixelis" train --help >"$work/help.txt"
+
+echo "== a package of one's own, begun and checked"
+"$work/venv/bin/pixelis" new env shelf_rows >/dev/null
+PYTHONPATH=shelf_rows "$work/venv/bin/pixelis" check-env shelf_rows.module:ShelfRows-v0 --seeds 2 --no-processes
 
 echo "== install with the extra ocr, make, reset and step"
 "${install[@]}" "pixelis[ocr] @ file://$wheel"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import select
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import NamedTuple, NoReturn
 
 from pixelis.errors import suggest
 
-USER_MISTAKE, INTERRUPTED = 2, 130
+USER_MISTAKE, INTERRUPTED, READER_GONE = 2, 130, 141
 
 
 class Subcommand(NamedTuple):
@@ -64,9 +65,23 @@ COMMANDS: Mapping[str, Subcommand] = {
 def run() -> NoReturn:
     """Run as a program of its own: Ctrl-C ends it quietly, also while it is imported and while it ends."""
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    code = main()
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _reader_is_gone():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+        code = READER_GONE
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end
     sys.exit(code)
+
+
+def _reader_is_gone() -> bool:
+    """Whether whoever reads what is printed, such as ``head``, has read enough; else it was another pipe."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -108,3 +108,21 @@ def test_every_script_of_a_command_has_its_word():
     called = {path.name for path in scripts.glob("*.py") if "from pixelis.cli." in path.read_text()}
     called |= {path.name for path in scripts.glob("*.sh") if "-m pixelis " in path.read_text()}
     assert called == set(SCRIPTS) and set(SCRIPTS.values()) < set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["check-env", "CartPole-v1", "--seeds", "2", "--no-processes"]]
+)
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_a_reader_that_has_read_enough_is_no_error(words, unbuffered):
+    process = subprocess.Popen(
+        [sys.executable, *["-u"] * unbuffered, "-m", "pixelis", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(timeout=60), said) == (141, "")
