@@ -42,7 +42,7 @@ def page_path(entry: EnvEntry) -> Path:
 def page(entry: EnvEntry) -> str:
     """Return the text of an environment's page."""
     module, _, name = entry.entry_point.partition(":")
-    text = whole_text(getattr(importlib.import_module(module), name))
+    text = with_film(whole_text(getattr(importlib.import_module(module), name)), entry)
     source = f"<!-- Made of {module}.{name}'s docstring by scripts/env_docs.py: edit it there. -->"
     path = page_path(entry)
     parts = [source, f"# {entry.id}", text]
@@ -69,6 +69,15 @@ def whole_text(env_class: type) -> str:
             found.setdefault(section.partition("\n")[0], f"## {section.strip()}")
     summary = inspect.cleandoc(env_class.__doc__ or "").partition("\n\n")[0]
     return "\n\n".join([summary, *(found[heading] for heading in SECTIONS if heading in found)])
+
+
+def with_film(text: str, entry: EnvEntry) -> str:
+    """Put the film of the oracle's episode below the first paragraph, where there is one."""
+    name = entry.id.removeprefix("Pixelis/").removesuffix("-v0")
+    if not (ROOT / "docs" / "images" / "envs" / f"{name}.gif").exists():
+        return text
+    summary, _, rest = text.partition("\n\n")
+    return f"{summary}\n\n![An episode of the oracle, a turn a picture](../images/envs/{name}.gif)\n\n{rest}"
 
 
 def baselines(document: dict) -> str:

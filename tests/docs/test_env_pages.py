@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from doc_pages import run
+from PIL import Image
 
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 
@@ -137,3 +138,19 @@ def test_the_extremes_are_of_the_oracle_and_of_those_who_do_not_look(env_docs, t
     scores.write_text(json.dumps({"rows": rows}), encoding="utf-8")
     assert env_docs.extremes(scores) == ("0.75", "0.25")
     assert env_docs.extremes(tmp_path / "none.json") == ("–", "–")
+
+
+def test_every_environment_with_pictures_shows_a_film_of_the_oracle():
+    spec = importlib.util.spec_from_file_location("env_pictures_script", ROOT / "scripts" / "env_pictures.py")
+    assert spec is not None and spec.loader is not None
+    pictures = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(pictures)
+    shown = [entry for entry in ENVIRONMENTS if pictures.has_pictures(entry)]
+    assert len(shown) == 9
+    for entry in shown:
+        with Image.open(pictures.film_path(entry)) as film:
+            assert film.n_frames >= 3 and film.width == pictures.WIDTH
+        assert pictures.film_path(entry).stat().st_size < 500_000
+    frames = pictures.episode("Pixelis/SizeCompare-v0", 1)
+    sheet = pictures.sheet(frames[:4])
+    assert sheet.size == (3 * 660 + 2 * 8, 2 * len(frames[0]) + 8) and len(frames) >= 3
