@@ -49,10 +49,10 @@ COMMAND = "python benchmarks/learning/beside_trl.py --runs FOLDER --trl-python P
 def train_with_trl(folder: Path, seed: int, minutes: float, equal: bool) -> None:
     """Train with TRL for so long; leave the model and ``curve.json`` in the folder."""
     import torch
-    from datasets import Dataset  # pyright: ignore[reportMissingImports]
+    from datasets import Dataset
     from peft import LoraConfig
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]
+    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportPrivateImportUsage]
 
     from pixelis.agents.models.loading import find_folder
 
@@ -110,7 +110,7 @@ def train_with_trl(folder: Path, seed: int, minutes: float, equal: bool) -> None
     lora = LoraConfig(r=16, lora_alpha=32, target_modules="all-linear", task_type="CAUSAL_LM")
     trainer = GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32),
-        reward_funcs=reward,
+        reward_funcs=reward,  # type: ignore[arg-type]  # it takes fewer keywords than TRL offers
         args=config,
         train_dataset=Dataset.from_dict(
             {"prompt": [[{"role": "user", "content": text}] for text in texts], "seed": list(seeds)}

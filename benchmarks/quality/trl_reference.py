@@ -25,17 +25,12 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import torch
-import trl  # pyright: ignore[reportMissingImports]
-from datasets import Dataset  # pyright: ignore[reportMissingImports]
+import trl
+from datasets import Dataset
 from peft import LoraConfig
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-from trl import (  # pyright: ignore[reportMissingImports]
-    GRPOConfig,
-    GRPOTrainer,
-    RLOOConfig,
-    RLOOTrainer,
-)
+from trl import GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer  # pyright: ignore[reportPrivateImportUsage]  # pyright: ignore[reportPrivateImportUsage]
 
 REWARDS: dict[str, list[list[float | None]]] = {
     "binary": [[1.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]],

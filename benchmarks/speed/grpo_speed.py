@@ -98,10 +98,10 @@ def trl_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
     import queue
     import threading
 
-    from datasets import Dataset  # pyright: ignore[reportMissingImports]
+    from datasets import Dataset
     from peft import LoraConfig
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]
+    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportPrivateImportUsage]
 
     total = arguments.steps + WARM_UP + 1
     rows = arguments.groups * arguments.members
@@ -137,7 +137,7 @@ def trl_steps(arguments: argparse.Namespace, dtype: str) -> Iterator[None]:
     )
     trainer = GRPOTrainer(
         model=AutoModelForCausalLM.from_pretrained(arguments.model, dtype=dtype),
-        reward_funcs=reward,
+        reward_funcs=reward,  # type: ignore[arg-type]  # it takes fewer keywords than TRL offers
         args=config,
         train_dataset=Dataset.from_dict({"prompt": prompts}),
         processing_class=AutoTokenizer.from_pretrained(arguments.model),
