@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from trl import GRPOConfig, GRPOTrainer
 
 from pixelis.adapters.trl import dataset, environment, pays_in_all
-from pixelis.agents.models.loading import find_folder
+from pixelis.agents import find_folder
 
 ENV, KWARGS = "Pixelis/WebBrowse-v0", {"difficulty": 0}
 TEMPLATE = """

@@ -25,6 +25,8 @@ DOORS = (
     "pixelis.agents.losses",
     "pixelis.agents.sft",
     "pixelis.agents.ued",
+    "pixelis.adapters.trl",
+    "pixelis.adapters.skyrl",
     "pixelis.envs.coding",
     "pixelis.envs.tweet.reward",
     "pixelis.rewards.text.diversity",

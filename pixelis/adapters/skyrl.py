@@ -28,7 +28,10 @@ except ImportError as error:
         f"this adapter needs skyrl-gym ({error}); install it with: pip install 'pixelis[skyrl]'"
     ) from error
 
+__all__ = ["SkyRLEnv", "register", "skyrl_rows"]
+
 ENV_CLASS = "pixelis"
+"""The name by which SkyRL knows it."""
 
 
 class SkyRLEnv(BaseTextEnv):

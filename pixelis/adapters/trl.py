@@ -34,6 +34,8 @@ except ImportError as error:
         f"this adapter needs what TRL brings ({error}); install it with: pip install 'pixelis[trl]'"
     ) from error
 
+__all__ = ["dataset", "environment", "pays", "pays_in_all"]
+
 OVER = "The episode is over."
 
 
@@ -64,35 +66,14 @@ def dataset(
     return Dataset.from_list(found)
 
 
-class Pays:
-    """A reward function for episodes of one turn: what the environment pays for the completion.
-
-    It reads the columns of `dataset`, and keeps an environment for each id and keywords.
-    """
-
-    __name__ = "pixelis"
+class _Paying:
+    """Plays episodes of one turn; keeps an environment for each id and keywords."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], ChatEnv] = {}
 
-    def __call__(
-        self,
-        completions: Sequence[Any],
-        env_id: Sequence[str],
-        env_kwargs: Sequence[str],
-        seed: Sequence[int],
-        options: Sequence[str],
-        **_: Any,
-    ) -> list[float]:
-        """Return the rewards.
-
-        Raises:
-            ConfigError: an episode goes on after the completion.
-        """
-        texts = map(text_of, completions)
-        return list(map(self._paid, texts, env_id, env_kwargs, seed, options))
-
-    def _paid(self, text: str, env_id: str, env_kwargs: str, seed: int, options: str) -> float:
+    def paid(self, text: str, env_id: str, env_kwargs: str, seed: int, options: str) -> float:
+        """Return what the row's episode pays for a turn."""
         key = env_id, env_kwargs
         if key not in self._kept:
             self._kept[key] = ChatEnv(env_id, json.loads(env_kwargs))
@@ -107,8 +88,23 @@ class Pays:
         return reply.reward
 
 
-pays = Pays()
-"""The reward function for episodes of one turn."""
+_PAYING = _Paying()
+
+
+def pays(
+    completions: Sequence[Any],
+    env_id: Sequence[str],
+    env_kwargs: Sequence[str],
+    seed: Sequence[int],
+    options: Sequence[str],
+    **_: Any,
+) -> list[float]:
+    """Return what the environment pays for completions that are whole episodes; the columns are `dataset`'s.
+
+    Raises:
+        ConfigError: an episode goes on after the completion.
+    """
+    return list(map(_PAYING.paid, map(text_of, completions), env_id, env_kwargs, seed, options))
 
 
 def pays_in_all(completions: Sequence[Any], environments: Sequence[Any], **_: Any) -> list[float]:

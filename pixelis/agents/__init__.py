@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pixelis.agents.api import evaluate as evaluate
     from pixelis.agents.api import train as train
     from pixelis.agents.episodes.episode import Episode as Episode
+    from pixelis.agents.models.loading import find_folder as find_folder
     from pixelis.agents.models.lora import LoraSettings as LoraSettings
     from pixelis.agents.models.named_models import tiny_folder as tiny_folder
     from pixelis.agents.models.policy import Policy as Policy
