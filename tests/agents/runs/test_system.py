@@ -30,14 +30,13 @@ def test_use_follows_what_the_process_does():
 def test_memory_is_that_of_the_process():
     meter = SystemMeter(torch.device("cpu"))
     grown = []
-    for _ in range(3):  # what the kernel takes away meanwhile, ten MiB once, is no mistake of the meter
+    for _ in range(5):  # what others of the process or the kernel do meanwhile is no mistake of the meter
         before = meter.read()["system/memory"]
         block = torch.ones(64 * 2**20 // 4)  # 64 MiB
         after = meter.read()["system/memory"]
         grown.append(after - before)
-        assert block.numel() and grown[-1] < 80
         del block
-    assert max(grown) > 60
+    assert 60 < sorted(grown)[2] < 80, grown
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert 0 < after <= most + 1
 
