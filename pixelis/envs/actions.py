@@ -17,7 +17,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from gymnasium.error import ResetNeeded
+
 from pixelis.envs.spaces import clean_text
+from pixelis.errors import ActionTypeError
 
 MAX_CALLS_PER_TURN = 16
 MAX_ACTION_LENGTH = 16_384
@@ -187,3 +190,18 @@ def _problem_with(value: Any) -> str:
         elif isinstance(item, int | float) and abs(item) > MAX_NUMBER:
             return "A number is too large."
     return ""
+
+
+def check_turn(action: Any, *, over: bool) -> None:
+    """Check what ``step`` is given: a text, while an episode goes on.
+
+    Raises:
+        ActionTypeError: it is no text.
+        gymnasium.error.ResetNeeded: there is no episode, or it has ended.
+    """
+    if not isinstance(action, str):
+        raise ActionTypeError(
+            f"an action is one assistant turn as a str, got {type(action).__name__}; pass the model's text"
+        )
+    if over:
+        raise ResetNeeded("the episode has not begun or has ended; call reset() first")

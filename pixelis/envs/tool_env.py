@@ -18,6 +18,7 @@ from pixelis.envs.actions import (
     BadCall,
     ParsedAction,
     ToolCall,
+    check_turn,
     parse_action,
 )
 from pixelis.envs.keywords import Difficulty, RenderMode, Split, Turns, checked_keywords, read_options
@@ -27,7 +28,7 @@ from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
 from pixelis.envs.tasks import Task, TaskSource, check_difficulty
 from pixelis.envs.tools import ToolResult, Toolset
 from pixelis.envs.verdict import FinalAnswer, Verdict, Verifier, progress_of
-from pixelis.errors import ActionTypeError, PixelisError, TaskError
+from pixelis.errors import PixelisError, TaskError
 from pixelis.rewards.answers.agreement import AnswerForm
 from pixelis.rewards.terms.traits import RewardTraits
 
@@ -155,13 +156,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
             ActionTypeError: ``action`` is not a string.
             gymnasium.error.ResetNeeded: there is no episode, or it has ended.
         """
-        if not isinstance(action, str):
-            raise ActionTypeError(
-                f"an action is one assistant turn as a str, got {type(action).__name__}; "
-                "pass the model's text"
-            )
-        if self.task is None or self._ended:
-            raise gym.error.ResetNeeded("the episode has not begun or has ended; call reset() first")
+        check_turn(action, over=self.task is None or self._ended)
         view_before = self.view_key()
         parsed = self.parse(action)
         results = [self.run_call(call) for call in parsed.calls]

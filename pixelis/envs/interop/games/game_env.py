@@ -10,10 +10,11 @@ from typing import Any
 
 import gymnasium as gym
 
+from pixelis.envs.actions import check_turn
 from pixelis.envs.interop.randomness import GlobalRandomness
 from pixelis.envs.players import NothingPlayer
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
-from pixelis.errors import ActionTypeError, shown
+from pixelis.errors import shown
 from pixelis.user_code import RAISED, described
 
 TEXT_LENGTH, TURN_LENGTH = 8000, 4000
@@ -92,10 +93,7 @@ class GameEnv(gym.Env[dict[str, str], str]):
             ActionTypeError: the turn is no text.
             gymnasium.error.ResetNeeded: the episode is over.
         """
-        if not isinstance(action, str):
-            raise ActionTypeError(f"an action is a text, got {type(action).__name__}")
-        if self._over:
-            raise gym.error.ResetNeeded("the episode is over; call reset() first")
+        check_turn(action, over=self._over)
         self._turns += 1
         info: Info = {}
         try:

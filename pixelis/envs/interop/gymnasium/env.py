@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.envs.registration import load_env_creator
 
+from pixelis.envs.actions import check_turn
 from pixelis.envs.interop.gymnasium.choices import Choices, choices_of
 from pixelis.envs.interop.gymnasium.known import GOALS, NOTES, NUMBERS, family_of
 from pixelis.envs.interop.gymnasium.players import PLAYERS, Oracle, can_be_solved
@@ -23,7 +24,7 @@ from pixelis.envs.interop.gymnasium.words import (
 from pixelis.envs.keywords import Turns, checked_keywords
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
-from pixelis.errors import ActionTypeError, ConfigError, UnknownEnvError, shown
+from pixelis.errors import ConfigError, UnknownEnvError, shown
 from pixelis.user_code import RAISED, described
 
 ENV_ID = "Pixelis/Gymnasium-v0"
@@ -114,10 +115,7 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
             ActionTypeError: the turn is no text.
             gymnasium.error.ResetNeeded: the episode is over.
         """
-        if not isinstance(action, str):
-            raise ActionTypeError(f"an action is a text, got {type(action).__name__}")
-        if self._over:
-            raise gym.error.ResetNeeded("the episode is over; call reset() first")
+        check_turn(action, over=self._over)
         self._turns += 1
         late = self._turns >= self.max_turns
         chosen = self.choices.read(clean_text(action))
