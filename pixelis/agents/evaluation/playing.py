@@ -65,12 +65,12 @@ def play_plan(
             ]
             taken = Taken(f"the evaluation of {player.base_name}", listener)
             if isinstance(player, FunctionAgent):
-                player.play(requests, plan.env.make, taken.add)
+                played += player.play(requests, plan.env.make, taken.add)
             else:
                 how = plan.sampling(mode)
                 told = {"rng_seed": seed, "on_episodes": taken.add}
-                player.play(requests, plan.env.make, how, at_once=batch_size, **told)
-            played += taken.all()
+                played += player.play(requests, plan.env.make, how, at_once=batch_size, **told)
+            taken.all()
             continue
         if not isinstance(player, Policy | str):
             from pixelis.agents.sb3.run import play_small  # needs stable-baselines3

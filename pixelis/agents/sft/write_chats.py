@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pixelis.agents.episodes.chat_messages import chat_messages
 from pixelis.agents.episodes.episode import Episode
 from pixelis.errors import ConfigError
 from pixelis.files import writing
@@ -76,15 +76,10 @@ class ChatFile:
 
     def _messages(self, episode: Episode) -> Iterator[dict[str, Any]]:
         heard = [episode.asked, *(each.heard for each in episode.exchanges)]
-        seen = chain(episode.pictures, repeat(None))
-        for text, picture, exchange in zip(heard, seen, episode.exchanges, strict=False):
-            yield {"role": "user", "content": self._content(text or "", picture)}
-            yield {"role": "assistant", "content": exchange.action}
+        shown = [None if each is None else self._saved(each) for each in episode.pictures]
+        return chat_messages(heard, [each.action for each in episode.exchanges], shown)
 
-    def _content(self, text: str, picture: np.ndarray | None) -> str | list[dict[str, Any]]:
-        if picture is None:
-            return text
+    def _saved(self, picture: np.ndarray) -> str:
         name = digest(picture)
         self._images.save(name, picture)
-        place = {"url": f"{self._images.path.name}/{name}.png"}
-        return [{"type": "image_url", "image_url": place}, {"type": "text", "text": text}]
+        return f"{self._images.path.name}/{name}.png"

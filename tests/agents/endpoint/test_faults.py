@@ -105,6 +105,17 @@ def test_what_holds_for_all_turns_ends_it_at_once(ask, status, told):
         ask(lambda *_: refusal(status, told), ZOOM, range(20), at_once=1)
 
 
+def test_episodes_come_back_in_the_order_they_were_asked_for(ask):
+    """The first one asked is answered last."""
+
+    def answer(body, number):
+        time.sleep(0.4 if number == 0 else 0)
+        return completion("<answer>X</answer>")
+
+    episodes, _, _ = ask(answer, ZOOM, (5, 3, 4))
+    assert [each.seed for each in episodes] == [5, 3, 4]
+
+
 def test_load_is_waited_out(ask):
     def answer(body, number):
         return refusal(429, "slow down") if number % 2 == 0 else completion("<answer>X</answer>")

@@ -106,6 +106,18 @@ def test_turns_go_to_and_fro_with_native_tools(agent, tmp_path):
     assert row["episodes"] == 3 and row["failed"] == 0
 
 
+def test_a_comparison_pairs_tasks_whoever_ends_first(serve, tmp_path):
+    """Answers come in the reverse order of the questions; the two players still meet task by task."""
+
+    def answer(body, number):
+        time.sleep(0.5 if number == 0 else 0)
+        return completion("")
+
+    words = [*CODE, "--a", f"openai:m@{serve(answer).url}", "--b", "nothing", "--episodes", "3"]
+    assert main(["compare", *words, "--mode", "greedy", "--output", str(tmp_path / "pair.json")]) == 0
+    assert len(json.loads((tmp_path / "pair.json").read_text())["tasks"]) == 3
+
+
 def test_ctrl_c_does_not_wait_for_a_silent_server(serve, start, tmp_path):
     """What was played before it is kept."""
 
