@@ -40,6 +40,7 @@ LOCKED_EXTRAS = (
     "skyrl",
     "wandb",
     "trackio",
+    "docs",
     "dev",
 )
 
