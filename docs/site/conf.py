@@ -108,6 +108,7 @@ PAGES = reached(FRONT)
 
 def write_reference(_: Sphinx) -> None:
     """Write the pages of the public packages."""
+    HOMES.update(homes())
     API.mkdir(parents=True, exist_ok=True)
     shown: dict[int, str] = {}
     for door in DOORS:
@@ -131,14 +132,14 @@ def reference(door: str, shown: dict[int, str]) -> Iterator[str]:
         value = getattr(module, name)
         first = shown.setdefault(id(value), f"{door}.{name}")
         if inspect.isclass(value) and first != f"{door}.{name}":
-            yield f".. py:class:: {door}.{name}\n   :noindexentry:\n\n   The same as `{first}`.\n"
+            yield f".. py:class:: {name}\n   :noindexentry:\n\n   The same as `{first}`.\n"
         elif inspect.isclass(value):
             kind = "exception" if issubclass(value, BaseException) else "class"
             yield f".. auto{kind}:: {door}.{name}\n   :members:\n"
         elif inspect.isroutine(value):
             yield f".. autofunction:: {door}.{name}\n"
         else:
-            yield f".. py:data:: {door}.{name}\n\n   {public_names.summary(value, door, name)}\n"
+            yield f".. py:data:: {name}\n\n   {public_names.summary(value, door, name)}\n"
     yield "```\n"
 
 
@@ -210,7 +211,8 @@ def homes() -> dict[str, str]:
     return found
 
 
-HOMES = homes()
+HOMES: dict[str, str] = {}
+"""See `homes`; filled when a build begins, as it imports everything."""
 
 
 def find_public(

@@ -53,7 +53,7 @@ def test_own_rows_are_trained_on(tmp_path: Path):
 
 def test_split_tweets_are_played(tmp_path: Path):
     page = Page("guide/tweet_data.md")
-    rows = [f"{'The harbour lost its ' + word + ' today.'},{word},{at}" for at, word in enumerate(WORDS)]
+    rows = [f"{tweet},author{at},{at}" for at, tweet in enumerate(TWEETS)]
     (tmp_path / "my_tweets.csv").write_text("\n".join(["tweet,author,engagement", *rows, ""]))
     (command,) = page.commands()
     run(tmp_path, [sys.executable, str(ROOT / command[1]), *command[2:]])
@@ -61,13 +61,24 @@ def test_split_tweets_are_played(tmp_path: Path):
     run(tmp_path, [sys.executable, "-W", "error", "-c", code])
 
 
-WORDS = ("crane", "clock", "whistle", "keeper", "lantern", "ferry", "bakery", "library", "bridge", "anchor")
+TWEETS = (
+    "The harbour crane stood still today.",
+    "Who else is awake at four?",
+    "Our bakery closes after ninety years.",
+    "Rain again; the parade goes on.",
+    "My bus driver sings opera.",
+    "Lost: one green umbrella near the station.",
+    "Somebody painted the old bridge pink!",
+    "Snow in May. I give up.",
+    "The library got its clock back.",
+    "Three foxes crossed Elm Street this morning.",
+)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROWSER)
 def test_the_python_of_a_page_with_a_browser_runs(name: str, tmp_path: Path):
-    assert played(Page(name), tmp_path)
+    played(Page(name), tmp_path)
 
 
 def test_no_page_is_left_out():

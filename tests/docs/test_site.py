@@ -137,8 +137,9 @@ def test_nothing_is_loaded_from_elsewhere(site: Path):
 
 
 def test_the_sidebar_is_the_front_pages_order(conf):
-    parts = conf.sidebar([*conf.PAGES, "docs/guide/unlinked.md", "elsewhere/README.md"])
-    assert parts["Guide"][0] == "docs/guide/first_steps.md" and "docs/guide/unlinked.md" in parts["Guide"]
+    unlinked = "/".join(("docs", "guide", "unlinked.md"))
+    parts = conf.sidebar([*conf.PAGES, unlinked, "elsewhere/README.md"])
+    assert parts["Guide"][0] == "docs/guide/first_steps.md" and unlinked in parts["Guide"]
     assert parts["Guide: train"][0] == "docs/guide/launch.md" and "elsewhere/README.md" in parts["More"]
     assert {page for pages in parts.values() for page in pages} >= {*conf.PAGES} - {conf.FRONT}
 
@@ -148,6 +149,18 @@ def test_names_of_the_list_become_links(conf):
     assert conf.with_links(page).splitlines()[-1] == "| {py:obj}`Task <pixelis.envs.Task>` | One `Task`. |"
 
 
+@pytest.mark.slow
 def test_a_name_is_found_by_its_home_and_in_short(conf):
-    assert conf.HOMES["pixelis.envs.tasks.Task"] == conf.HOMES["Task"] == "pixelis.envs.Task"
-    assert "train" not in conf.HOMES  # a word like any other
+    homes = conf.homes()
+    assert homes["pixelis.envs.tasks.Task"] == homes["Task"] == "pixelis.envs.Task"
+    assert "train" not in homes  # a word like any other
+
+
+def test_markdown_and_formulas_of_docstrings_are_written_as_sphinx_reads_them(conf):
+    table = ["## Action space", "", "| call | effect |", "|---|---|", "| `A` | a \\| b |", "", "Done."]
+    assert [line for line in conf.as_rst(table) if line] == [
+        *(".. rubric:: Action space", ".. list-table::", "   :header-rows: 1"),
+        *("   * - call", "     - effect", "   * - ``A``", "     - a | b", "Done."),
+    ]
+    text = ["Return it.", "", "    a = b", "", "Args:", "    a: it.", "", "    More."]
+    assert conf.with_literals(text) == [*text[:2], "::", "", *text[2:]]
