@@ -51,6 +51,15 @@ def test_own_rows_are_trained_on(tmp_path: Path):
     assert played(page, tmp_path, ('model="smollm2", steps=50, groups=4', short))
 
 
+@pytest.mark.slow
+def test_the_rows_of_the_readme_are_trained_on(tmp_path: Path):
+    """Likewise; its first block runs in test_pages.py."""
+    _, code = Page("../README.md").blocks("python")
+    short = code.replace('"smollm2"', '"pixelis-mini"').replace("steps=50", "steps=1, eval_episodes=2")
+    assert short.count("pixelis-mini") == short.count("eval_episodes=2") == 1
+    run(tmp_path, [sys.executable, "-W", "error", "-c", short])
+
+
 def test_split_tweets_are_played(tmp_path: Path):
     page = Page("guide/tweet_data.md")
     rows = [f"{tweet},author{at},{at}" for at, tweet in enumerate(TWEETS)]
