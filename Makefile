@@ -47,7 +47,7 @@ $(REAL_READY): $(USE_READY)
 # MiniWoB++ is its html files: without --no-deps it would bring Selenium. GEM asks for older releases of what it needs. trackio says that it wants a pillow before 13,
 # and works with 13 as far as it is used (tests/agents/runs/sinks/test_trackers.py): its two other packages are named.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,reasoning,textarena,trl,skyrl,wandb,docs,dev]'
+	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,reasoning,textarena,trl,skyrl,openai,wandb,docs,dev]'
 	$(PIP) --no-deps miniwob minigrid gem-llm
 	$(PIP) --no-deps trackio gradio-client brotli
 	@touch $@
