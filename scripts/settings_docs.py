@@ -40,6 +40,7 @@ TRAININGS: tuple[tuple[type[Section], str, str], ...] = (
     (Sb3Config, "stable-baselines3", "`pixelis train --agent sb3-…`: [without language](../guide/sb3.md)."),
 )
 """Who has settings → the heading and what is said below it."""
+TRAINING_WORDS = ("train", "sft", "expert")
 HEAD = """\
 # Settings
 
@@ -74,8 +75,10 @@ def page() -> str:
                 "### `rewards.vote`\n\n[Training without labels](../guide/without_labels.md).\n\n"
                 + table(VoteSettings.model_fields, ("rewards", "vote"), resumes=False)
             )
-    parts.append("## Other commands\n\n`pixelis new`, `check-env`, `split-data`: see `--help`.\n")
-    for word, kind in command_settings():
+    others = dict(command_settings())
+    rest = ", ".join(f"`{word}`" for word in COMMANDS if word not in (*others, *TRAINING_WORDS))
+    parts.append(f"## Other commands\n\nThose without settings tell their flags by `--help`: {rest}.\n")
+    for word, kind in others.items():
         parts.append(
             f"### pixelis {word}\n\n{COMMANDS[word].summary}\n\n{table(kind.model_fields, (), resumes=False)}"
         )
@@ -93,7 +96,7 @@ def command_settings() -> Iterator[tuple[str, type[Settings]]]:
             if inspect.isclass(value) and issubclass(value, Settings) and not name.startswith("_")
             if value.__module__ == module.__name__ and value not in trainings
         ]
-        if found and word not in ("train", "sft", "expert"):
+        if found and word not in TRAINING_WORDS:
             yield word, found[-1]
 
 

@@ -190,8 +190,18 @@ def with_links(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def without_folders(text: str, folder: Path) -> str:
+    """Return a page without its links to folders, which GitHub shows and a site has no page for."""
+
+    def plain(match: re.Match[str]) -> str:
+        return match[1] if "://" not in match[2] and (folder / match[2]).is_dir() else match[0]
+
+    return re.sub(r"\[([^\]]+)\]\(([^()\s#]+)\)", plain, text)
+
+
 def change_source(_: Sphinx, docname: str, content: list[str]) -> None:
-    """Add to pages what only the site has."""
+    """Add to pages what only the site has, and take out what it has not."""
+    content[0] = without_folders(content[0], (ROOT / docname).parent)
     if f"{docname}.md" == FRONT:
         content[0] += "".join(toctrees())
     elif docname == "docs/reference/public_names":

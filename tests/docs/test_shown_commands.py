@@ -13,7 +13,6 @@ from test_architecture_picture import _loaded
 from pixelis.agents.settings.files import SHIPPED
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.expert import COMMAND as EXPERT
-from pixelis.cli.launching.launch import LaunchSettings
 from pixelis.cli.main import COMMANDS
 from pixelis.cli.sft import COMMAND as SFT
 from pixelis.cli.train import COMMAND as TRAIN
@@ -24,8 +23,6 @@ TRAININGS: dict[str, Any] = {"train": TRAIN, "sft": SFT, "expert": EXPERT}
 STARTED = re.compile(
     r"^(?:\S+=\S+ )*(?:time )?((?:\.venv/bin/)?pixelis|.* -m pixelis|python scripts/\w+\.py) (.*)"
 )
-OWN_READERS = ("new", "check-env", "split-data", "launch")
-"""Words whose flags are read elsewhere; a launcher passes what it does not know on to the training."""
 
 
 def commands(text: str) -> list[list[str]]:
@@ -72,7 +69,7 @@ def check(word: str, words: list[str], kinds: dict[str, Any]) -> None:
             kept.append(each)
     if word in TRAININGS:
         TRAININGS[word].read(kept)
-    elif word not in OWN_READERS:
+    elif word in kinds and word != "launch":  # it passes what it does not know on to the training
         Arguments("command", "", kinds[word]).read(kept)
 
 
@@ -102,4 +99,3 @@ def test_many_commands_are_found_and_a_wrong_one_is_told(kinds):
     assert commands("```bash\npython scripts/train_agent.py --lr 0.1 \\\n  --seed 1\n```\n") == [
         ["train", "--lr", "0.1", "--seed", "1"]
     ]
-    assert LaunchSettings.model_fields  # what a launcher itself reads

@@ -149,6 +149,13 @@ def test_names_of_the_list_become_links(conf):
     assert conf.with_links(page).splitlines()[-1] == "| {py:obj}`Task <pixelis.envs.Task>` | One `Task`. |"
 
 
+def test_a_link_to_a_folder_is_its_text(conf):
+    text = "[lessons](../../pixelis/configs/lessons), [sb3](sb3.md), [Ray](https://docs.ray.io)"
+    assert conf.without_folders(text, DOCS / "guide") == text.replace(
+        "[lessons](../../pixelis/configs/lessons)", "lessons"
+    )
+
+
 @pytest.mark.slow
 def test_a_name_is_found_by_its_home_and_in_short(conf):
     homes = conf.homes()
