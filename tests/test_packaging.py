@@ -38,6 +38,7 @@ LOCKED_EXTRAS = (
     "textarena",
     "trl",
     "skyrl",
+    "openai",
     "wandb",
     "trackio",
     "docs",

@@ -1,7 +1,8 @@
-"""A real server from elsewhere (``transformers serve``) plays as its model does here."""
+"""Real servers from elsewhere (``transformers serve``, vLLM) play as their model does here."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,44 +13,66 @@ import time
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 import yaml
 from answering import completion
 
 from pixelis.agents.models.named_models import NAMED_MODELS
+from pixelis.agents.rollout.vllm.server import ENVIRONMENT, PYTHON, flags
 from pixelis.cli.main import main
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CODE = ["--env", "Pixelis/CodeProblem-v0", "--difficulty", "1", "--max-new-tokens", "128"]
 
 
-@pytest.fixture(scope="module")
-def agent(tmp_path_factory):
+TRANSFORMERS = (
+    "import sys; from transformers.cli.transformers import main; sys.argv[0] = 'transformers'; main()"
+)
+
+
+def words_of(server: str, model: str, port: int) -> list[str]:
+    """Return the command that serves a model."""
+    if server == "transformers":
+        where = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+        return [sys.executable, "-c", TRANSFORMERS, "serve", model, *where]
+    own = flags(model, port, "float32", 16, 2048)
+    tools = ["--enable-auto-tool-choice", "--tool-call-parser", "hermes"]  # reads <tool_call>{…}</tool_call>
+    return [str(PYTHON.expanduser()), "-m", "vllm.entrypoints.openai.api_server", *own, *tools]
+
+
+@pytest.fixture(scope="module", params=["transformers", "vllm"])
+def agent(request, tmp_path_factory):
     """The agent that a server of pixelis-mini is."""
+    if request.param == "vllm" and not PYTHON.expanduser().is_file():
+        pytest.skip("there is no vLLM here: make vllm")
     model = str(NAMED_MODELS["pixelis-mini"]())
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("served") / "log"
-    words = ["serve", model, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
-    run = "import sys; from transformers.cli.transformers import main; sys.argv[0] = 'transformers'; main()"
     with log.open("wb") as file:
         server = subprocess.Popen(
-            [sys.executable, "-c", run, *words],
+            words_of(request.param, model, port),
             stdout=file,
             stderr=file,
-            env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **ENVIRONMENT, "OMP_NUM_THREADS": "1"},
         )
-    until = time.monotonic() + 180
-    while time.monotonic() < until:
-        assert server.poll() is None, log.read_text()
-        try:
-            if httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200:
-                break
-        except httpx.HTTPError:
-            time.sleep(0.5)
-    yield f"openai:{model}@http://127.0.0.1:{port}"
-    server.terminate()
-    server.wait(60)
+    try:
+        until = time.monotonic() + 600
+        while time.monotonic() < until:
+            assert server.poll() is None, log.read_text()
+            try:
+                if httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200:
+                    break
+            except httpx.HTTPError:
+                time.sleep(0.5)
+        yield f"openai:{model}@http://127.0.0.1:{port}"
+    finally:
+        family = [*psutil.Process(server.pid).children(recursive=True), server]
+        for each in family:
+            with contextlib.suppress(psutil.Error):
+                each.terminate()
+        server.wait(60)
 
 
 def test_it_says_what_it_says_here(agent, tmp_path, capsys):
