@@ -41,6 +41,7 @@ LOCKED_EXTRAS = (
     "openai",
     "wandb",
     "trackio",
+    "docs",
     "dev",
 )
 
