@@ -89,7 +89,8 @@ def test_a_push_that_fails_leaves_the_folder_whole(hub, tmp_path, monkeypatch, r
         hub.close()
     else:
         hub.refusal = refusal
-    with pytest.raises(OutputError, match=r"cannot push to me/one: .* is whole, push it by hf upload me/one") as told:
+    whole = r"cannot push to me/one: .* is whole, push it by hf upload me/one"
+    with pytest.raises(OutputError, match=whole) as told:
         push_folder(tmp_path, "me/one", "model", public=False)
     assert "hf_of_a_test" not in str(told.value)
     assert (tmp_path / "card.md").read_text() == "mine" and not hub.files
