@@ -13,7 +13,7 @@ if cmp -s "$pins" "$folder/pins.txt"; then
     echo "$name is in $folder"
     exit 0
 fi
-"$python" -m venv --clear "$folder"
+"$python" -m venv --clear --without-pip "$folder"
 echo "import site; site.addsitedir('$("$python" -c "$where")')" > "$("$folder/bin/python" -c "$where")/lock.pth"
 read -r -a flags <<< "${PIP_FLAGS:-}"
 "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$pins" "${flags[@]}"

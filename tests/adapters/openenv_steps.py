@@ -31,7 +31,10 @@ from pixelis.adapters.openenv import server
 from pixelis.errors import ConfigError, UnknownEnvError
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.filterwarnings("ignore")  # what OpenEnv, FastAPI and websockets have to say
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+]  # what OpenEnv, FastAPI and websockets have to say
 
 
 @contextlib.contextmanager

@@ -20,7 +20,9 @@ def test_the_steps_of(name: str):
     python = Path(sys.prefix) / "beside" / name / "bin" / "python"
     if not python.exists():
         pytest.skip(f"there is no environment of {name} here: make {name}")
-    words = [python, "-m", "pytest", "-p", "no:cacheprovider", f"tests/adapters/{name}_steps.py"]
+    # At its end verifiers leaves transports of processes whose loop is closed.
+    quiet = ["-p", "no:cacheprovider", "-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
+    words = [python, "-m", "pytest", *quiet, f"tests/adapters/{name}_steps.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=880)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
