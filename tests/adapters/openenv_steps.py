@@ -18,13 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import hypothesis
 import numpy as np
 import pytest
 import uvicorn
 from doc_pages import Page
+from hypothesis import strategies as st
 from openenv import GenericEnvClient
 from PIL import Image
-from recorded_episodes import ENVS, HOSTILE, PLAYERS, natively
+from recorded_episodes import ENVS, HOSTILE, PLAYERS, TURNS, generated, natively
 
 from pixelis.adapters.chat_env import OVER
 from pixelis.adapters.openenv import server
@@ -73,6 +75,23 @@ def test_the_client_is_paid_what_the_environment_pays(env_id: str):
             after = env.step({"text": HOSTILE[-1]})
             assert (after.observation["text"], after.reward, after.done) == (OVER, 0.0, True)
             assert env.state() == state
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    """A client that stays in a session, of web sites."""
+    with served(server("Pixelis/WebBrowse-v0")) as url, GenericEnvClient(base_url=url).sync() as env:
+        yield env
+
+
+@hypothesis.settings(max_examples=40)
+@hypothesis.given(turns=TURNS, seed=st.integers(0, 99))
+def test_any_turns_are_paid_the_same(session: Any, turns: list[str], seed: int):
+    first, played = generated("Pixelis/WebBrowse-v0", turns, seed)
+    assert session.reset(seed=seed).observation["text"] == first
+    for said, back, reward, done in played:
+        result = session.step({"text": said})
+        assert (result.observation["text"], result.reward, result.done) == (back, reward, done)
 
 
 def picture(observation: dict[str, Any]) -> np.ndarray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
+from hypothesis import strategies as st
 
 import pixelis  # noqa: F401
 
@@ -34,25 +35,36 @@ Played = list[tuple[str, str, float, bool]]
 """Of each turn: what was said, what came back, its reward, whether the episode was over."""
 
 
-class _Hostile:
-    def __init__(self) -> None:
-        self._turns = itertools.cycle(HOSTILE)
-
-    def act(self, observation: Any, info: Any) -> str:
-        return next(self._turns)
+TURNS = st.lists(st.one_of(st.sampled_from(HOSTILE[:-1]), st.text(max_size=60)), max_size=3)
+"""Any turns; `generated` adds one that ends the episode."""
 
 
 def natively(env_id: str, player: str, seed: int) -> tuple[str, Played]:
     """Return what an episode begins with, and its turns."""
     env = gym.make(env_id, **ENVS[env_id])
-    inner: Any = env.unwrapped
     observation, info = env.reset(seed=seed)
-    who = _Hostile() if player == "hostile" else inner.players()[player](inner)
-    first, played, done = observation["text"], [], False
+    inner: Any = env.unwrapped
+    if player == "hostile":
+        turns = itertools.cycle(HOSTILE)
+        return observation["text"], _played(env, lambda observation, info: next(turns), observation, info)
+    who = inner.players()[player](inner)
+    return observation["text"], _played(env, who.act, observation, info)
+
+
+def generated(env_id: str, turns: Sequence[str], seed: int) -> tuple[str, Played]:
+    """Return the same for given turns, and then answers until the end."""
+    env = gym.make(env_id, **ENVS[env_id])
+    observation, info = env.reset(seed=seed)
+    said = itertools.chain(turns, itertools.repeat("<answer>?</answer>"))
+    return observation["text"], _played(env, lambda observation, info: next(said), observation, info)
+
+
+def _played(env: gym.Env[Any, Any], act: Callable[[Any, Any], str], observation: Any, info: Any) -> Played:
+    played, done = [], False
     while not done:
-        said = who.act(observation, info)
+        said = act(observation, info)
         observation, reward, terminated, truncated, info = env.step(said)
         done = terminated or truncated
         played.append((said, observation["text"], float(reward), done))
     env.close()
-    return first, played
+    return played

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import hypothesis
 import numpy as np
 import pytest
 import tomllib
 import verifiers.v1 as vf
 from doc_pages import Page
 from PIL import Image
-from recorded_episodes import ENVS, PLAYERS, Played, natively
+from recorded_episodes import ENVS, PLAYERS, TURNS, Played, generated, natively
 from verifiers.v1.serve import EnvClient, EnvServer
 
 from pixelis.adapters.chat_env import ChatEnv
@@ -169,6 +170,28 @@ def test_prime_rl_s_way_is_paid_what_the_environment_pays(env_id: str, model: tu
         assert not name.startswith("oracle") or trace.metrics["success"] == 1.0
     chat = ChatEnv(env_id, ENVS[env_id])
     assert recorded.systems == {message["content"] for message in chat.system()}
+
+
+def test_any_turns_are_paid_the_same(model: tuple[Recorded, str]):
+    """Turns that hypothesis found, all in one run, as a server of environments takes its time to start."""
+    (recorded, url), env_id = model, "Pixelis/WebBrowse-v0"
+    found: list[list[str]] = []
+
+    @hypothesis.settings(max_examples=40)
+    @hypothesis.given(TURNS)
+    def collect(turns: list[str]) -> None:
+        found.append(turns)
+
+    collect()
+    seeds = {f"any-{at}": at % 10 for at in range(len(found))}
+    expected: dict[str, Played] = {}
+    for turns, (name, seed) in zip(found, seeds.items(), strict=True):
+        first, expected[name] = generated(env_id, turns, seed)
+        recorded.episodes[name, first] = expected[name]
+    episodes = asyncio.run(played(url, seeds, {"env_id": env_id}, **FAST))
+    assert recorded.differing == [] and len(found) > 20
+    paid = {name: sum(turn[2] for turn in turns) for name, turns in expected.items()}
+    assert {name: episode.traces[0].reward for name, episode in episodes.items()} == paid
 
 
 def test_pictures_are_the_environment_s(model: tuple[Recorded, str]):
