@@ -64,10 +64,10 @@ real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments
 vllm: $(BIN)/python  ## Make the environment of vLLM servers in ~/.cache/pixelis/vllm (on a CPU; 2.5 GB)
 	@scripts/install_vllm.sh $(BIN)/python
 
-openenv: setup-dev  ## Make the environment in which our server of OpenEnv's is tested, in .venv/beside (110 MB)
+openenv: setup-dev  ## Make the environment in which our server for OpenEnv is tested, in .venv/beside (200 MB)
 	@PIP_FLAGS="$(PIP_FLAGS)" scripts/install_beside.sh $@ $(BIN)/python
 
-verifiers: setup-dev  ## The same for our taskset of verifiers
+verifiers: setup-dev  ## The same for our tasks of verifiers (200 MB)
 	@PIP_FLAGS="$(PIP_FLAGS)" scripts/install_beside.sh $@ $(BIN)/python
 
 browser: setup-dev  ## Find a Chromium for the web environments, or install one

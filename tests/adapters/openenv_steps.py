@@ -184,8 +184,8 @@ def started(words: list[str], folder: Path) -> Iterator[str]:
             process.terminate()
 
 
-def test_the_example_serves():
-    env_id = "Pixelis/ZoomRead-v0"
+def test_the_example_serves_and_openenv_s_own_checks_pass():
+    env_id, checks = "Pixelis/ZoomRead-v0", ["openenv", "validate", "--level", "runtime", "--url"]
     words = ["--env", env_id, "--env-kwargs", json.dumps(ENVS[env_id]), "--images", "--port"]
     with (
         started(["examples/openenv_server.py", *words], ROOT) as url,
@@ -193,6 +193,9 @@ def test_the_example_serves():
     ):
         assert picture(env.reset(seed=0).observation).shape[2] == 3
         assert sum(env.step({"text": turn[0]}).reward for turn in natively(env_id, "oracle", 0)[1]) == 1.0
+        command = [Path(sys.executable).with_name(checks[0]), *checks[1:], url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0 and "Verdict: PASS" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_page_s_server_and_client_run(tmp_path: Path):
