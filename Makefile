@@ -22,7 +22,7 @@ DEV_READY := $(VENV)/.ready-to-develop
 SOURCES := $(wildcard pixelis scripts recipes tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo real-model vllm openenv verifiers setup setup-dev browser test lint types format wheel-check check clean
+.PHONY: help demo real-model vllm openenv verifiers setup setup-dev browser test lint types format wheel-check site check clean
 
 help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -47,7 +47,7 @@ $(REAL_READY): $(USE_READY)
 # MiniWoB++ is its html files: without --no-deps it would bring Selenium. GEM asks for older releases of what it needs. trackio says that it wants a pillow before 13,
 # and works with 13 as far as it is used (tests/agents/runs/sinks/test_trackers.py): its two other packages are named.
 $(DEV_READY): $(USE_READY) $(REAL_READY)
-	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,reasoning,textarena,trl,skyrl,wandb,dev]'
+	$(PIP) -e '.[ocr,render,video,sb3,text,web,analysis,monitor,vllm,ray,reasoning,textarena,trl,skyrl,openai,wandb,docs,dev]'
 	$(PIP) --no-deps miniwob minigrid gem-llm
 	$(PIP) --no-deps trackio gradio-client brotli
 	@touch $@
@@ -91,6 +91,9 @@ format: setup-dev  ## Fix formatting and what lint can fix by itself
 
 wheel-check: setup-dev  ## Build the wheel, install it afresh, use it outside the checkout
 	PIP_FLAGS="$(PIP_FLAGS)" scripts/check_wheel.sh $(BIN)/python
+
+site: setup-dev  ## Build the documentation as a site, build/site/index.html, without the network; warnings are errors
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -c docs/site -d build/doctrees -W --keep-going -q . build/site
 
 check: ALL = 1
 check: lint types test wheel-check  ## Everything that has to pass before a change goes in

@@ -124,6 +124,10 @@ class SamplerError(TrainingError):
     """No server that samples can be used; training can go on from its last checkpoint once there is one."""
 
 
+class EndpointError(PixelisError, RuntimeError):
+    """A model's server refuses whatever it is asked: a wrong key, model or kind of request."""
+
+
 class UserCodeError(PixelisError, RuntimeError):
     """Code that Pixelis was given failed: an environment, a reward, a scorer, a function of the loss.
 

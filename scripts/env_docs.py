@@ -72,12 +72,13 @@ def whole_text(env_class: type) -> str:
 
 
 def with_film(text: str, entry: EnvEntry) -> str:
-    """Put the film of the oracle's episode below the first paragraph, where there is one."""
+    """Put the film of an episode below the first paragraph, where there is one."""
     name = entry.id.removeprefix("Pixelis/").removesuffix("-v0")
     if not (ROOT / "docs" / "images" / "envs" / f"{name}.gif").exists():
         return text
     summary, _, rest = text.partition("\n\n")
-    return f"{summary}\n\n![An episode of the oracle, a turn a picture](../images/envs/{name}.gif)\n\n{rest}"
+    whose = " of the oracle" if entry in ENVIRONMENTS else ""
+    return f"{summary}\n\n![An episode{whose}, a turn a picture](../images/envs/{name}.gif)\n\n{rest}"
 
 
 def baselines(document: dict) -> str:

@@ -38,8 +38,10 @@ LOCKED_EXTRAS = (
     "textarena",
     "trl",
     "skyrl",
+    "openai",
     "wandb",
     "trackio",
+    "docs",
     "dev",
 )
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from pixelis.adapters.chat_env import OVER, ChatEnv, Message, rows
 from pixelis.adapters.tool_methods import tool_method
+from pixelis.envs.tool_listing import called
 from pixelis.errors import ConfigError, MissingDependencyError
 
 try:
@@ -138,8 +139,7 @@ class _Environment:
     def _call(self, name: str, arguments: Mapping[str, Any]) -> str | list[Message]:
         if self._chat.done:
             return OVER
-        call = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-        return self._chat.reply(f"<tool_call>{call}</tool_call>").content
+        return self._chat.reply(called(name, arguments)).content
 
     def _finish(self, text: str) -> float:
         if not self._chat.done:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pixelis.agents.rollout.collector import Collector as Collector
     from pixelis.agents.rollout.collector import EpisodeRequest as EpisodeRequest
     from pixelis.agents.rollout.sampling import SamplingSettings as SamplingSettings
+    from pixelis.agents.runs.callbacks import EarlyStopping as EarlyStopping
     from pixelis.agents.runs.evaluate import Evaluation as Evaluation
     from pixelis.agents.runs.evaluate import evaluation_table as evaluation_table
     from pixelis.agents.sb3.config import Sb3Config as Sb3Config

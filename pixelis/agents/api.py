@@ -7,22 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pixelis.agents.episodes.function_agent import FunctionAgent
 from pixelis.agents.evaluation.plan import plan_for
-from pixelis.agents.evaluation.players import Loading, find_player
-from pixelis.agents.evaluation.playing import play_plan
+from pixelis.agents.evaluation.players import Loading, Player, find_player
+from pixelis.agents.evaluation.playing import modes_of, play_plan
 from pixelis.agents.models.named_models import CHOOSE, default_model
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import settings_of
+from pixelis.agents.runs.callbacks import Callback
 from pixelis.agents.runs.evaluate import Evaluation, summarise
-from pixelis.agents.runs.metrics import Row
 from pixelis.agents.runs.run import Run
+from pixelis.agents.settings.endpoint import EndpointSettings
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.vote import read_vote
 from pixelis.envs.rows.env import ENV_ID, RowReward, Rows, RowsEnv
 from pixelis.envs.rows.rows import read_rows, write_rows
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 from pixelis.user_code import GIVEN, give, load_function, name_of_function
 
 _ROWS_FILE = "rows.jsonl"
@@ -34,7 +36,8 @@ def train(
     rows: Rows | None = None,
     reward: RowReward | str | None = None,
     resume: str | Path | None = None,
-    on_step: Callable[[Row], None] | None = None,
+    on_step: Callback | None = None,
+    on_evaluation: Callback | None = None,
     **settings: Any,
 ) -> Run[Any, Any]:
     """Do a whole run: evaluate, train until the configured end, evaluate again.
@@ -53,7 +56,9 @@ def train(
             number; 1 or more is a success. Also as ``module:name``.
         resume: folder of a run to go on with, or one of its checkpoints. Its settings hold where none are
             given; a function that cannot be imported (a lambda) must be given again.
-        on_step: is called after each training step with its metrics.
+        on_step: is called after each training step with its metrics; where it returns True, training ends
+            there and is evaluated.
+        on_evaluation: likewise, after the steps with an evaluation (``eval_every``); see `EarlyStopping`.
         settings: any setting of `TrainConfig` (or, with ``agent="sb3-ppo"`` and kin, of `Sb3Config`), such as
             ``model``, ``steps``, ``minutes``, ``groups``, ``lr``, ``seed``, ``output``. A function in
             ``rewards`` is a reward term.
@@ -84,12 +89,12 @@ def train(
         kind, config = _kind_of_run(settings)
         run = kind.start(config)
     with run:
-        run.complete(on_step)
+        run.complete(on_step, on_evaluation)
     return run
 
 
 def evaluate(
-    agent: Policy | str,
+    agent: Policy | str | Callable[..., Any],
     *,
     env: str | None = None,
     rows: Rows | None = None,
@@ -102,8 +107,10 @@ def evaluate(
     """Play tasks that are not trained on, and say how many were solved.
 
     Args:
-        agent: a policy, a run folder, a model's folder, name or hub id, or the name of a scripted player of
-            the environment (``oracle``, ``random``).
+        agent: a policy; a function of your own from observation and info to a turn, or a class whose objects,
+            one an episode, have such an ``act``; or what the command takes: a run folder, a model's folder,
+            name or hub id, a model that others serve (``openai:MODEL@URL``), ``module:function``, a scripted
+            player of the environment (``oracle``, ``random``).
         env: Gymnasium id; a run brings its own.
         rows: see `train`.
         reward: see `train`.
@@ -111,7 +118,8 @@ def evaluate(
         mode: how a model chooses tokens.
         split: which tasks.
         settings: ``env_kwargs``, ``difficulty``, ``max_new_tokens``, ``temperature``, ``top_p``, ``dtype``,
-            ``quantization`` (each None: as the run had it), ``device``, ``batch_size``, ``seed``.
+            ``quantization`` (each None: as the run had it), ``device``, ``batch_size``, ``seed``, and
+            ``endpoint``, how a model at an address is asked (a dict of `EndpointSettings`).
 
     Raises:
         ConfigError: a setting is wrong, or no environment is known.
@@ -133,16 +141,18 @@ def evaluate(
         raise ConfigError(f"episodes must be an integer of at least 1, got {episodes!r}")
     named = isinstance(agent, str)
     plan = plan_for([agent] if named else [], asked)
-    loading = Loading(asked.device, plan.dtype, plan.quantization)
-    player = find_player(agent, plan.env, loading) if named else agent
-    how = "scripted" if isinstance(player, str) else mode
+    endpoint = EndpointSettings.from_mapping(asked.endpoint)
+    loading = Loading(asked.device, plan.dtype, plan.quantization, endpoint)
+    player = find_player(agent, plan.env, loading) if named else _player_of(agent)
+    (how,) = modes_of(player, mode)
     try:
         played = play_plan(player, plan, how, split, episodes, batch_size=asked.batch_size, seed=asked.seed)
     finally:
         close = getattr(player, "close", None) if named else None
-        if close is not None:  # an SB3 agent's environments
+        if close is not None:  # an SB3 agent's environments, connections
             close()
-    return summarise(played, agent=agent if named else agent.base_name, mode=how)
+    name = agent if isinstance(agent, str) else getattr(player, "base_name", "")
+    return summarise(played, agent=name, mode=how)
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,17 @@ class _Asked:
     device: str = "auto"
     batch_size: int = 32
     seed: int = 0
+    endpoint: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _player_of(agent: Any) -> Player:
+    if isinstance(agent, Policy) or hasattr(agent, "play"):
+        return agent
+    if not callable(agent):
+        raise ConfigError(
+            f"agent must be a policy, a name, a function or a class with act, got {shown(agent, 60)}"
+        )
+    return FunctionAgent(agent, getattr(agent, "__name__", type(agent).__name__))
 
 
 def _kind_of_run(values: Mapping[str, Any]) -> tuple[type[Run[Any, Any]], Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pixelis.cli.interrupts import INTERRUPTED, interruptible
-from pixelis.errors import OutputError, PixelisError, RewardError, TrainingError, UserCodeError
+from pixelis.errors import EndpointError, OutputError, PixelisError, RewardError, TrainingError, UserCodeError
 
 USER_MISTAKE, FAILED = 2, 1
 ALARMED = 3
@@ -48,7 +48,7 @@ def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str
         log = error.log if isinstance(error, UserCodeError) else None
         where = f"; the traceback is in {log}" if log else ""
         print(in_words_of_caller(f"error: {' '.join(str(error).split())}{where}"), file=sys.stderr)
-        failed = isinstance(error, (OutputError, TrainingError, UserCodeError, RewardError))
+        failed = isinstance(error, (OutputError, TrainingError, UserCodeError, RewardError, EndpointError))
         return FAILED if failed else USER_MISTAKE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

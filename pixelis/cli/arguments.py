@@ -252,7 +252,8 @@ def _setting_of(kind: type[Section], path: Path, text: str | _Missing) -> tuple[
     hints = [field.annotation for field in fields]
     if any(hint is str or set(get_args(hint)) == {str, NoneType} for hint in hints):
         return path, value if value is None and str not in hints else text
-    keeps = any(choices_of(hint) or str in get_args(hint) for hint in hints if get_origin(hint) is not dict)
+    single = [hint for hint in hints if get_origin(hint) not in (dict, list)]
+    keeps = any(choices_of(hint) or str in get_args(hint) for hint in single)
     return path, text if keeps and not isinstance(value, str | NoneType | Mapping) else value
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pixelis.agents.evaluation.plan import Plan, check_runs_fit, plan_for
-from pixelis.agents.evaluation.players import Loading, find_player
+from pixelis.agents.evaluation.players import Loading, Player, find_player
 from pixelis.agents.evaluation.settings import EvaluationSettings
 from pixelis.agents.settings.base import Settings, setting
 from pixelis.cli import run_command
@@ -16,18 +15,15 @@ from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
 from pixelis.cli.results import Results, check_place
+from pixelis.cli.usage import usage_lines, usage_of
 from pixelis.errors import ConfigError, UserCodeError
-
-if TYPE_CHECKING:
-    from pixelis.agents.models.policy import Policy
-    from pixelis.agents.sb3.agent import Sb3Agent
 
 PROGRAM = "compare_models.py"
 DESCRIPTION = """\
 Let two models play the same held-out tasks and print what the second gains over the first: the difference of
 their success rates with a 95 % interval for paired proportions and an exact test, and that of their rewards.
-A model is a run folder, a model or adapter folder, a hub id, a name (pixelis-tiny, pixelis-mini, …, smollm2)
-or a scripted player."""
+A model is a run folder, a model or adapter folder, a hub id, a name (pixelis-tiny, pixelis-mini, …, smollm2),
+one that others serve (openai:MODEL@URL) or a scripted player."""
 EXAMPLES = """\
 examples:
   compare_models.py --b runs/zoomread-pixelis-tiny-seed0
@@ -82,7 +78,7 @@ def _compare(words: Sequence[str]) -> int:
     console = open_console()
     with Interrupts(), warnings_on(console):
         plan = make_plan(settings)
-        loading = Loading(settings.device, plan.dtype, plan.quantization)
+        loading = Loading(settings.device, plan.dtype, plan.quantization, settings.endpoint)
         second = find_player(settings.b, plan.env, loading)
         name = settings.a or _base_of(settings.b, second)
         first = find_player(name, plan.env, loading)
@@ -94,7 +90,12 @@ def _compare(words: Sequence[str]) -> int:
         pair = PlayerPair((name, first), (settings.b, second), plan, settings)
         try:
             with contextlib.nullcontext() if results is None else results:
-                rows, found = play_pair(pair, console, results)
+                try:
+                    rows, found = play_pair(pair, console, results)
+                finally:
+                    usage = usage_of([pair.first, pair.second])
+                    if usage and results is not None:
+                        results.more["usage"] = usage
         except BaseException as error:
             if results is not None:
                 if isinstance(error, UserCodeError):
@@ -102,6 +103,8 @@ def _compare(words: Sequence[str]) -> int:
                 if results.partial:
                     console.print(results.partial, soft_wrap=True)
             raise
+    for line in usage_lines(usage):
+        console.print(line, soft_wrap=True)
     console.print(evaluation_table(rows, title=f"{plan.env.id}, {plan.env.tasks_named(settings.split)}"))
     console.print(comparison_table(found, title=f"{settings.b} minus {name}, task by task"))
     if results is not None:
@@ -109,7 +112,7 @@ def _compare(words: Sequence[str]) -> int:
     return 0
 
 
-def _base_of(name: str, player: Policy | Sb3Agent | str) -> str:
+def _base_of(name: str, player: Player) -> str:
     from pixelis.agents.models.policy import Policy
 
     if isinstance(player, Policy) and player.has_adapter:

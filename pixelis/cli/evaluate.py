@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pixelis.agents.evaluation.plan import Plan, plan_for
-from pixelis.agents.evaluation.players import Loading, find_player
+from pixelis.agents.evaluation.players import Loading, Player, find_player
 from pixelis.agents.evaluation.playing import modes_of, play_plan
 from pixelis.agents.evaluation.settings import EvaluationSettings
 from pixelis.agents.models.named_models import NAMED_MODELS
@@ -19,26 +20,25 @@ from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
 from pixelis.cli.results import Results, check_place
+from pixelis.cli.usage import usage_lines, usage_of
 from pixelis.errors import ConfigError, UserCodeError, suggest
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from pixelis.agents.models.policy import Policy
-    from pixelis.agents.sb3.agent import Sb3Agent
 
 PROGRAM = "evaluate_agent.py"
 DEFAULT_ENV = "Pixelis/ZoomRead-v0"
 DESCRIPTION = """\
 Play held-out tasks with one or more agents and print their success with a 95 % interval.
 An agent is a scripted player of the env (oracle, random, nothing, ...), a run folder of train_agent.py,
-a model or adapter folder, a hub id, or a name (pixelis-tiny, pixelis-mini, …, smollm2). A run brings its
-environment along."""
+a model or adapter folder, a hub id, a name (pixelis-tiny, pixelis-mini, …, smollm2), or a model that others
+serve, openai:MODEL@URL. A run brings its environment along."""
 EXAMPLES = """\
 examples:
   evaluate_agent.py --agent oracle,random,nothing
   evaluate_agent.py --agent runs/zoomread-pixelis-tiny-seed0 --episodes 500
-  evaluate_agent.py --agent pixelis-tiny --mode sampled --difficulty 2"""
+  evaluate_agent.py --agent pixelis-tiny --mode sampled --difficulty 2
+  evaluate_agent.py --agent openai:my-model@http://127.0.0.1:8000/v1 --env Pixelis/CodeProblem-v0"""
 
 
 class _Agents(Settings):
@@ -56,6 +56,9 @@ class EvaluateSettings(EvaluationSettings, _Agents):
         None, "load the weights in fewer bits: bitsandbytes, CUDA only; none: as the run had it"
     )
     output: str | None = setting(None, "JSON file for the table; none makes one under runs/evaluations/")
+    demonstrations: str | None = setting(
+        None, "JSONL file for the episodes that succeeded, as chats that train_sft.py --data reads"
+    )
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -75,18 +78,30 @@ def _evaluate(words: Sequence[str]) -> int:
         if not names:
             known = [*plan.env.players, *NAMED_MODELS]
             raise ConfigError(f"--agent must name at least one agent.{suggest('', known)}")
-        loading = Loading(settings.device, plan.dtype, plan.quantization)
+        plan = replace(plan, pictures=settings.demonstrations is not None)
+        loading = Loading(settings.device, plan.dtype, plan.quantization, settings.endpoint)
         agents = [(name, find_player(name, plan.env, loading)) for name in names]
         console.print(plan.told(), soft_wrap=True)
         if plan.env.split_note:
             console.print(plan.env.split_note, soft_wrap=True)
         results = Results(path or _default_path(plan, settings), {"settings": _settings(plan, settings)})
-        _play_all(agents, plan, settings, results, console)
+        from pixelis.agents.sft.write_chats import ChatFile
+
+        wanted = settings.demonstrations
+        chats = None if wanted is None else ChatFile(Path(wanted), plan.env.tool_schemas)
+        with contextlib.nullcontext() if chats is None else chats:
+            if chats is not None:
+                results.also.append(chats.take)
+            _play_all(agents, plan, settings, results, console)
+        if chats is not None:
+            kept = f"{chats.count} episodes that succeeded are in {wanted}"
+            none = "no episode succeeded, so there are no demonstrations"
+            console.print(kept if chats.count else none, soft_wrap=True)
     return 0
 
 
 def _play_all(
-    agents: Sequence[tuple[str, Policy | Sb3Agent | str]],
+    agents: Sequence[tuple[str, Player]],
     plan: Plan,
     settings: EvaluateSettings,
     results: Results,
@@ -98,9 +113,13 @@ def _play_all(
 
     try:
         with results:
-            for name, agent in agents:
-                for mode in modes_of(agent, settings.mode):
-                    _play(name, agent, mode, plan, settings, results=results, console=console)
+            try:
+                for name, agent in agents:
+                    for mode in modes_of(agent, settings.mode):
+                        _play(name, agent, mode, plan, settings, results=results, console=console)
+            finally:
+                if usage := usage_of(agents):
+                    results.more["usage"] = usage
     except BaseException as error:
         if isinstance(error, UserCodeError):
             log_failure(results.log, error)
@@ -109,9 +128,11 @@ def _play_all(
         raise
     finally:
         for _, agent in agents:
-            close = getattr(agent, "close", None)  # an SB3 agent's environments
+            close = getattr(agent, "close", None)  # an SB3 agent's environments, connections
             if close is not None:
                 close()
+        for line in usage_lines(usage_of(agents)):
+            console.print(line, soft_wrap=True)
     title = f"{plan.env.id}, {plan.env.tasks_named(settings.split)}"
     console.print(evaluation_table(oracle_gaps(results.rows), title=title))
     console.print(f"saved as {results.path}, every episode in {results.transcripts}", soft_wrap=True)
@@ -119,7 +140,7 @@ def _play_all(
 
 def _play(
     name: str,
-    agent: Policy | Sb3Agent | str,
+    agent: Player,
     mode: str,
     plan: Plan,
     settings: EvaluateSettings,

@@ -45,6 +45,8 @@ COMMANDS: Mapping[str, Subcommand] = {
     "evaluate": Subcommand("pixelis.cli.evaluate", "success of agents on held-out tasks, with intervals"),
     "compare": Subcommand("pixelis.cli.compare", "two models on the same tasks, task by task"),
     "play": Subcommand("pixelis.cli.play", "play an environment by hand"),
+    "enjoy": Subcommand("pixelis.cli.enjoy", "watch an agent play, turn by turn or as a film"),
+    "zoo": Subcommand("pixelis.cli.zoo", "trained agents that a command makes here, with card and curve"),
     "replay": Subcommand(
         "pixelis.cli.replay", "look at a run's episodes; prove recorded ones, or score them again"
     ),

@@ -12,8 +12,7 @@ from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.evaluation.plan import Plan
-from pixelis.agents.evaluation.playing import play_plan
-from pixelis.agents.models.policy import Policy
+from pixelis.agents.evaluation.playing import modes_of, play_plan
 from pixelis.agents.runs.evaluate import NOTHING, Evaluation, summarise
 from pixelis.agents.runs.paired import PairedComparison, compare
 from pixelis.cli.progress import EvaluationProgress
@@ -22,7 +21,7 @@ from pixelis.cli.results import Results
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pixelis.agents.sb3.agent import Sb3Agent
+    from pixelis.agents.evaluation.players import Player
     from pixelis.cli.compare import CompareSettings
 
 
@@ -37,8 +36,8 @@ class PlayerPair:
         settings: the flags.
     """
 
-    first: tuple[str, Policy | Sb3Agent | str]
-    second: tuple[str, Policy | Sb3Agent | str]
+    first: tuple[str, Player]
+    second: tuple[str, Player]
     plan: Plan
     settings: CompareSettings
 
@@ -62,14 +61,13 @@ def play_pair(
 
 
 def _modes(first: Any, second: Any, mode: str) -> tuple[str, ...]:
-    if isinstance(first, str) and isinstance(second, str):
-        return ("scripted",)
-    return ("greedy", "sampled") if mode == "both" else (mode,)
+    ways = [way for each in (first, second) if (way := modes_of(each, mode)) != ["scripted"]]
+    return tuple(ways[0]) if ways else ("scripted",)
 
 
 def _episodes(
     label: str,
-    player: Policy | Sb3Agent | str,
+    player: Player,
     mode: str,
     pair: PlayerPair,
     results: Results | None,
@@ -77,7 +75,7 @@ def _episodes(
 ) -> tuple[Evaluation, list[Episode]]:
     """Return the row of one player, and one episode a task."""
     settings, plan = pair.settings, pair.plan
-    shown = "scripted" if isinstance(player, str) else mode
+    (shown,) = modes_of(player, mode)
     planned = replace(
         summarise([], agent=label, mode=shown),
         env_id=plan.env.id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ class Results:
     Attributes:
         rows: the evaluations that are finished.
         more: as above; what is added to it is written too.
+        also: are told of every episode too.
 
     Raises:
         OutputError: the folder or the file cannot be written, which is found out before anything is played.
@@ -42,6 +43,7 @@ class Results:
     def __init__(self, path: Path, more: Mapping[str, Any]) -> None:
         self.path, self.more = path, dict(more)
         self.rows: list[Evaluation] = []
+        self.also: list[Callable[[Sequence[Episode]], None]] = []
         self._open: Evaluation | None = None  # the row that episodes come for
         self._episodes: list[Episode] = []
         self._written = 0.0
@@ -80,6 +82,8 @@ class Results:
         lines = [json.dumps(who | episode_row(each), ensure_ascii=False, default=str) for each in episodes]
         with _writing(self.transcripts), self._aside.open("a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
+        for tell in self.also:
+            tell(episodes)
         if time.monotonic() - self._written > _EVERY_SECONDS:
             self._write(self._place, partial=True)
 

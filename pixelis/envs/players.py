@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+from pixelis.envs.tool_listing import called
 
 if TYPE_CHECKING:
     from pixelis.envs.tool_env import ToolEnv
@@ -59,8 +60,7 @@ class RandomPlayer:
             letters = self._rng.choice(list("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789"), size=4)
             return f"<answer>{''.join(letters)}</answer>"
         function = self._schemas[self._rng.integers(len(self._schemas))]["function"]
-        call = {"name": function["name"], "arguments": self._arguments(function["parameters"])}
-        return f"<tool_call>{json.dumps(call)}</tool_call>"
+        return called(function["name"], self._arguments(function["parameters"]))
 
     def _arguments(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         required = schema.get("required", ())

@@ -192,7 +192,7 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         return progress_of(self)
 
     def render(self) -> Any:
-        """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``> ``, said.
+        """Return (``ansi``) the episode's transcript as a text: what was told and, behind ``>``, said.
 
         ``None`` without a render mode and before ``reset``. Environments with pictures override it.
         """

@@ -116,7 +116,9 @@ class Tool(Generic[W]):
     traits: ToolTraits = field(default_factory=ToolTraits)
 
     @classmethod
-    def of(cls, function: Callable[..., Any], name: str | None = None) -> Tool[Any]:
+    def of(
+        cls, function: Callable[..., Any], name: str | None = None, *, traits: ToolTraits | None = None
+    ) -> Tool[Any]:
         """Return the tool that a typed function with a docstring is.
 
         The first paragraph of the docstring is the description, its section on arguments (Google's, NumPy's
@@ -131,6 +133,7 @@ class Tool(Generic[W]):
         Args:
             function: a function or a method; see ``Returned`` for what it may return.
             name: what the model writes; by default the function's name.
+            traits: see the class.
 
         Raises:
             ConfigError: a parameter has no type, ``*args`` or ``**kwargs``, a type that JSON cannot write, or
@@ -140,7 +143,8 @@ class Tool(Generic[W]):
 
         name = check_function(function, name)
         typed = read_function(function, name)
-        return cls(name, typed.description, typed.parameters, _Typed(function, name))
+        run = _Typed(function, name)
+        return cls(name, typed.description, typed.parameters, run, traits or ToolTraits())
 
     @cached_property
     def validator(self) -> Draft202012Validator:

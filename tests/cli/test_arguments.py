@@ -63,6 +63,11 @@ def test_the_words_make_the_settings_and_these_check_themselves(file):
         arguments.read(["--preferences", "a.jsonl", "--tweets", "b.jsonl"])
 
 
+def test_a_list_of_texts_is_a_list():
+    config = parse("--sampler", "vllm", "--sampler.urls", "[http://10.0.0.1:8001, http://10.0.0.2:8001]")
+    assert config.sampler.urls == ["http://10.0.0.1:8001", "http://10.0.0.2:8001"]
+
+
 def test_a_function_of_the_loss_may_be_that_of_another_module():
     loss = parse(
         "--loss.surrogate", "my_losses:spo", "--loss.ratio=sequence", "--loss.correction", "none"

@@ -140,17 +140,21 @@ def test_the_extremes_are_of_the_oracle_and_of_those_who_do_not_look(env_docs, t
     assert env_docs.extremes(tmp_path / "none.json") == ("–", "–")
 
 
-def test_every_environment_with_pictures_shows_a_film_of_the_oracle():
+def test_every_environment_shows_a_film_of_an_episode(env_docs):
     spec = importlib.util.spec_from_file_location("env_pictures_script", ROOT / "scripts" / "env_pictures.py")
     assert spec is not None and spec.loader is not None
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
-    shown = [entry for entry in ENVIRONMENTS if pictures.has_pictures(entry)]
-    assert len(shown) == 9
-    for entry in shown:
+    assert len([entry for entry in ENVIRONMENTS if pictures.has_pictures(entry)]) == 9
+    for entry in ALL:
+        assert f"images/envs/{pictures.film_path(entry).name}" in env_docs.page(entry)
         with Image.open(pictures.film_path(entry)) as film:
             assert film.n_frames >= 3 and film.width == pictures.WIDTH
         assert pictures.film_path(entry).stat().st_size < 500_000
-    frames = pictures.episode("Pixelis/SizeCompare-v0", 1)
+    entries = {entry.id: entry for entry in ALL}
+    frames = pictures.episode(entries["Pixelis/SizeCompare-v0"], 1)
     sheet = pictures.sheet(frames[:4])
     assert sheet.size == (3 * 660 + 2 * 8, 2 * len(frames[0]) + 8) and len(frames) >= 3
+    told = pictures.episode(entries["Pixelis/TweetReply-v0"], 1)
+    assert len(told) == 4 and told[0].shape == told[-1].shape == (448, 660, 3)
+    assert (told[0] != told[-1]).any()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -42,6 +42,7 @@ class TaskEnv:
         difficulty: of its first task; None when the env has no difficulties.
         players: names of the scripted players the env ships.
         traits: what it declares to reward terms: its task's gap, and its tools.
+        tool_schemas: its tools in OpenAI's function form.
         scorers: its own scorers, name → ``module:Class``, see `ToolEnv.scorers`.
         timeout_seconds: longest time that making, resetting, stepping or closing an env may take; None for no
             limit.
@@ -58,6 +59,7 @@ class TaskEnv:
     difficulty: int | None = None
     players: tuple[str, ...] = ()
     traits: RewardTraits = field(default_factory=RewardTraits)
+    tool_schemas: Sequence[Mapping[str, Any]] = ()
     scorers: Mapping[str, str] = field(default_factory=dict)
     timeout_seconds: float | None = None
 
@@ -145,6 +147,7 @@ class TaskEnv:
                 difficulty=_difficulty(inner),
                 players=scripted_names(env),
                 traits=traits_of(env),
+                tool_schemas=tuple(inner.toolset.schemas()) if isinstance(inner, ToolEnv) else (),
                 scorers=inner.scorers if isinstance(inner, ToolEnv) else {},
             )
         finally:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pixelis.agents.endpoint.address import is_address
 from pixelis.agents.run_files.trained_settings import is_run_folder, trained_settings
 from pixelis.errors import ConfigError
 
@@ -21,6 +22,8 @@ DEFAULTS: Mapping[str, Any] = {
     "quantization": "none",
 }
 """What holds where neither a flag nor a run says otherwise."""
+ADDRESS_TOKENS = 1024
+"""Of a turn of a model at an address, in the place of the default: others serve models that think first."""
 _SAME = ("env", "env_kwargs", "difficulty", "max_new_tokens", "temperature", "top_p")
 
 
@@ -56,6 +59,7 @@ class Plan:
         dtype: of the weights.
         quantization: of the weights.
         origins: setting → where it comes from, in words.
+        pictures: whether episodes keep what they were shown.
     """
 
     env: TaskEnv
@@ -66,6 +70,7 @@ class Plan:
     dtype: str
     quantization: str
     origins: Mapping[str, str]
+    pictures: bool = False
 
     def sampling(self, mode: str) -> SamplingSettings:
         """Return how a language model chooses tokens in a mode, ``greedy`` or ``sampled``."""
@@ -117,7 +122,8 @@ def plan_for(names: Sequence[str], asked: Asked, default_env: str | None = None)
     options = [{} if each is None else {"difficulty": each} for each in difficulties]
     timeout = values.get("env_timeout_seconds")
     envs = [TaskEnv.open(env_id, values.get("env_kwargs") or {}, each, timeout) for each in options]
-    rest: dict[str, Any] = {name: values.get(name, default) for name, default in DEFAULTS.items()}
+    defaults = {**DEFAULTS, **({"max_new_tokens": ADDRESS_TOKENS} if any(map(is_address, names)) else {})}
+    rest: dict[str, Any] = {name: values.get(name, default) for name, default in defaults.items()}
     return Plan(envs[0], difficulties, origins=origins, **rest)  # all were tried before a model is loaded
 
 

@@ -1,32 +1,41 @@
-"""Whoever can play, by name: scripted players, run folders, adapters, models."""
+"""Whoever can play, by name: scripted players, run folders, adapters, models, addresses, own functions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from pixelis.agents.endpoint.address import is_address
 from pixelis.agents.models.named_models import NAMED_MODELS, note_untaught
 from pixelis.agents.run_files.trained_settings import is_run_folder
+from pixelis.agents.settings.endpoint import EndpointSettings
 from pixelis.errors import CheckpointError, ConfigError, suggest
+from pixelis.user_code import load_function
 
 if TYPE_CHECKING:
+    from pixelis.agents.endpoint.agent import EndpointAgent
+    from pixelis.agents.episodes.function_agent import FunctionAgent
     from pixelis.agents.episodes.task_env import TaskEnv
     from pixelis.agents.models.policy import Policy
     from pixelis.agents.sb3.agent import Sb3Agent
 
+Player: TypeAlias = "Policy | Sb3Agent | EndpointAgent | FunctionAgent | str"
+"""Who plays; a text is the name of a scripted player of the env."""
+
 
 @dataclass(frozen=True)
 class Loading:
-    """How a model is loaded; see `pixelis.agents.models.policy.Policy.load`."""
+    """How a model is loaded, see `pixelis.agents.models.policy.Policy.load`, or asked at an address."""
 
     device: str = "auto"
     dtype: str = "float32"
     quantization: str = "none"
+    endpoint: EndpointSettings = field(default_factory=EndpointSettings)
 
 
-def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent | str:
-    """Return a loaded policy, or the name of a scripted one.
+def find_player(name: str, env: TaskEnv, loading: Loading) -> Player:
+    """Return who plays by that name: loaded, ready to be asked, or the name of a scripted player.
 
     Raises:
         ConfigError: the name is neither a player of the env nor anything that could be a model.
@@ -34,6 +43,14 @@ def find_player(name: str, env: TaskEnv, loading: Loading) -> Policy | Sb3Agent 
     """
     if name in env.players:
         return name
+    if is_address(name):
+        from pixelis.agents.endpoint.agent import EndpointAgent  # needs openai
+
+        return EndpointAgent(name, loading.endpoint)
+    if ":" in name and not Path(name).exists():
+        from pixelis.agents.episodes.function_agent import FunctionAgent
+
+        return FunctionAgent(load_function(name, "agent"), name)
     from pixelis.agents.models.policy import Policy
     from pixelis.agents.run_files.saved_run import settings_of
 

@@ -8,20 +8,21 @@ from pixelis.agents.evaluation.plan import Plan
 
 if TYPE_CHECKING:
     from pixelis.agents.episodes.episode import Episode
-    from pixelis.agents.models.policy import Policy
+    from pixelis.agents.evaluation.players import Player
     from pixelis.agents.runs.evaluate import Listener
-    from pixelis.agents.sb3.agent import Sb3Agent
 
 
-def modes_of(player: Policy | Sb3Agent | str, mode: str) -> list[str]:
+def modes_of(player: Player, mode: str) -> list[str]:
     """Return how a player plays where ``mode`` is asked for: scripted players have one way alone."""
-    if isinstance(player, str):
+    from pixelis.agents.episodes.function_agent import FunctionAgent
+
+    if isinstance(player, str | FunctionAgent):
         return ["scripted"]
     return ["greedy", "sampled"] if mode == "both" else [mode]
 
 
 def play_plan(
-    player: Policy | Sb3Agent | str,
+    player: Player,
     plan: Plan,
     mode: str,
     split: str,
@@ -46,14 +47,30 @@ def play_plan(
     Raises:
         EpisodesFailedError: no episode could be played to its end.
     """
+    from pixelis.agents.endpoint.agent import EndpointAgent
+    from pixelis.agents.episodes.episode_runner import EpisodeRequest
+    from pixelis.agents.episodes.function_agent import FunctionAgent
     from pixelis.agents.models.policy import Policy
-    from pixelis.agents.runs.evaluate import AtOnce, play
+    from pixelis.agents.runs.evaluate import AtOnce, Taken, play
 
     seeds, played = plan.env.held_out_seeds(episodes), []
     for number, difficulty in enumerate(plan.difficulties):
         options = plan.env.options(split) | ({} if difficulty is None else {"difficulty": difficulty})
         chosen = seeds[number :: len(plan.difficulties)]
         if not chosen:
+            continue
+        if isinstance(player, EndpointAgent | FunctionAgent):
+            requests = [
+                EpisodeRequest(each, group, 0, options, plan.pictures) for group, each in enumerate(chosen)
+            ]
+            taken = Taken(f"the evaluation of {player.base_name}", listener)
+            if isinstance(player, FunctionAgent):
+                played += player.play(requests, plan.env.make, taken.add)
+            else:
+                how = plan.sampling(mode)
+                told = {"rng_seed": seed, "on_episodes": taken.add}
+                played += player.play(requests, plan.env.make, how, at_once=batch_size, **told)
+            taken.all()
             continue
         if not isinstance(player, Policy | str):
             from pixelis.agents.sb3.run import play_small  # needs stable-baselines3
@@ -66,7 +83,7 @@ def play_plan(
             chosen,
             settings=plan.sampling(mode),
             options=options,
-            at_once=AtOnce(batch_size),
+            at_once=AtOnce(batch_size, pictured=len(chosen) * plan.pictures),
             rng_seed=seed,
             listener=listener,
         )

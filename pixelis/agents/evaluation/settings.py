@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pixelis.agents.settings.base import Settings, setting
+from pixelis.agents.settings.endpoint import EndpointSettings
 
 
 class EvaluationSettings(Settings):
@@ -16,7 +17,7 @@ class EvaluationSettings(Settings):
     )
     top_p: float | None = setting(None, "nucleus sampling; none: as the run had it, else 1", gt=0, le=1)
     max_new_tokens: int | None = setting(
-        None, "longest turn, in tokens; none: as the run had it, else 64", ge=1
+        None, "longest turn, in tokens; none: as the run had it, else 64, 1024 at an address", ge=1
     )
 
     env: str | None = setting(None, "Gymnasium id of the environment; none: that of the run")
@@ -30,3 +31,4 @@ class EvaluationSettings(Settings):
         None, "type of the weights; none: as the run had it, else float32"
     )
     batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)
+    endpoint: EndpointSettings = setting(EndpointSettings(), "a model at an address", more=True)

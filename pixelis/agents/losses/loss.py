@@ -114,7 +114,7 @@ class LossOutputs:
         kl: sum of the KL estimate: to the reference where there is one, else k3 to the sampling policy.
         clipped_low: number of tokens at which the surrogate's lower bound acts.
         clipped_high: number of tokens at which its upper bound acts.
-        mismatch: sum of |log-probability now - log-probability recorded when sampling|.
+        mismatch: sum of ``|log-probability now - log-probability recorded when sampling|``.
         tokens: number of sampled tokens.
         corrected: number of tokens whose correction weight was cut.
         importance: sums over the weights of this policy against the sampler.

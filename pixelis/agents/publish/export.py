@@ -78,8 +78,7 @@ def export_model(
     target = Path(output)
     if dtype not in ("auto", *DTYPES):
         raise ConfigError(f"dtype must be one of auto, {', '.join(DTYPES)}, got {dtype!r}")
-    if os.path.lexists(target):
-        raise ConfigError(f"{str(output)!r} exists already and is not written over; choose another --output")
+    check_free(target)
     checkpoint = checkpoint_of(run)
     folder, settings = RunFolder.open(run_path(run))
     trained = trained_in(checkpoint)
@@ -116,7 +115,7 @@ def export_model(
         (place / EXPORTED).write_text(played_settings(settings), encoding="utf-8")
 
     rank = loaded.model.peft_config["default"].r if adapted else None
-    size = _appear(target, write)
+    size = appear(target, write)
     return Exported(target, step_of(checkpoint), size, rank, before)
 
 
@@ -129,8 +128,24 @@ def _write_merged(loaded: LoadedModel, dtype: torch.dtype, folder: Path) -> None
         save_processor(loaded.processor, folder, source)
 
 
-def _appear(target: Path, write: Callable[[Path], None]) -> int:
-    """Let ``write`` fill a folder beside the target, flush it and rename it; return its size in bytes."""
+def check_free(target: Path) -> None:
+    """Refuse a place where something is.
+
+    Raises:
+        ConfigError: there is.
+    """
+    if os.path.lexists(target):
+        raise ConfigError(f"{str(target)!r} exists already and is not written over; choose another --output")
+
+
+def appear(target: Path, write: Callable[[Path], None]) -> int:
+    """Let ``write`` fill a folder beside the target, flush it and rename it; return its size in bytes.
+
+    Raises:
+        ConfigError: there is something at the target.
+        OutputError: it cannot be written; nothing is left of it.
+    """
+    check_free(target)
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -39,13 +39,16 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         return trainer
 
     def train(
-        self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
+        self,
+        on_step: Callable[[Row], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        reason: str = "it was interrupted",
     ) -> None:
         """Train until the configured end, with the other processes where there are some."""
         with contextlib.ExitStack() as helped:
             if (team := self.trainer.team) is not None:
                 helped.enter_context(team.working(self.config, checkpoint_of(self.folder.path)))
-            super().train(on_step, should_stop)
+            super().train(on_step, should_stop, reason)
 
     @classmethod
     def start(cls, config: TrainConfig) -> TrainingRun:

@@ -273,7 +273,7 @@ RULES: dict[str, Rule] = {
     "sampler and trainer differ": Rule(
         ("policy/mismatch",),
         _mismatch,
-        "the samples are another policy's: float32, --correction, or fewer updates a step",
+        "the samples are another policy's: float32, --loss.correction truncate, or fewer updates a step",
     ),
     "no gradient": Rule(
         ("policy/grad_norm", "train/grad_norm"),

@@ -22,6 +22,7 @@ from pixelis.agents.run_files.claim import claim
 from pixelis.agents.run_files.run_folder import RunFolder, free_run_path, log_failure
 from pixelis.agents.run_files.saved_run import PROGRESS, checkpoint_of, run_path, trained_in
 from pixelis.agents.run_files.state_files import read_json
+from pixelis.agents.runs.callbacks import Callback, Callbacks
 from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, Listener, play
 from pixelis.agents.runs.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.runs.learning_rate import count_parameters, told_rate
@@ -229,14 +230,16 @@ class Run(ABC, Generic[C, T]):
             run.complete()
         return run
 
-    def complete(self, on_step: Callable[[Row], None] | None = None) -> None:
+    def complete(self, on_step: Callback | None = None, on_evaluation: Callback | None = None) -> None:
         """Evaluate (where nothing was trained yet), train until the configured end, evaluate again.
 
-        Where an alarm ends training before (``on_alarm: stop``), that is not evaluated.
+        Callbacks are given the metrics of each step, or of those with an evaluation; True ends training.
+        Where an alarm ends it before (``on_alarm: stop``), that is not evaluated.
         """
+        callbacks = Callbacks(on_step, on_evaluation)
         if self.evaluates and self.trainer.finished_steps == 0:
             self.evaluate("before")
-        self.train(on_step)
+        self.train(callbacks.step, callbacks.ended, "a callback ended it")
         if self.evaluates and not self.trainer.stopped_by:
             self.evaluate("after")
 
@@ -246,24 +249,26 @@ class Run(ABC, Generic[C, T]):
         return read_metrics(self.folder.metrics)
 
     def train(
-        self, on_step: Callable[[Row], None] | None = None, should_stop: Callable[[], bool] | None = None
+        self,
+        on_step: Callable[[Row], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        reason: str = "it was interrupted",
     ) -> None:
-        """Train until the configured end; see `Stepper.train`."""
+        """Train until the configured end; see `Stepper.train`. The log gives ``reason`` for a stop before."""
         with self.folder.logging() as log:
-            log.info(
-                "training from step %d, settings %s", self.trainer.finished_steps, self.config.digest[:12]
-            )
+            step, settings = self.trainer.finished_steps, self.config.digest[:12]
+            log.info("training from step %d, settings %s", step, settings)
             for line in [*self.policy_notes(), *self.notes()]:
                 log.info(line)
             self.trainer.train(on_step, should_stop)
-            log.info("stopped after step %d%s", self.trainer.finished_steps, self._why_stopped())
+            log.info("stopped after step %d%s", self.trainer.finished_steps, self._why_stopped(reason))
 
-    def _why_stopped(self) -> str:
+    def _why_stopped(self, reason: str) -> str:
         if self.trainer.is_out_of_time:
             return f": its {self.config.minutes:g} minutes are over"
         if alarms := self.trainer.stopped_by:
             return f": on_alarm stop ({', '.join(alarm.name for alarm in alarms)})"
-        return "" if self.trainer.finished_steps >= self.trainer.total_steps else ": it was interrupted"
+        return "" if self.trainer.finished_steps >= self.trainer.total_steps else f": {reason}"
 
     def policy_notes(self) -> list[str]:
         """Return what the log should say of the policy."""

@@ -14,6 +14,7 @@ import numpy as np
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.chat import ChatFormat
 from pixelis.agents.sft.demonstrate import add_observation, add_turn
+from pixelis.envs.tool_listing import called
 from pixelis.errors import ConfigError
 
 _SPEAKERS, _OBSERVERS = ("assistant",), ("user", "tool")
@@ -151,9 +152,7 @@ def _answer(message: Mapping[str, Any]) -> str:
 
 def _call(function: Mapping[str, Any]) -> str:
     arguments = function.get("arguments") or {}
-    arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-    call = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
-    return f"<tool_call>{call}</tool_call>"
+    return called(function["name"], json.loads(arguments) if isinstance(arguments, str) else arguments)
 
 
 def _image_names(message: Mapping[str, Any]) -> list[str]:

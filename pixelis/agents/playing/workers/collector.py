@@ -108,8 +108,10 @@ class RayCollector:
         at_once = self._config.groups_at_once
         workers = min(int(self._config.workers or 1), len({each.group for each in requests}))
         parts = shared_out(requests, workers) if at_once is None else in_parts(requests, at_once)
-        shared = self._cluster.put(pack({}, {str(place): each for place, each in enumerate(acting.weights)}))
+        weights = pack({}, {str(place): each for place, each in enumerate(acting.weights)})
+        shared = self._cluster.put(weights)
         orders = [pack(play_order(part, settings, rng_seed, acting.rewards)) for part in parts]
+        self._sent += len(weights) + sum(map(len, orders))
         self._crew.plan(
             {Piece(number, place): PieceOfWork(order, shared) for place, order in enumerate(orders)}
         )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pixelis.envs.tool_listing import called
 
 
 def call(name: str, **arguments: Any) -> str:
     """Return the text of one tool call."""
-    return f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+    return called(name, arguments)
 
 
 def answer(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pixelis.envs.players import ScriptedPlayer
+from pixelis.envs.tool_listing import called
 from pixelis.envs.web.browse.oracle import Call, SiteOracle
 from pixelis.envs.web.page.outline import named
 from pixelis.envs.web.page.snapshot import Control
@@ -28,7 +28,7 @@ _BLIND_GUESSES = ("yes", "3", "0", "A", "Home", "10")
 def write(call: Call) -> str:
     """Return a call as a turn."""
     tool, arguments = call
-    return f"<tool_call>{json.dumps({'name': tool, 'arguments': arguments}, ensure_ascii=False)}</tool_call>"
+    return called(tool, arguments)
 
 
 class _BrowsePlayer:

@@ -95,6 +95,9 @@ def test_a_worker_and_a_node_are_lost_and_the_run_is_that_of_one_process(
     assert last["system/pieces_unaccounted"] == 0
     assert last["system/pieces"] == 6 * 4
     assert last["system/pieces_lost"] >= 2
+    adapter = latest_checkpoint(folder / "checkpoints") / "adapter" / "adapter_model.safetensors"
+    assert last["system/sent"] > 6 * 0.9 * adapter.stat().st_size / 2**20  # once a step, and the orders
+    assert last["system/received"] > 0
     told = (folder / "log.txt").read_text()
     assert told.count("another is started") >= 2
 

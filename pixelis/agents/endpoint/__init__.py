@@ -1,0 +1,1 @@
+"""Agents from elsewhere: a model behind an OpenAI-compatible address plays, as ``openai:MODEL@URL``."""
