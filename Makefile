@@ -22,7 +22,7 @@ DEV_READY := $(VENV)/.ready-to-develop
 SOURCES := $(wildcard pixelis scripts recipes tests benchmarks docs examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo real-model vllm setup setup-dev browser test lint types format wheel-check site check clean
+.PHONY: help demo real-model vllm openenv verifiers setup setup-dev browser test lint types format wheel-check site check clean
 
 help:  ## Show these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -63,6 +63,12 @@ real-model: $(REAL_READY)  ## Get SmolLM2-135M-Instruct, which text environments
 
 vllm: $(BIN)/python  ## Make the environment of vLLM servers in ~/.cache/pixelis/vllm (on a CPU; 2.5 GB)
 	@scripts/install_vllm.sh $(BIN)/python
+
+openenv: setup-dev  ## Make the environment in which our server for OpenEnv is tested, in .venv/beside (200 MB)
+	@PIP_FLAGS="$(PIP_FLAGS)" scripts/install_beside.sh $@ $(BIN)/python
+
+verifiers: setup-dev  ## The same for our tasks of verifiers (200 MB)
+	@PIP_FLAGS="$(PIP_FLAGS)" scripts/install_beside.sh $@ $(BIN)/python
 
 browser: setup-dev  ## Find a Chromium for the web environments, or install one
 	@scripts/install_browser.sh $(BIN)/python

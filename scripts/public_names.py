@@ -7,6 +7,7 @@ With --check nothing is written; the exit status is 1 when the page is out of da
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import sys
@@ -15,7 +16,8 @@ from typing import Any
 
 from pixelis.registry import Registry
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "public_names.md"
+PACKAGE = Path(__file__).parents[1] / "pixelis"
+PAGE = PACKAGE.parent / "docs" / "reference" / "public_names.md"
 DOORS = (
     "pixelis.envs",
     "pixelis.rewards",
@@ -32,6 +34,8 @@ DOORS = (
     "pixelis.rewards.text.diversity",
 )
 """The packages whose ``__all__`` is public, beside ``pixelis.errors``."""
+ELSEWHERE = ("pixelis.adapters.openenv", "pixelis.adapters.verifiers")
+"""Public too; as what they import has an environment of its own, they are read and not imported."""
 HEAD = """\
 # Public names
 
@@ -46,14 +50,35 @@ are public too, and have pages of their own.
 
 def page() -> str:
     """Return the text of the page."""
-    parts = [HEAD]
-    for door in (*DOORS, "pixelis.errors"):
-        module = importlib.import_module(door)
-        rows = [f"| `{name}` | {summary(getattr(module, name), door, name)} |" for name in names(door)]
-        parts.append(
-            "\n".join([f"## {door}\n", first_line(module), "", "| name | |", "|---|---|", *rows, ""])
-        )
-    return "\n".join(parts)
+    doors = (*DOORS, *ELSEWHERE, "pixelis.errors")
+    sections = [_section(door, *(read(door) if door in ELSEWHERE else _imported(door))) for door in doors]
+    return "\n".join([HEAD, *sections])
+
+
+def _imported(door: str) -> tuple[str, dict[str, str]]:
+    module = importlib.import_module(door)
+    return first_line(module), {name: summary(getattr(module, name), door, name) for name in names(door)}
+
+
+def read(door: str) -> tuple[str, dict[str, str]]:
+    """Return a module's first line and its public names with theirs, from its source alone."""
+    tree = ast.parse((PACKAGE.parent / (door.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+    defined = {
+        node.name: ast.get_docstring(node) or ""
+        for node in tree.body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+    }
+    (public,) = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    return _first(ast.get_docstring(tree) or ""), {name: _first(defined[name]) for name in public}
+
+
+def _section(door: str, about: str, told: dict[str, str]) -> str:
+    rows = [f"| `{name}` | {line} |" for name, line in told.items()]
+    return "\n".join([f"## {door}\n", about, "", "| name | |", "|---|---|", *rows, ""])
 
 
 def names(door: str) -> list[str]:
@@ -74,14 +99,15 @@ def summary(value: Any, door: str, name: str) -> str:
 
 def first_line(value: Any) -> str:
     """Return the first sentence of a docstring, in one line."""
-    text = inspect.getdoc(value) or ""
-    return _plain(text.partition("\n\n")[0])
+    return _first(inspect.getdoc(value) or "")
+
+
+def _first(docstring: str) -> str:
+    return _plain(docstring.partition("\n\n")[0])
 
 
 def _behind(door: str, name: str) -> str:
     """Return the string behind the assignment of a constant, in the module that defines it."""
-    import ast
-
     from pixelis.lazy_exports import exported
 
     home = importlib.import_module(exported(door)[name])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +16,8 @@ from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_listing import listed
 
 Message = dict[str, Any]
+OVER = "The episode is over."
+"""What a turn after the end is told, where a trainer may take one."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,15 @@ class ChatEnv:
         """Return a message that lists the tools, for trainers that do not hand them to the chat template."""
         return [{"role": "system", "content": listed(self.tools)}] if self.tools else []
 
+    def outcome(self) -> dict[str, Any]:
+        """Return what the last turn told of the episode: ``success``; if the environment failed, that too."""
+        told: dict[str, Any] = {}
+        if self.info.get("success") is not None:
+            told["success"] = bool(self.info["success"])
+        if not self.info.get("valid_for_training", True):
+            told |= {"valid_for_training": False, "failure_reason": str(self.info.get("failure_reason"))}
+        return told
+
     def close(self) -> None:
         """Close the environment."""
         self.env.close()
@@ -91,6 +104,13 @@ class ChatEnv:
         if image is None or not self._images:
             return text
         return [{"type": "image", "image": Image.fromarray(image.copy())}, {"type": "text", "text": text}]
+
+
+def png(image: Image.Image) -> str:
+    """Return a picture as the base64 text of a PNG file, which is how messages over a wire hold one."""
+    file = io.BytesIO()
+    image.save(file, format="PNG")
+    return base64.b64encode(file.getvalue()).decode("ascii")
 
 
 def rows(

@@ -23,7 +23,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pixelis.adapters.chat_env import ChatEnv, Message, rows
+from pixelis.adapters.chat_env import OVER, ChatEnv, Message, rows
 from pixelis.adapters.tool_methods import tool_method
 from pixelis.envs.tool_listing import called
 from pixelis.errors import ConfigError, MissingDependencyError
@@ -36,8 +36,6 @@ except ImportError as error:
     ) from error
 
 __all__ = ["dataset", "environment", "pays", "pays_in_all"]
-
-OVER = "The episode is over."
 
 
 def dataset(

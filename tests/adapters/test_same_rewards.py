@@ -4,45 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
 
 import gymnasium as gym
 import pytest
 import skyrl_gym
+from recorded_episodes import ENVS, PLAYERS, natively
 
-from pixelis.adapters.chat_env import ChatEnv, rows
+from pixelis.adapters.chat_env import OVER, ChatEnv, rows
 from pixelis.adapters.skyrl import SkyRLEnv, register, skyrl_rows
-from pixelis.adapters.trl import OVER, environment, pays, pays_in_all, text_of
+from pixelis.adapters.trl import environment, pays, pays_in_all, text_of
 from pixelis.errors import ConfigError, UnknownEnvError
-
-ENVS: Mapping[str, Mapping[str, Any]] = {
-    "Pixelis/ZoomRead-v0": {"reader": "truth"},
-    "Pixelis/SizeCompare-v0": {"reader": "truth"},
-    "Pixelis/WireTrace-v0": {"reader": "truth"},
-    "Pixelis/WebBrowse-v0": {},
-    "Pixelis/CodeProblem-v0": {},
-    "Pixelis/TweetReply-v0": {},
-    "Pixelis/Gymnasium-v0": {"env": "FrozenLake-v1", "env_kwargs": {"is_slippery": False}},
-    "Pixelis/ReasoningGym-v0": {"task": "chain_sum"},
-}
-PLAYERS = ("oracle", "random")
-Played = list[tuple[str, str, float, bool]]
-"""Of each turn: what was said, what came back, its reward, whether the episode was over."""
-
-
-def natively(env_id: str, player: str, seed: int) -> tuple[str, Played]:
-    env = gym.make(env_id, **ENVS[env_id])
-    inner: Any = env.unwrapped
-    observation, info = env.reset(seed=seed)
-    first, who, played, done = observation["text"], inner.players()[player](inner), [], False
-    while not done:
-        said = who.act(observation, info)
-        observation, reward, terminated, truncated, info = env.step(said)
-        done = terminated or truncated
-        played.append((said, observation["text"], float(reward), done))
-    env.close()
-    return first, played
 
 
 @pytest.mark.parametrize("player", PLAYERS)

@@ -18,8 +18,9 @@ spec = importlib.util.spec_from_file_location("public_names", ROOT / "scripts" /
 public_names = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(public_names)
 DOORS = (*public_names.DOORS, "pixelis.errors")
-PUBLIC = {door: set(public_names.names(door)) for door in DOORS}
-PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.py")]
+READ = {door: set(public_names.read(door)[1]) for door in public_names.ELSEWHERE}
+PUBLIC = {door: set(public_names.names(door)) for door in DOORS} | READ
+PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py")]
 
 
 def _shown(path: Path) -> str:
@@ -37,6 +38,13 @@ def test_every_name_is_there_and_documented(door: str):
     module = importlib.import_module(door)
     for name in PUBLIC[door]:
         assert name in dir(module) and public_names.summary(getattr(module, name), door, name)
+
+
+def test_what_is_read_is_what_an_import_would_find():
+    about, told = public_names.read("pixelis.adapters.skyrl")
+    module = importlib.import_module("pixelis.adapters.skyrl")
+    assert about == public_names.first_line(module) and list(told) == module.__all__
+    assert all(line and line == public_names.first_line(getattr(module, name)) for name, line in told.items())
 
 
 @pytest.mark.parametrize("door", [door for door in DOORS if exported(door)])
