@@ -34,6 +34,8 @@ API = ROOT / "build" / "api"
 """Where the reference is written, a page for each public package; `make clean` removes it."""
 DOORS = (*public_names.DOORS, "pixelis.errors")
 PUBLIC = {door: public_names.names(door) for door in DOORS}
+ELSEWHERE = {door: public_names.read(door) for door in public_names.ELSEWHERE}
+"""Packages whose names are told by their source, as what they import is not here."""
 _CODE = re.compile(r"(``[^`]+``)|`([^`]+)`")
 _LINK = re.compile(r"\]\(([^()\s]+\.md)(?:#[^()\s]*)?\)")
 
@@ -92,7 +94,8 @@ def toctrees() -> Iterator[str]:
         names = [f"/{page.removesuffix('.md')}" for page in pages]
         yield toctree(title, names)
         if title == "Reference":
-            yield toctree("Python", [f"/{(API / door).relative_to(ROOT).as_posix()}" for door in DOORS])
+            doors = [f"/{(API / door).relative_to(ROOT).as_posix()}" for door in (*DOORS, *ELSEWHERE)]
+            yield toctree("Python", doors)
 
 
 def toctree(caption: str, names: list[str]) -> str:
@@ -111,8 +114,10 @@ def write_reference(_: Sphinx) -> None:
     HOMES.update(homes())
     API.mkdir(parents=True, exist_ok=True)
     shown: dict[int, str] = {}
-    for door in DOORS:
-        path, text = API / f"{door}.md", "\n".join(reference(door, shown))
+    pages = {door: reference(door, shown) for door in DOORS}
+    pages |= {door: reference_by_source(door) for door in ELSEWHERE}
+    for door, lines in pages.items():
+        path, text = API / f"{door}.md", "\n".join(lines)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -140,6 +145,17 @@ def reference(door: str, shown: dict[int, str]) -> Iterator[str]:
             yield f".. autofunction:: {door}.{name}\n"
         else:
             yield f".. py:data:: {name}\n\n   {public_names.summary(value, door, name)}\n"
+    yield "```\n"
+
+
+def reference_by_source(door: str) -> Iterator[str]:
+    """Yield the lines of the page of a package that cannot be imported: each name with its first line."""
+    about, told = ELSEWHERE[door]
+    yield f"# {door}\n\n```{{eval-rst}}"
+    yield f".. py:module:: {door}\n"
+    yield f"{about}\n"
+    for name, line in told.items():
+        yield f".. py:{'class' if name[0].isupper() else 'function'}:: {name}\n\n   {line}\n"
     yield "```\n"
 
 
