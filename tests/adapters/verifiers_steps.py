@@ -47,6 +47,16 @@ pytestmark = [
 ]  # what verifiers and its packages have to say
 
 
+def _uv_fetches() -> bool:
+    """Whether uv reaches an index of packages here; verifiers' chat program has it fetch its own."""
+    words = [str(Path(sys.executable).with_name("uv")), "run", "--no-project", "--no-config"]
+    tried = subprocess.run([*words, "--with", "openai", "python", "-c", ""], capture_output=True, timeout=120)
+    return tried.returncode == 0
+
+
+fetches = pytest.mark.skipif(not _uv_fetches(), reason="uv cannot fetch packages here")
+
+
 class Recorded:
     """A model that says what was recorded; its name tells of whom.
 
@@ -194,6 +204,7 @@ def test_any_turns_are_paid_the_same(model: tuple[Recorded, str]):
     assert {name: episode.traces[0].reward for name, episode in episodes.items()} == paid
 
 
+@fetches
 def test_pictures_are_the_environment_s(model: tuple[Recorded, str]):
     (recorded, url), env_id = model, "Pixelis/ZoomRead-v0"
     first, turns = natively(env_id, "oracle", 0)
@@ -207,6 +218,7 @@ def test_pictures_are_the_environment_s(model: tuple[Recorded, str]):
     assert len(seen) > 1 and all(np.array_equal(*pair) for pair in pairs)
 
 
+@fetches
 def test_a_limit_of_the_run_ends_an_episode_with_what_was_paid(model: tuple[Recorded, str]):
     (recorded, url), env_id = model, "Pixelis/ZoomRead-v0"
     first, turns = natively(env_id, "oracle", 0)
@@ -285,6 +297,7 @@ def evaluated(words: list[str], url: str, folder: Path, path: Path) -> list[dict
     return [json.loads(line) for line in results.read_text().splitlines()]
 
 
+@fetches
 def test_vf_eval_plays_the_installed_package(model: tuple[Recorded, str], tmp_path: Path):
     (recorded, url), env_id, paid = model, "Pixelis/CodeProblem-v0", []
     for seed in range(3, 6):
@@ -304,6 +317,7 @@ def test_vf_eval_plays_the_installed_package(model: tuple[Recorded, str], tmp_pa
     assert recorded.differing == []
 
 
+@fetches
 def test_the_page_s_package_runs(model: tuple[Recorded, str], tmp_path: Path):
     recorded, url = model
     page = Page("guide/other_trainers.md")
