@@ -49,9 +49,12 @@ pytestmark = [
 
 def _uv_fetches() -> bool:
     """Whether uv reaches an index of packages here; verifiers' chat program has it fetch its own."""
-    words = [str(Path(sys.executable).with_name("uv")), "run", "--no-project", "--no-config"]
-    tried = subprocess.run([*words, "--with", "openai", "python", "-c", ""], capture_output=True, timeout=120)
-    return tried.returncode == 0
+    words = [str(Path(sys.executable).with_name("uv")), "run", "--isolated", "--no-project", "--no-config"]
+    words += ["--with", "openai", "python", "-c", ""]
+    try:
+        return subprocess.run(words, capture_output=True, timeout=120, cwd="/").returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 fetches = pytest.mark.skipif(not _uv_fetches(), reason="uv cannot fetch packages here")
