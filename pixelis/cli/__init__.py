@@ -31,7 +31,7 @@ SCRIPTS = {
     "analyse_lora.py": "analyse-lora",
 }
 """File of ``scripts/`` → the word of ``pixelis`` that does the same."""
-_SCRIPT = re.compile(rf"(?<![\w/.])(?:python )?(?:scripts/)?({'|'.join(map(re.escape, SCRIPTS))})(?!:)")
+_SCRIPT = re.compile(rf"(?<![\w/.])(?:python )?(?:scripts/)?({'|'.join(map(re.escape, SCRIPTS))})(?!:\d)")
 
 
 def run_command(command: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> int:
