@@ -20,8 +20,8 @@ from pixelis.envs.spaces import clean_text
 from pixelis.errors import ConfigError, EndpointError, MissingDependencyError
 
 _FULL = re.compile(r"context.{0,40}(length|window|size)|too long|too many (input )?tokens", re.I)
-_SAME_FOR_ALL = (401, 403, 404)
-"""Statuses of a wrong key or name: no other turn would fare better."""
+_AT_FIRST = (400, 403, 404, 422)
+"""Statuses of a wrong name or kind of request until a turn was given; later what was said may be why."""
 
 
 class TurnFault(Exception):
@@ -191,7 +191,7 @@ class ChatClient:
         said = f"{self._address.url} answers {status}: {self._plain(message)}"
         if status in (400, 413, 422) and _FULL.search(message):
             return ContextFull(said)
-        if status in _SAME_FOR_ALL or (status in (400, 422) and not self.usage.requests):
+        if status == 401 or (status in _AT_FIRST and not self.usage.requests):
             return EndpointError(f"{said}; asked was the model {self._address.model!r}")
         return TurnFault(said)
 

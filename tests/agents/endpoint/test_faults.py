@@ -105,6 +105,25 @@ def test_what_holds_for_all_turns_ends_it_at_once(ask, status, told):
         ask(lambda *_: refusal(status, told), ZOOM, range(20), at_once=1)
 
 
+@pytest.mark.parametrize("status", [400, 403, 404])
+def test_what_is_refused_for_what_was_said_ends_its_episode_alone(ask, status):
+    """A moderator refuses the second episode; the first and the third are played."""
+
+    def answer(body, number):
+        return refusal(status, "flagged") if number == 1 else completion("<answer>X</answer>")
+
+    episodes, _, _ = ask(answer, ZOOM, (1, 2, 3), at_once=1)
+    assert [each.valid_for_training for each in episodes] == [True, False, True]
+
+
+def test_a_key_that_is_withdrawn_ends_all(ask):
+    def answer(body, number):
+        return refusal(401, "no longer") if number else completion("<answer>X</answer>")
+
+    with pytest.raises(EndpointError, match="answers 401"):
+        ask(answer, ZOOM, (1, 2, 3), at_once=1)
+
+
 def test_episodes_come_back_in_the_order_they_were_asked_for(ask):
     """The first one asked is answered last."""
 
