@@ -22,6 +22,7 @@ def test_what_is_printed_stands_below_and_the_tests_pass(name: str, tmp_path: Pa
     assert " passed" in run(tmp_path, [sys.executable, *tests[1:]])
 
 
+@pytest.mark.slow
 def test_an_agent_plays_and_a_trainer_trains(tmp_path: Path):
     page = Page("guide/new_agent.md")
     page.write_modules(tmp_path, "page.py")
