@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+import numpy as np
 import pytest
 
 from pixelis.agents import evaluate
@@ -58,16 +59,20 @@ def test_a_function_and_a_class_play(module):
     assert row.episodes == 3 and module.Oracle.made == 3
 
 
-def test_one_that_plays_as_the_oracle_does_reaches_what_it_reaches():
-    """A function sees what a scripted player of the env sees."""
-    shown = {}
+def test_a_function_is_shown_what_the_env_shows_turn_by_turn():
+    """Its calls are carried out: the second picture is another one, and its info tells of the call."""
+    seen = []
 
-    def oracle(observation, info):
-        shown.update(observation)
+    def looker(observation, info):
+        seen.append((observation["image"].copy(), [call["tool"] for call in info["tool_calls"]]))
+        if len(seen) == 1:
+            return '<tool_call>{"name": "ZOOM", "arguments": {"center": [0.5, 0.5], "factor": 4}}</tool_call>'
         return "<answer>none</answer>"
 
-    row = evaluate(oracle, env="Pixelis/ZoomRead-v0", episodes=2)
-    assert row.success_rate == 0 and set(shown) >= {"text", "image"}
+    row = evaluate(looker, env="Pixelis/ZoomRead-v0", episodes=1)
+    (before, none), (after, called) = seen
+    assert (none, called) == ([], ["ZOOM"]) and not np.array_equal(before, after)
+    assert row.mean_turns == 2 and row.tool_calls == {"ZOOM": 1.0} and row.success_rate == 0
 
 
 def test_by_name_on_the_command_line(module, tmp_path, capsys):

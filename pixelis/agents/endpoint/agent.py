@@ -131,6 +131,7 @@ class EndpointAgent:
         seed = int(drawn.integers(MAX_SEED))
 
         def work() -> None:
+            """Wait for the turn, and hand over it or what came in its place."""
             try:
                 answer: Said | BaseException = self._client.turn(messages, table.talk.tools, settings, seed)
             except BaseException as error:
