@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pixelis.agents.evaluation.plan import plan_for
 from pixelis.agents.evaluation.players import Loading, find_player
-from pixelis.agents.evaluation.playing import modes_of, play_plan
+from pixelis.agents.evaluation.playing import modes_of, play_asked
 from pixelis.agents.evaluation.settings import EvaluationSettings
 from pixelis.agents.settings.base import setting
 from pixelis.cli import run_command
@@ -66,15 +66,7 @@ def _enjoy(words: Sequence[str]) -> int:
         )
         (mode,) = modes_of(player, settings.mode)
         try:
-            episodes = play_plan(
-                player,
-                plan,
-                mode,
-                settings.split,
-                settings.episodes,
-                batch_size=settings.batch_size,
-                seed=settings.seed,
-            )
+            episodes = play_asked(player, plan, mode, settings)
         finally:
             if (close := getattr(player, "close", None)) is not None:
                 close()

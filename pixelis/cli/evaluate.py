@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pixelis.agents.evaluation.plan import Plan, plan_for
 from pixelis.agents.evaluation.players import Loading, Player, find_player
-from pixelis.agents.evaluation.playing import modes_of, play_plan
+from pixelis.agents.evaluation.playing import modes_of, play_asked
 from pixelis.agents.evaluation.settings import EvaluationSettings
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.settings.base import Settings, setting
@@ -161,16 +161,7 @@ def _play(
         EvaluationProgress(console, f"{name} {mode}", settings.episodes) as progress,
         results.row(planned, progress) as listener,
     ):
-        play_plan(
-            agent,
-            plan,
-            mode,
-            settings.split,
-            settings.episodes,
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            listener=listener,
-        )
+        play_asked(agent, plan, mode, settings, listener)
 
 
 def _default_path(plan: Plan, settings: EvaluateSettings) -> Path:

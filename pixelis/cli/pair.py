@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.evaluation.plan import Plan
-from pixelis.agents.evaluation.playing import modes_of, play_plan
+from pixelis.agents.evaluation.playing import modes_of, play_asked
 from pixelis.agents.runs.evaluate import NOTHING, Evaluation, summarise
 from pixelis.agents.runs.paired import PairedComparison, compare
 from pixelis.cli.progress import EvaluationProgress
@@ -85,16 +85,7 @@ def _episodes(
     with EvaluationProgress(console, f"{label} {shown}", settings.episodes) as progress:
         row = contextlib.nullcontext(progress) if results is None else results.row(planned, progress)
         with row as listener:
-            episodes = play_plan(
-                player,
-                plan,
-                mode,
-                settings.split,
-                settings.episodes,
-                batch_size=settings.batch_size,
-                seed=settings.seed,
-                listener=listener,
-            )
+            episodes = play_asked(player, plan, mode, settings, listener)
     found = summarise(episodes, agent=label, mode=shown)
     return replace(found, planned=settings.episodes, tasks=planned.tasks), episodes
 

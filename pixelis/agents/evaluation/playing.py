@@ -9,6 +9,7 @@ from pixelis.agents.evaluation.plan import Plan
 if TYPE_CHECKING:
     from pixelis.agents.episodes.episode import Episode
     from pixelis.agents.evaluation.players import Player
+    from pixelis.agents.evaluation.settings import EvaluationSettings
     from pixelis.agents.runs.evaluate import Listener
 
 
@@ -89,3 +90,19 @@ def play_plan(
         )
         played += found
     return played
+
+
+def play_asked(
+    player: Player, plan: Plan, mode: str, settings: EvaluationSettings, listener: Listener | None = None
+) -> list[Episode]:
+    """Return what `play_plan` does, of the tasks that a command's settings ask for."""
+    return play_plan(
+        player,
+        plan,
+        mode,
+        settings.split,
+        settings.episodes,
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        listener=listener,
+    )
