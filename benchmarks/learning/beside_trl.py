@@ -2,9 +2,10 @@
 
 The same small text model, the same single-turn environment (CodeProblem, one turn), the same 64 episodes a
 step, one thread: TRL's ``GRPOTrainer`` and ours, each by its own defaults and both with equal settings
-(adapter of rank 16 on all linear layers, a fixed learning rate, no KL penalty; the loss, the advantages and
-the clipping are the same by default). Success of the training episodes by minutes and by episodes, and on
-held-out tasks afterwards. Killed, the same command goes on with the next run (TRL's own begins again).
+(adapter of rank 16 on all linear layers, a fixed learning rate from the first step on, no KL penalty; the
+loss, the advantages and the clipping are the same by default). Success of the training episodes by minutes
+and by episodes, and on held-out tasks afterwards. Killed, the same command goes on with the next run (TRL's
+own begins again).
 
 TRL is no dependency of Pixelis; it wants an environment of its own that has both::
 
@@ -38,7 +39,7 @@ EQUAL_RATE = 5e-4
 ARMS = ("ours", "ours, equal settings", "TRL", "TRL, equal settings")
 OURS: Mapping[str, Sequence[str]] = {
     "ours": (),
-    "ours, equal settings": ("--lr", str(EQUAL_RATE), "--beta", "0", "--lora.targets", "all-linear"),
+    "ours, equal settings": f"--lr {EQUAL_RATE} --warmup-steps 0 --beta 0 --lora.targets all-linear".split(),
 }
 COMMAND = "python benchmarks/learning/beside_trl.py --runs FOLDER --trl-python PYTHON"
 
