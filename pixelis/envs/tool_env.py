@@ -71,6 +71,9 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         vocabulary: words of its questions and objects, lower case, singular (``DiscreteToolActions``).
         level_default_dials: those of ``level_dials`` that are turned by default; None: all.
         scorers: name → ``module:Class`` of what can watch a training run here, see docs/reference/metrics.md.
+        knows_solutions: whether an oracle can be shipped; False where tasks are of others and nobody here
+            knows what solves them.
+        draws_tasks: whether seed and split decide the task; False where the user has named it.
 
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
     """
@@ -84,6 +87,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     vocabulary: tuple[str, ...] = ()
     level_default_dials: tuple[str, ...] | None = None
     scorers: Mapping[str, str] = MappingProxyType({})
+    knows_solutions: bool = True
+    draws_tasks: bool = True
 
     @checked_keywords
     def __init__(

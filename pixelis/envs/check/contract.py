@@ -22,7 +22,7 @@ from jsonschema.exceptions import SchemaError
 
 from pixelis.envs.actions import MAX_ACTION_LENGTH
 from pixelis.envs.check.nasty_actions import BAD_CALLS, NASTY_ACTIONS, bad_calls_of
-from pixelis.envs.check.playing import mixed_actions, play, play_turns, same
+from pixelis.envs.check.playing import leader, mixed_actions, play, play_turns, same
 from pixelis.envs.spaces import Utf8Text
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tool_env import ToolEnv
@@ -31,6 +31,7 @@ from pixelis.errors import ActionTypeError, ConfigError, DifficultyError, SplitE
 MakeEnv = Callable[..., gym.Env[Any, Any]]
 
 _TASK_KEYS = {"id", "family", "difficulty", "split", "hash"}
+_NOT_DRAWN = "none: draws_tasks is False, the task is the one that was named"
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,10 @@ def same_seed_same_bytes(subject: Subject) -> Finding:
 
 
 def seeds_differ(subject: Subject) -> Finding:
-    """Other seeds give other tasks."""
+    """Other seeds give other tasks, where tasks are drawn."""
     env = subject.tool_env()
+    if not env.draws_tasks:
+        return Finding("seeds_differ", True, _NOT_DRAWN)
     hashes = {env.reset(seed=seed)[1]["task"]["hash"] for seed in subject.seeds}
     enough = len(hashes) > 1 or len(subject.seeds) == 1
     measured = f"{len(hashes)} tasks of {len(subject.seeds)} seeds"
@@ -200,8 +203,10 @@ def _raises(error: type[Exception], function: Callable[[], Any]) -> bool:
 
 
 def splits_are_disjoint(subject: Subject) -> Finding:
-    """No task is in both splits: question, answer and data decide, not the id."""
+    """No task that is drawn is in both splits: question, answer and data decide, not the id."""
     env = subject.tool_env()
+    if not env.draws_tasks:
+        return Finding("splits_are_disjoint", True, _NOT_DRAWN)
     tasks: dict[str, set[str]] = {split: set() for split in SPLITS}
     draws = 5 * len(subject.seeds)
     for difficulty, split, seed in itertools.product(env.source.difficulties, SPLITS, range(draws)):
@@ -274,7 +279,7 @@ def the_end(subject: Subject) -> Finding:
 def info_is_complete(subject: Subject) -> Finding:
     """``info`` has its keys at every turn, ``success`` and finite reward terms at the end, and is JSON."""
     env = subject.tool_env()
-    turns = play(env, env.players()["oracle"](env), 0)
+    turns = play(env, env.players()[leader(env)](env), 0)
     wrong = []
     for index, (_, reward, terminated, truncated, info) in enumerate(turns):
         json.dumps(info)

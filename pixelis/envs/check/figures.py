@@ -12,6 +12,7 @@ import numpy as np
 import psutil
 
 from pixelis.envs.check.contract import Subject
+from pixelis.envs.check.playing import leader
 from pixelis.envs.tool_env import ToolEnv
 
 
@@ -55,7 +56,7 @@ class Figures:
 
 
 def measure(subject: Subject) -> Figures | None:
-    """Play the oracle on every seed and difficulty; None where it does not come to an end by itself."""
+    """Play the `leader` on every seed and difficulty; None where it does not come to an end by itself."""
     env = subject.tool_env()
     try:
         return _measure(env, subject.seeds)
@@ -73,7 +74,7 @@ def _measure(env: ToolEnv[Any], seeds: Sequence[int]) -> Figures:
             began = time.perf_counter()
             observation, info = env.reset(seed=seed, options={"difficulty": difficulty})
             resets.append(time.perf_counter() - began)
-            player = env.players()["oracle"](env)
+            player = env.players()[leader(env)](env)
             over = False
             while not over:
                 largest = max(largest, size_of(observation))
@@ -85,7 +86,8 @@ def _measure(env: ToolEnv[Any], seeds: Sequence[int]) -> Figures:
             gc.collect(0)
             memory.append(process.memory_info().rss)
     grown = memory[-1] - memory[len(memory) // 2]
-    return figures_of(resets, steps, largest, "the oracle", grown / 2**20)
+    of = "the oracle" if env.knows_solutions else "the random player"
+    return figures_of(resets, steps, largest, of, grown / 2**20)
 
 
 def figures_of(

@@ -64,11 +64,16 @@ class Recorder:
         return self.actions[-1]
 
 
+def leader(env: ToolEnv[Any]) -> str:
+    """Return the name of the player that sees most of an environment: the oracle, where there can be one."""
+    return "oracle" if env.knows_solutions else "random"
+
+
 def mixed_actions(env: ToolEnv[Any], seed: int) -> list[str]:
-    """Return turns that do not answer: the oracle's calls on this seed, then bad ones, to the turn limit."""
-    oracle = Recorder(env.players()["oracle"](env))
-    play(env, oracle, seed)
-    turns = [*oracle.actions[:-1], *BAD_CALLS.values()]
+    """Return turns that do not answer: the `leader`'s calls on this seed, then bad ones, to the turn limit."""
+    player = Recorder(env.players()[leader(env)](env))
+    play(env, player, seed)
+    turns = [*player.actions[:-1], *BAD_CALLS.values()]
     return turns[: env.max_turns]
 
 

@@ -22,6 +22,7 @@ MOST_UNEARNED = 2 / 3
 """Share of the oracle's mean reward that a player which must fail may earn."""
 
 _ROUNDING = 1e-9
+_UNKNOWN = "none: knows_solutions is False, nobody here knows what solves its tasks"
 _FEW = 2
 """Seeds of a check that plays all exploits once more."""
 
@@ -74,6 +75,8 @@ def must_fail(player: str) -> bool:
 def oracle_succeeds(subject: Subject) -> Finding:
     """The oracle succeeds on every seed of every difficulty and both splits."""
     env = subject.tool_env()
+    if not env.knows_solutions:
+        return Finding("oracle_succeeds", True, _UNKNOWN)
     missed = []
     for difficulty in env.source.difficulties:
         for seed in subject.seeds:
@@ -92,7 +95,8 @@ def oracle_succeeds(subject: Subject) -> Finding:
 def floors_hold(subject: Subject) -> Finding:
     """Silence, chance, a tool-free player and every exploit are shipped, and stay at the floor.
 
-    An environment without tools ships a ``blind`` player in the place of a tool-free one. The floor is one of
+    An environment without tools ships a ``blind`` player in the place of a tool-free one; where nobody knows
+    the solutions (``knows_solutions``), silence and chance are enough. The floor is one of
     success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
     whether it counts as success. So whoever must fail may earn two thirds of the oracle's mean, or what
     chance gives if that is more.
@@ -101,9 +105,9 @@ def floors_hold(subject: Subject) -> Finding:
     names = [name for name in env.players() if must_fail(name)]
     missing = [name for name in FLOORS if name not in names]
     needed = TOOL_FREE if env.toolset.tools else (BLIND,)
-    if not set(names) & set(needed):
+    if env.knows_solutions and not set(names) & set(needed):
         missing.append(" or ".join(needed))
-    if not any(name.startswith("exploit_") for name in names):
+    if env.knows_solutions and not any(name.startswith("exploit_") for name in names):
         missing.append("exploit_*")
     scores = [score(env, name, subject.seeds) for name in names]
     measured = ", ".join(f"{one.player} {one.success:.2f}" for one in scores)
@@ -117,6 +121,8 @@ def floors_hold(subject: Subject) -> Finding:
     remedy = f"{', '.join(above)} above {allowed:.3g}: make the tool needed, the verifier stricter"
     if above:
         return Finding("floors_hold", False, measured, remedy, numbers=numbers)
+    if not env.knows_solutions:
+        return Finding("floors_hold", True, f"{measured}; exploits: {_UNKNOWN}", numbers=numbers)
     most = max(MOST_UNEARNED, allowed) * score(env, "oracle", subject.seeds).reward
     paid = [f"{one.player} {one.reward:.2f}" for one in scores if one.reward > most]
     if paid:
@@ -132,6 +138,8 @@ def gap_holds(subject: Subject) -> Finding:
     terms then refuse it, unless whoever sets them up says the gap.
     """
     env = subject.tool_env()
+    if not env.knows_solutions:
+        return Finding("gap_holds", True, _UNKNOWN)
     won, lost = _returns(env, list(subject.seeds))
     seen = f"{len(won)} successes, least {min(won, default=math.nan):.4g}; "
     seen += f"{len(lost)} failures, greatest {max(lost, default=math.nan):.4g}"

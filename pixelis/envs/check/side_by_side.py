@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium as gym
 
 from pixelis.envs.check.contract import Finding, MakeEnv, Subject
-from pixelis.envs.check.playing import mixed_actions, play, play_turns, same
+from pixelis.envs.check.playing import leader, mixed_actions, play, play_turns, same
 
 
 def pickles(subject: Subject) -> Finding:
@@ -21,12 +21,13 @@ def pickles(subject: Subject) -> Finding:
     """
     env = subject.tool_env()
     spaces = (env.observation_space, env.action_space)
-    turns = play(env, env.players()["oracle"](env), subject.seeds[0])
+    name = leader(env)
+    turns = play(env, env.players()[name](env), subject.seeds[0])
     wrong = [] if pickle.loads(pickle.dumps(spaces)) == spaces else ["spaces are others"]
     wrong += [] if same(turns, pickle.loads(pickle.dumps(turns))) else ["observations or info are others"]
     if subject.processes:
         again = pickle.loads(pickle.dumps(subject.make))().unwrapped
-        if not same(play(again, again.players()["oracle"](again), subject.seeds[0]), turns):
+        if not same(play(again, again.players()[name](again), subject.seeds[0]), turns):
             wrong.append("what the maker makes plays another episode")
     maker = "maker" if subject.processes else "maker left out"
     measured = "; ".join(wrong) or f"2 spaces, {len(turns)} turns, {maker}"

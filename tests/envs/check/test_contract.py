@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pixelis.envs.actions import ToolCall
-from pixelis.envs.check import CLAUSES, contract, secrecy, side_by_side
+from pixelis.envs.check import CLAUSES, check_env, contract, secrecy, side_by_side
 from pixelis.envs.check import scores as contract_scores
 from pixelis.envs.check.contract import Subject, run_clause
 from pixelis.envs.check.playing import same
@@ -414,6 +414,58 @@ def test_where_reading_is_the_task_text_is_told_and_not_judged():
     finding = run_clause(answers_are_not_told, Subject(Reads, range(6), processes=False))
     assert finding.ok
     assert finding.measured.endswith("text 1.00 (those of others 0.00); judged: info")
+
+
+class Unsolved(SecretEnv):
+    """Nobody here knows what solves it."""
+
+    knows_solutions = False
+
+    def players(self):
+        return ToolEnv.players(self)
+
+
+def test_where_no_solution_is_known_clauses_about_them_say_so_and_all_others_are_checked():
+    report = check_env(Unsolved, seeds=3, processes=False)
+    assert report.ok, str(report)
+    measured = {finding.clause: finding.measured for finding in report.findings}
+    for clause in ("oracle_succeeds", "gap_holds"):
+        assert measured[clause].startswith("none: knows_solutions is False")
+    assert measured["floors_hold"].startswith("nothing 0.00, random 0.00; exploits: none: knows_solutions")
+    assert measured["same_seed_same_bytes"] == "3 seeds, 3 episodes each, all equal"
+    assert report.figures is not None and report.figures.of == "the random player"
+
+
+def test_where_no_solution_is_known_a_broken_clause_is_still_found():
+    class Dicey(Unsolved):
+        source_type = OwnDice
+
+    class Generous(Unsolved):
+        verifier_function = staticmethod(lambda task, answer, secret: Verdict(True, {"task": 1.0}))
+
+    found = {finding.clause for finding in check_env(Dicey, seeds=3, processes=False).failures}
+    assert "same_seed_same_bytes" in found
+    found = {finding.clause for finding in check_env(Generous, seeds=3, processes=False).failures}
+    assert "floors_hold" in found
+
+
+def test_where_tasks_are_named_seeds_and_splits_need_not_differ():
+    class Named(SecretEnv):
+        source_type = NoDraw
+        draws_tasks = False
+
+    for clause in (contract.seeds_differ, contract.splits_are_disjoint):
+        finding = run_clause(clause, Subject(Named, range(3), processes=False))
+        assert finding.ok and finding.measured.startswith("none: draws_tasks is False")
+
+
+def test_an_environment_that_has_forgotten_its_oracle_does_not_pass():
+    class Forgetful(SecretEnv):
+        def players(self):
+            return ToolEnv.players(self)
+
+    found = {finding.clause for finding in check_env(Forgetful, seeds=2, processes=False).failures}
+    assert {"oracle_succeeds", "floors_hold", "gap_holds"} <= found
 
 
 def test_every_clause_has_an_environment_that_breaks_it():

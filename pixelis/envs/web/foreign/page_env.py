@@ -39,6 +39,8 @@ class PageEnv(ViewedEnv[PageSession]):
         split: ``train`` or ``test``.
     """
 
+    knows_solutions = False
+
     def __init__(
         self,
         *,

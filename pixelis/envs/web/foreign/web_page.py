@@ -180,6 +180,8 @@ class WebPageEnv(PageEnv):
     option_names = (*PageEnv.option_names, "url", "instruction")
     task_gap = 1.0
 
+    draws_tasks = False
+
     @checked_keywords
     def __init__(
         self,
