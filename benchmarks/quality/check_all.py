@@ -1,7 +1,7 @@
 """Check every environment of ours by ``pixelis check-env``, for the second table of docs/envs/index.md.
 
-    python benchmarks/quality/check_all.py                     # all of them; then python scripts/env_docs.py
-    python benchmarks/quality/check_all.py --envs TrackRead    # this one anew, what is known of the others stays
+    python benchmarks/quality/check_all.py                    # all of them; then python scripts/env_docs.py
+    python benchmarks/quality/check_all.py --envs TrackRead   # this one anew; what is known of others stays
 
 Each is checked in a process of its own, one after the other. What else the machine did meanwhile is measured
 too, since it makes steps slower: the table says so. The exit status is 1 where a clause does not hold.

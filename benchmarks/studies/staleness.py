@@ -52,19 +52,21 @@ class StaleCollector:
 
     def __init__(self, own: Plays, steps: int) -> None:
         self._own, self.stats = own, own.stats
-        self._past: deque[list[torch.Tensor]] = deque(maxlen=steps + 1)
+        self._past: deque[tuple[int, list[torch.Tensor]]] = deque(maxlen=steps + 1)
 
     def collect(
         self, policy: Policy, requests: Sequence[EpisodeRequest], settings: SamplingSettings, rng_seed: int
     ) -> list[Episode]:
         """Put the old weights in, play, and put those of now back; called once a step."""
         parameters = policy.trainable_parameters()
-        now = [each.detach().clone() for each in parameters]
-        self._past.append(now)
-        _put(parameters, self._past[0])
+        version, now = policy.weights_version, [each.detach().clone() for each in parameters]
+        self._past.append((version, now))
+        policy.weights_version, then = self._past[0]
+        _put(parameters, then)
         try:
             episodes = self._own.collect(policy, requests, settings, rng_seed)
         finally:
+            policy.weights_version = version
             _put(parameters, now)
         self.stats = self._own.stats
         return episodes

@@ -13,6 +13,7 @@ from pixelis.agents.episodes.episode import Episode, Exchange, Segment
 _APART = ("segments", "exchanges", "visual_tools")
 _PLAIN = tuple(each.name for each in fields(Episode) if each.name not in _APART)
 _ARRAYS = ("tokens", "loss_mask", "logprobs", "entropies")
+_WORDS = ("text", "weight", "finish_reason", "weights_version")
 
 
 def episodes_message(episodes: Sequence[Episode]) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -55,14 +56,12 @@ def read_episodes(value: Mapping[str, Any], tensors: Mapping[str, torch.Tensor])
 
 
 def _segment_row(segment: Segment) -> dict[str, Any]:
-    arrays = {name: getattr(segment, name) for name in _ARRAYS}
-    return arrays | {"images": [*segment.images], "text": segment.text, "weight": segment.weight}
+    return {name: getattr(segment, name) for name in (*_ARRAYS, *_WORDS)} | {"images": [*segment.images]}
 
 
 def _segment(row: Mapping[str, Any], images: Mapping[str, torch.Tensor]) -> Segment:
     ordered = {name: images[name] for name in row["images"]}
-    arrays = {name: row[name] for name in _ARRAYS}
-    return Segment(**arrays, images=ordered, text=row["text"], weight=row["weight"])
+    return Segment(**{name: row[name] for name in (*_ARRAYS, *_WORDS)}, images=ordered)
 
 
 def _episode(row: Mapping[str, Any], segments: Sequence[Segment]) -> Episode:

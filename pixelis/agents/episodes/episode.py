@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from pixelis.errors import ModelLoadError
+
+FinishReason = Literal["stop", "length"]
+"""Why a sampled turn ended: the model ended it, or the most tokens that it could have were written."""
 
 _ALIGNED = ("loss_mask", "logprobs", "entropies")
 _SAYS_WHAT_IS_REAL = frozenset({"image_sizes", "pixel_attention_mask"})
@@ -38,6 +41,8 @@ class Segment:
         entropies: float32 of shape [n], entropy in nats of the distribution that each sampled token was drawn
             from, for people; None where it was not kept.
         weight: what each of its tokens counts in supervised training, >= 0.
+        finish_reason: why a sampled turn ended, as whoever sampled it says; None where nobody sampled it.
+        weights_version: of the weights that sampled it, see `Policy.weights_version`; likewise.
     """
 
     tokens: np.ndarray
@@ -47,6 +52,8 @@ class Segment:
     text: str = ""
     entropies: np.ndarray | None = None
     weight: float = 1.0
+    finish_reason: FinishReason | None = None
+    weights_version: int | None = None
 
     def __post_init__(self) -> None:
         """Check that the arrays describe the same tokens."""
@@ -92,12 +99,28 @@ class Segment:
         tokens: Sequence[int] | np.ndarray,
         logprobs: Sequence[float] | np.ndarray | None = None,
         text: str = "",
-        entropies: np.ndarray | None = None,
     ) -> Segment:
         """Return a segment the policy wrote; ``logprobs`` defaults to zeros (demonstrations)."""
         ids = np.asarray(tokens, dtype=np.int64)
         logs = np.zeros(len(ids)) if logprobs is None else np.asarray(logprobs)
-        return cls(ids, np.ones(len(ids), bool), logs.astype(np.float32), {}, text, entropies)
+        return cls(ids, np.ones(len(ids), bool), logs.astype(np.float32), {}, text)
+
+    @classmethod
+    def sampled_turn(
+        cls,
+        tokens: np.ndarray,
+        logprobs: np.ndarray,
+        text: str,
+        *,
+        finish_reason: FinishReason,
+        weights_version: int,
+        entropies: np.ndarray | None = None,
+    ) -> Segment:
+        """Return what a sampler returns; see the attributes."""
+        turn = cls.written(tokens, logprobs, text)
+        return replace(
+            turn, entropies=entropies, finish_reason=finish_reason, weights_version=weights_version
+        )
 
 
 @dataclass(frozen=True)
@@ -208,6 +231,12 @@ class Episode:
     def images(self) -> dict[str, torch.Tensor]:
         """The image tensors of all segments, concatenated on their first axis in token order."""
         return join_images([segment.images for segment in self.segments])
+
+    @property
+    def weights_versions(self) -> frozenset[int]:
+        """The versions of the weights that sampled its turns; empty where nobody says."""
+        found = (segment.weights_version for segment in self.segments)
+        return frozenset(version for version in found if version is not None)
 
     @property
     def prompt_length(self) -> int:

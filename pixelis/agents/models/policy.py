@@ -57,12 +57,14 @@ class Policy:
         came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
         trained_from: the model before any training that is known of: a hub id, a name or a folder.
         tokens_read: tokens the model has been given so far, padding included, trials left out.
+        weights_version: the training step after which the weights are as they are, 0 before the first;
+            whoever gives it other weights says it.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None, *, full: bool = False) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
         self.trained_from = loaded.note.trained_from or loaded.base_name
-        self.tokens_read = 0
+        self.tokens_read = self.weights_version = 0
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         self.chat.system_prompt = loaded.note.system_prompt

@@ -54,7 +54,7 @@ class Player:
         return {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(self.policy.model)}
 
     def play(self, order: Mapping[str, Any]) -> tuple[list[Episode], Reply]:
-        """Play what `play_order` has made; return the episodes, and them as a message."""
+        """Play what `play_order` has made, by the policy as it is; return the episodes, also as a message."""
         stack = self._rewards.stack
         if stack is not None:
             stack.load_state_dict(order["rewards"])

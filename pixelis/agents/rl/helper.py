@@ -108,6 +108,7 @@ class Helper:
 
     def _play(self, order: Mapping[str, Any]) -> Reply:
         self._take_weights()
+        self._policy.weights_version = order["weights_version"]
         episodes, (reply, tensors) = self._player.play(order)
         first = len(self._played)
         self._played += episodes

@@ -158,9 +158,13 @@ def _segment_state(segment: Segment) -> dict[str, Any]:
         "logprobs": torch.from_numpy(segment.logprobs),
         "images": dict(segment.images),
         "text": segment.text,
+        "finish_reason": segment.finish_reason,
+        "weights_version": segment.weights_version,
     }
 
 
 def _segment_of(state: Mapping[str, Any]) -> Segment:
     arrays = (state[name].numpy() for name in ("tokens", "loss_mask", "logprobs"))
-    return Segment(*arrays, images=dict(state["images"]), text=state["text"])
+    # An older state says neither.
+    told = {name: state.get(name) for name in ("finish_reason", "weights_version")}
+    return Segment(*arrays, images=dict(state["images"]), text=state["text"], **told)

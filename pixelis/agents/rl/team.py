@@ -195,7 +195,10 @@ class TeamCollector:
         team = self._team
         shares = shared_out(requests, team.world.size)
         paid_by = state_to_pay_by(team.rewards)
-        orders = {rank: play_order(share, settings, rng_seed, paid_by) for rank, share in enumerate(shares)}
+        which = {"weights_version": policy.weights_version}
+        orders = {
+            rank: play_order(share, settings, rng_seed, paid_by) | which for rank, share in enumerate(shares)
+        }
         own, replies = team.do(
             orders, True, lambda: self._own.collect(policy, shares[LEADER], settings, rng_seed)
         )

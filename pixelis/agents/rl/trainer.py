@@ -143,6 +143,8 @@ class Trainer(LanguageStepper[TrainConfig]):
         if played.is_training:
             self._no_signal.note(batch, played.episodes)
         row = episode_metrics(played.episodes) | self._rollout_metrics(batch) | self.rewards.learn()
+        if self._ahead is not None:
+            row["rollout/staleness"] = self._staleness(played.episodes)
         if self.config.diversity != "none":
             row |= diversity_metrics(played.episodes, self.config.diversity)
         row |= self.levels.note(number, played.episodes)
@@ -367,7 +369,9 @@ class Trainer(LanguageStepper[TrainConfig]):
             "time/env": stats.env_seconds,
             "time/rewards": stats.reward_seconds,
             **(self.collector.metrics() if isinstance(self.collector, RayCollector) else {}),
-            **(
-                {} if self._ahead is None else {"rollout/staleness": self._ahead.age(self.finished_steps + 1)}
-            ),
         }
+
+    def _staleness(self, episodes: Sequence[Episode]) -> int | None:
+        """Return how many steps old the oldest weights are that have sampled; None where nobody has."""
+        oldest = min((version for each in episodes for version in each.weights_versions), default=None)
+        return None if oldest is None else self.finished_steps - oldest

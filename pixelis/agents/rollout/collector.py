@@ -140,7 +140,6 @@ class Collector:
     ) -> None:
         generators = {id(runner): _generator(runner.request, rng_seed) for runner in runners}
         everyone = len(runners)
-        ends = policy.chat.stop_ids
         with _Clock(self.stats):
             runners = self._open(policy, sampler, runners)
         while runners:
@@ -151,7 +150,7 @@ class Collector:
                 for runner, turn in zip(runners, turns, strict=True):
                     _check_finite(turn)
                     runner.episode.segments.append(turn)
-                    runner.episode.cut_turns += int(turn.tokens[-1]) not in ends
+                    runner.episode.cut_turns += turn.finish_reason == "length"
             self._timed_envs(
                 lambda runner: runner.step(policy.chat.action(runner.episode.segments[-1].tokens)), runners
             )

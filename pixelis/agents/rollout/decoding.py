@@ -100,11 +100,18 @@ class Decoder:
         return self._turns(drawn, scores, spreads, lengths)
 
     def _turns(self, drawn: Tensor, scores: Tensor, spreads: Tensor, lengths: Tensor) -> list[Segment]:
-        counts = lengths.tolist()
+        counts, chat = lengths.tolist(), self.policy.chat
         self.stats.generated_tokens += sum(counts)
-        arrays, decode = [each.cpu().numpy() for each in (drawn, scores, spreads)], self.policy.chat.decode
+        arrays = [each.cpu().numpy() for each in (drawn, scores, spreads)]
         return [
-            Segment.written(ids[:n], logs[:n], decode(ids[:n]), spread[:n])
+            Segment.sampled_turn(
+                ids[:n],
+                logs[:n],
+                chat.decode(ids[:n]),
+                finish_reason="stop" if int(ids[n - 1]) in chat.stop_ids else "length",
+                weights_version=self.policy.weights_version,
+                entropies=spread[:n],
+            )
             for ids, logs, spread, n in zip(*arrays, counts, strict=True)
         ]
 

@@ -28,13 +28,16 @@ class Sampler(Protocol):
     def write(
         self, draws: Sequence[np.random.Generator], settings: SamplingSettings, limits: Sequence[int]
     ) -> list[Segment]:
-        """Sample one turn for every row: its tokens, and their log-probabilities by who sampled them.
+        """Sample one turn for every row.
+
+        What it returns is all that anyone above is told: token ids, their log-probabilities by who sampled
+        them, the ``finish_reason``, and the ``weights_version`` of the weights that sampled them. A turn by
+        other weights than those that `Engine.open` was given is none: it is sampled anew, by somebody else.
 
         Args:
             draws: of each row, from which alone its randomness comes.
             settings: how to draw.
-            limits: most tokens a row may write, at least 1. A turn whose last token is not one that ends
-                turns was ended by its limit.
+            limits: most tokens a row may write, at least 1.
         """
         ...
 
@@ -56,7 +59,7 @@ class Engine(Protocol):
         """Return the sampler of a rollout.
 
         Args:
-            policy: whose weights sample.
+            policy: whose weights sample, and say by ``weights_version`` which they are.
             stats: where to count.
             rng_seed: of the rollout.
         """

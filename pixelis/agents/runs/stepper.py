@@ -47,7 +47,7 @@ class Stepper(ABC, Generic[C]):
         run: where files go.
 
     Attributes:
-        finished_steps: training steps done.
+        finished_steps: training steps done; the policy's ``weights_version`` with them.
         elapsed_seconds: time spent in them, over all sessions of the run.
         alarms: judge each step.
 
@@ -57,7 +57,8 @@ class Stepper(ABC, Generic[C]):
 
     def __init__(self, config: C, policy: Policy, run: RunFolder) -> None:
         self.config, self.policy, self.run = config, policy, run
-        self.finished_steps, self.elapsed_seconds = 0, 0.0
+        self.elapsed_seconds = 0.0
+        self.finished_steps = policy.weights_version = 0
         self._smoothing = Smoothing(config.smoothed)
         self._log: MetricsLog | None = None  # while it trains
         self.alarms = RunAlarms(config.on_alarm, self.explain, self.lower_rate, config.alarms)
@@ -199,7 +200,7 @@ class Stepper(ABC, Generic[C]):
         """Take the next step; return its metrics with its number and its time."""
         started = time.perf_counter()
         row = {"step": self.finished_steps + 1} | self.take_step(self.finished_steps + 1)
-        self.finished_steps += 1
+        self.finished_steps = self.policy.weights_version = self.finished_steps + 1
         seconds = time.perf_counter() - started
         self.elapsed_seconds += seconds
         return row | {"time/step": seconds, "time/elapsed": self.elapsed_seconds}
@@ -233,7 +234,7 @@ class Stepper(ABC, Generic[C]):
         saved = read_json(checkpoint / PROGRESS)
         self.config.check_same(saved.get("identity"))
         try:
-            self.finished_steps = int(saved["step"])
+            self.finished_steps = self.policy.weights_version = int(saved["step"])
             self.elapsed_seconds = float(saved["elapsed_seconds"])
             self.load_progress(saved)
             self._load_alarms(saved)

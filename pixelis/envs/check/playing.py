@@ -70,7 +70,7 @@ def leader(env: ToolEnv[Any]) -> str:
 
 
 def mixed_actions(env: ToolEnv[Any], seed: int) -> list[str]:
-    """Return turns that do not answer: the `leader`'s calls on this seed, then bad ones, to the turn limit."""
+    """Return turns that do not answer: the `leader`'s calls on this seed, then bad ones, to the limit."""
     player = Recorder(env.players()[leader(env)](env))
     play(env, player, seed)
     turns = [*player.actions[:-1], *BAD_CALLS.values()]

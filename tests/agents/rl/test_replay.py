@@ -101,7 +101,10 @@ def test_the_contents_survive_a_file(tmp_path):
     replay = ReplayBuffer()
     replay.add(batch(0.1 + 0.2, 0.25), 3)
     picture = Segment.given([3], images={"pixel_values": torch.rand(1, 2, 2)}, text="look")
-    replay.stored[0].episode.segments.append(picture)
+    turn = Segment.sampled_turn(
+        np.array([4]), np.array([-0.5]), "", finish_reason="length", weights_version=2
+    )
+    replay.stored[0].episode.segments += [picture, turn]
     write_tensors(tmp_path / "replay.pt", replay.state_dict())
     other = ReplayBuffer()
     other.load_state_dict(read_tensors(tmp_path / "replay.pt"))
@@ -112,6 +115,9 @@ def test_the_contents_survive_a_file(tmp_path):
             np.testing.assert_array_equal(getattr(one.episode, name), getattr(two.episode, name))
             assert getattr(one.episode, name).dtype == getattr(two.episode, name).dtype
         assert one.episode.text == two.episode.text
+        assert one.episode.weights_versions == two.episode.weights_versions
+    assert [each.finish_reason for each in other.stored[0].episode.segments][-2:] == [None, "length"]
+    assert other.stored[0].episode.weights_versions == {2}
     assert torch.equal(other.stored[0].episode.images["pixel_values"], picture.images["pixel_values"])
 
 

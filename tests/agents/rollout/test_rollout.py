@@ -154,7 +154,23 @@ def test_a_turn_is_closed_exactly_once(text_policy: Policy, counting_env: Callab
     assert all(by_policy != by_template for by_policy, by_template in finished)
     assert {by_policy for by_policy, _ in finished} == {True, False}  # both happened
     for episode in episodes:  # what the template had to close was cut, and so may the last turn be
-        assert episode.cut_turns == sum(segment.tokens[-1] != end for segment in episode.segments[1::2])
+        cut = [segment.tokens[-1] != end for segment in episode.segments[1::2]]
+        assert episode.cut_turns == sum(cut)
+        reasons = [segment.finish_reason for segment in episode.segments]
+        assert reasons[1::2] == ["length" if each else "stop" for each in cut]
+        assert set(reasons[::2]) == {None}
+
+
+def test_turns_say_which_weights_sampled_them(text_policy: Policy, counting_env: Callable[..., gym.Env]):
+    try:
+        for version in (0, 7):
+            text_policy.weights_version = version
+            for episode in collect(text_policy, counting_env, REQUESTS, SETTINGS, 0):
+                told = [segment.weights_version for segment in episode.segments]
+                assert told == [version if segment.sampled else None for segment in episode.segments]
+                assert episode.weights_versions == {version}
+    finally:
+        text_policy.weights_version = 0
 
 
 def test_prompts_are_read_once_a_group_and_history_never_again(

@@ -114,6 +114,8 @@ def test_each_row_writes_up_to_its_own_limit(text_policy):
     turns = decoder.write(numbers, SamplingSettings(max_new_tokens=9), limits=[9, 1, 4])
     lengths = [len(turn) for turn in turns]
     for turn, limit in zip(turns, (9, 1, 4), strict=True):
-        assert len(turn) == limit or int(turn.tokens[-1]) in chat.stop_ids
+        is_whole = int(turn.tokens[-1]) in chat.stop_ids
+        assert is_whole or len(turn) == limit
+        assert turn.finish_reason == ("stop" if is_whole else "length")
     assert decoder.stats.generated_tokens == sum(lengths)
     assert decoder.stats.prefilled_tokens == len(chat.first("a longer question")) + len(chat.first("short"))

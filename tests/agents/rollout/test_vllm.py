@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import json
 import threading
 import time
 from pathlib import Path
@@ -14,6 +15,7 @@ import psutil
 import pytest
 import torch
 
+from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.lora import LoraSettings
 from pixelis.agents.models.policy import Policy
@@ -103,7 +105,10 @@ def test_a_server_samples_from_the_policy_that_is_trained(server, policy, engine
         np.testing.assert_allclose(episode.logprobs[inside], own, atol=2e-3)
         for turn in (each for each in episode.segments if each.sampled):
             assert len(turn) <= 48
-            assert len(turn) == 48 or int(turn.tokens[-1]) in policy.chat.stop_ids
+            is_whole = int(turn.tokens[-1]) in policy.chat.stop_ids
+            assert turn.finish_reason == ("stop" if is_whole else "length")
+            assert is_whole or len(turn) == 48
+            assert turn.weights_version == policy.weights_version
             assert turn.text == policy.chat.decode(turn.tokens)
     assert stats.generated_tokens == sum(each.completion_length for each in episodes)
     assert len({each.text for each in episodes}) > len(REQUESTS) / 2  # members draw for themselves
@@ -129,6 +134,7 @@ def adapters(server: VllmServer) -> list[str]:
 def test_the_adapter_of_now_is_what_samples(server, policy, engine):
     by = engine(server.url)
     collected(policy, by)
+    policy.weights_version = 1
     with torch.no_grad():
         for name, each in policy.model.named_parameters():
             if "lora_B" in name:
@@ -139,7 +145,9 @@ def test_the_adapter_of_now_is_what_samples(server, policy, engine):
         np.abs(e.logprobs - ours[row, : len(e)].numpy())[e.loss_mask].max() for row, e in enumerate(episodes)
     ]
     assert max(apart) < 5e-3
-    assert sum("pixelis-" in name for name in adapters(server)) == 1
+    assert all(each.weights_versions == {1} for each in episodes)
+    (name,) = (name for name in adapters(server) if "pixelis-" in name)
+    assert name.endswith("-2-step1")
     by.close()
     assert not any("pixelis-" in name for name in adapters(server))
 
@@ -217,6 +225,15 @@ def test_what_is_no_vllm_server_is_told_with_its_address(policy, engine):
     assert "no address: " in told and "go on from the last checkpoint with --resume" in told
 
 
+def ended(reason: str, count: int) -> dict:
+    """Return a completion of so many tokens that has ended so."""
+    return {
+        "token_ids": [4] * count,
+        "logprobs": {"token_logprobs": [-0.5] * count},
+        "finish_reason": reason,
+    }
+
+
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
@@ -229,6 +246,9 @@ def test_what_is_no_vllm_server_is_told_with_its_address(policy, engine):
         ({"token_ids": ["a"], "logprobs": {"token_logprobs": [-1.0]}}, "no turn of 1 to 3"),
         ({"token_ids": [1], "logprobs": {"token_logprobs": [None]}}, "log-probability that is none"),
         ({"token_ids": [1], "logprobs": {"token_logprobs": [0.5]}}, "log-probability that is none"),
+        ({"token_ids": [1], "logprobs": {"token_logprobs": [-1.0]}}, "broken off: None after 1 of 3 tokens"),
+        (ended("abort", 1), "broken off: 'abort' after 1 of 3 tokens"),
+        (ended("length", 2), "broken off: 'length' after 2 of 3 tokens"),
     ],
 )
 def test_an_answer_that_is_no_turn_is_a_fault(choice, words):
@@ -237,9 +257,114 @@ def test_an_answer_that_is_no_turn_is_a_fault(choice, words):
 
 
 def test_a_turn():
-    tokens, logprobs = checked_turn({"token_ids": [4, 5], "logprobs": {"token_logprobs": [-0.5, 1e-6]}}, 3)
+    choice = {
+        **{"token_ids": [4, 5], "logprobs": {"token_logprobs": [-0.5, 1e-6]}, "finish_reason": "stop"},
+    }
+    tokens, logprobs, reason = checked_turn(choice, 3)
     assert tokens.tolist() == [4, 5] and tokens.dtype == np.int64
     assert logprobs.tolist() == [-0.5, 0.0] and logprobs.dtype == np.float32
+    assert reason == "stop"
+    assert checked_turn(ended("length", 3), 3).finish_reason == "length"
+
+
+def recorded(answers_by: str | None, finish_reason: str):
+    """Return a handler that says what a server of vLLM has said, of pixelis-mini and an adapter.
+
+    Args:
+        answers_by: the model that it says has answered; None: the one that was asked for, as vLLM does.
+        finish_reason: why its turns end.
+    """
+
+    class Recorded(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            path = {"/version": {"version": "0.32.0"}, "/v1/models": {"data": [{"id": "mini"}]}}
+            self.say(path.get(self.path, {}))
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path != "/v1/completions":
+                self.say("Success: LoRA adapter 'it' added successfully.")
+            elif "prompt_logprobs" in asked:
+                self.score(asked)
+            else:
+                count = asked["max_tokens"] if finish_reason == "length" else 1
+                tokens = [*[65] * (count - 1), asked["stop_token_ids"][0] if finish_reason == "stop" else 66]
+                self.server.wrote.append(asked["model"])
+                choice = {
+                    **{"index": 0, "text": "", "token_ids": tokens, "finish_reason": finish_reason},
+                    "logprobs": {"token_logprobs": [-0.5] * count},
+                }
+                self.complete(answers_by or asked["model"], choice)
+
+        def score(self, asked) -> None:
+            # A real one has the model; here the trainer's own policy says what one would.
+            ids = asked["prompt"]
+            episode = Episode("", 0, 0, 0, [Segment.given(ids[:1]), Segment.written(ids[1:])])
+            with torch.no_grad():
+                own = self.server.policy.logprobs([episode]).logprobs[0, 1:].tolist()
+            found = [None, *({str(i): {"logprob": each}} for i, each in zip(ids[1:], own, strict=True))]
+            self.complete(asked["model"], {"index": 0, "text": "", "prompt_logprobs": found})
+
+        def complete(self, model: str, choice) -> None:
+            self.say({"id": "cmpl-1", "object": "text_completion", "model": model, "choices": [choice]})
+
+        def say(self, what) -> None:
+            body = (what if isinstance(what, str) else json.dumps(what)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Recorded
+
+
+@contextlib.contextmanager
+def replayed(policy: Policy, answers_by: str | None = None, finish_reason: str = "stop"):
+    """Serve what was recorded; give the server, whose ``wrote`` names the adapters that were asked to."""
+    handler = recorded(answers_by, finish_reason)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.policy, server.wrote = policy, []
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_turns_say_why_they_ended_and_by_which_weights(policy, engine, reason):
+    with replayed(policy, finish_reason=reason) as server:
+        by = engine(server.url)
+        for version in (3, 4):
+            policy.weights_version = version
+            episodes, _ = collected(policy, by)
+            turns = [each for episode in episodes for each in episode.segments if each.sampled]
+            assert {(each.finish_reason, each.weights_version) for each in turns} == {(reason, version)}
+            assert [e.cut_turns for e in episodes] == [e.turns * (reason == "length") for e in episodes]
+            assert len(turns) == len(server.wrote) and all(f"-step{version}" in each for each in server.wrote)
+            server.wrote.clear()
+
+
+@pytest.mark.parametrize("wrong", [{"answers_by": "pixelis-0-1-step2"}, {"finish_reason": "abort"}])
+def test_turns_of_other_weights_or_broken_off_are_written_by_another_server(policy, engine, caplog, wrong):
+    policy.weights_version = 3
+    with replayed(policy, **wrong) as bad, replayed(policy) as good:
+        episodes, _ = collected(policy, engine(bad.url, good.url))
+        turns = [each for episode in episodes for each in episode.segments if each.sampled]
+        assert bad.wrote and len(good.wrote) == len(turns)
+    assert all(each.valid_for_training for each in episodes)
+    assert {(each.finish_reason, each.weights_version) for each in turns} == {("stop", 3)}
+    told = {"answers_by": "by other weights: 'pixelis-0-1-step2'", "finish_reason": "broken off: 'abort'"}
+    assert f"the server at {bad.url} is left out: it" in caplog.text
+    assert all(told[name] in caplog.text for name in wrong)
+
+
+def test_where_all_answer_by_other_weights_the_run_ends(policy, engine):
+    with replayed(policy, answers_by="mini") as bad, pytest.raises(SamplerError) as caught:
+        collected(policy, engine(bad.url))
+    assert "it answers by other weights: 'mini', asked for was 'pixelis-" in str(caught.value)
 
 
 def open_rows(by: VllmEngine, policy: Policy) -> None:

@@ -39,23 +39,26 @@ class Worker:
         except Exception as error:
             return here | {"error": f"{type(error).__name__}: {one_line(error)}"}
 
-    def play(self, order: bytes, weights: bytes) -> bytes:
-        """Return the reply to an order, both as messages (see `pixelis.agents.distributed.wire`).
+    def play(self, order: bytes, weights: bytes) -> tuple[list[int], bytes]:
+        """Return the reply to an order, and before it the versions of the weights that sampled it.
 
         Args:
-            order: see `play_order`.
-            weights: the trained parameters, named by their numbers.
+            order: see `play_order`; as the reply a message, see `pixelis.agents.distributed.wire`.
+            weights: the trained parameters, named by their numbers, and their ``version``.
         """
+        versions: frozenset[int] = frozenset()
         try:
             player = self._ready()
-            _, tensors = unpack(weights)
+            about, tensors = unpack(weights)
             with torch.no_grad():
                 for number, parameter in enumerate(player.policy.trainable_parameters()):
                     parameter.copy_(tensors[str(number)])
-            _, reply = player.play(unpack(order)[0])
+            player.policy.weights_version = about["version"]
+            episodes, reply = player.play(unpack(order)[0])
+            versions = versions.union(*(episode.weights_versions for episode in episodes))
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {one_line(error)}"}, {}
-        return pack(*reply)
+        return sorted(versions), pack(*reply)
 
     def _ready(self) -> Player:
         if self._player is None:

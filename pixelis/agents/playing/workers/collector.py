@@ -37,10 +37,12 @@ class Acting(NamedTuple):
     """By what episodes are played.
 
     Attributes:
+        version: of the weights, see `Policy.weights_version`.
         weights: of the policy, those that are trained.
         rewards: state of the reward terms, see `state_to_pay_by`.
     """
 
+    version: int
     weights: Sequence[torch.Tensor]
     rewards: Any
 
@@ -90,7 +92,7 @@ class RayCollector:
 
     def acting(self, policy: Policy) -> Acting:
         """Return by what is played and paid now."""
-        return Acting(policy.trainable_parameters(), state_to_pay_by(self._rewards))
+        return Acting(policy.weights_version, policy.trainable_parameters(), state_to_pay_by(self._rewards))
 
     def begin(
         self,
@@ -108,13 +110,13 @@ class RayCollector:
         at_once = self._config.groups_at_once
         workers = min(int(self._config.workers or 1), len({each.group for each in requests}))
         parts = shared_out(requests, workers) if at_once is None else in_parts(requests, at_once)
-        weights = pack({}, {str(place): each for place, each in enumerate(acting.weights)})
+        parameters = {str(place): each for place, each in enumerate(acting.weights)}
+        weights = pack({"version": acting.version}, parameters)
         shared = self._cluster.put(weights)
         orders = [pack(play_order(part, settings, rng_seed, acting.rewards)) for part in parts]
         self._sent += len(weights) + sum(map(len, orders))
-        self._crew.plan(
-            {Piece(number, place): PieceOfWork(order, shared) for place, order in enumerate(orders)}
-        )
+        jobs = [PieceOfWork(order, shared, acting.version) for order in orders]
+        self._crew.plan({Piece(number, place): job for place, job in enumerate(jobs)})
         return number
 
     def finish(self, rollout: int) -> list[Episode]:

@@ -32,10 +32,12 @@ class PieceOfWork(NamedTuple):
     Attributes:
         order: see `play_order`, as a message.
         weights: reference to those that play, as a message.
+        version: of the weights.
     """
 
     order: bytes
     weights: Any
+    version: int
 
 
 @dataclass
@@ -180,7 +182,8 @@ class Crew:
                 return
             if not hand.given:
                 hand.heard = time.monotonic()
-            hand.given[hand.actor.play.remote(*self._jobs[piece])] = piece
+            job = self._jobs[piece]
+            hand.given[hand.actor.play.remote(job.order, job.weights)] = piece
 
     def _hear(self, hand: Hand, reference: Any) -> None:
         try:
@@ -193,8 +196,12 @@ class Crew:
             self._greet(hand, value)
             return
         piece = hand.given.pop(reference)
-        if self.ledger.keep(piece, hand.number):
-            self._replies[piece] = value
+        versions, reply = value
+        job = self._jobs.get(piece)  # none where it was kept before
+        if job is not None and set(versions) - {job.version}:
+            self._lose(hand, f"it played by the weights of steps {versions}, not of {job.version}")
+        elif self.ledger.keep(piece, hand.number):
+            self._replies[piece] = reply
             self._losses = 0
 
     def _greet(self, hand: Hand, value: Mapping[str, Any]) -> None:

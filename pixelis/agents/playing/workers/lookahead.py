@@ -57,7 +57,7 @@ class Lookahead:
     ) -> None:
         self._workers, self._policy, self._ask = workers, policy, ask
         self._staleness, self._last = staleness, last_step
-        self._acting: dict[int, Acting] = {}  # step after which → by what was played then
+        self._acting: dict[int, Acting] = {}  # version of the weights → by what is played with them
         self._rollouts: dict[int, int] = {}  # step → its rollout
 
     def take(self, step: int) -> list[Episode]:
@@ -68,27 +68,23 @@ class Lookahead:
         """
         now = self._workers.acting(self._policy)
         copy = [each.detach().cpu().clone() for each in now.weights]
-        self._acting[step - 1] = Acting(copy, deepcopy(now.rewards))
+        self._acting[now.version] = Acting(now.version, copy, deepcopy(now.rewards))
         for number in range(step, min(step + self._staleness, self._last) + 1):
             if number not in self._rollouts:
                 acting = self._acting[self.played_by(number)]
                 self._rollouts[number] = self._workers.begin(acting, *self._ask(number))
         needed = self.played_by(step + 1)
-        self._acting = {after: each for after, each in self._acting.items() if after >= needed}
+        self._acting = {version: each for version, each in self._acting.items() if version >= needed}
         return self._workers.finish(self._rollouts.pop(step))
 
     def played_by(self, step: int) -> int:
-        """Return after which step the weights are those that play a step."""
+        """Return the version of the weights that play a step."""
         return max(0, step - 1 - self._staleness)
-
-    def age(self, step: int) -> int:
-        """Return how many steps old the weights are that play a step, when it is learnt from."""
-        return step - 1 - self.played_by(step)
 
     def save_files(self, folder: Path) -> None:
         """Write by what the steps are played that have begun."""
         write_tensors(
-            folder / _FILE, {"acting": {after: tuple(each) for after, each in self._acting.items()}}
+            folder / _FILE, {"acting": {version: tuple(each) for version, each in self._acting.items()}}
         )
 
     def load_files(self, folder: Path) -> None:
@@ -98,4 +94,4 @@ class Lookahead:
             CheckpointError: it is damaged.
         """
         saved = read_tensors(folder / _FILE)["acting"]
-        self._acting = {after: Acting(*each) for after, each in saved.items()}
+        self._acting = {version: Acting(*each) for version, each in saved.items()}

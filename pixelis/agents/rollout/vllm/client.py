@@ -9,10 +9,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from pixelis.agents.episodes.episode import FinishReason
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.errors import MissingDependencyError
 
@@ -36,6 +37,20 @@ class ServerFacts:
     version: str
     model: str
     max_context: int | None
+
+
+class Completion(NamedTuple):
+    """A turn that a server has written.
+
+    Attributes:
+        tokens: int64 [n].
+        logprobs: float32 [n], of what drew them.
+        finish_reason: why it ended, as the server says.
+    """
+
+    tokens: np.ndarray
+    logprobs: np.ndarray
+    finish_reason: FinishReason
 
 
 class VllmClient:
@@ -109,11 +124,11 @@ class VllmClient:
         settings: SamplingSettings,
         seed: int,
         stop_ids: Collection[int],
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a turn: token ids, int64 [n], and the log-probabilities of what drew them, float32 [n].
+    ) -> Completion:
+        """Return a turn by the model of a name, which is that of an adapter.
 
         Raises:
-            ServerFault: it gives none.
+            ServerFault: it gives none, or says that another model wrote it.
         """
         body = {
             "model": model,
@@ -127,8 +142,7 @@ class VllmClient:
             "return_token_ids": True,
             "skip_special_tokens": False,
         }
-        choice = self._choice(body)
-        return checked_turn(choice, limit)
+        return checked_turn(self._choice(body), limit)
 
     def score(self, model: str, tokens: Sequence[int]) -> np.ndarray:
         """Return the log-probability of each token but the first given those before it, float32 [n - 1].
@@ -153,9 +167,12 @@ class VllmClient:
     def _choice(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         answer = self._ask("POST", "/v1/completions", body)
         try:
-            return answer["choices"][0]
+            choice, model = answer["choices"][0], answer["model"]
         except (KeyError, IndexError, TypeError) as error:
-            raise ServerFault("its answer holds no completion") from error
+            raise ServerFault("its answer holds no completion, or not by which model it is") from error
+        if model != body["model"]:
+            raise ServerFault(f"it answers by other weights: {model!r}, asked for was {body['model']!r}")
+        return choice
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         try:
@@ -172,8 +189,8 @@ class VllmClient:
             raise ServerFault("it answers something that is no JSON") from error
 
 
-def checked_turn(choice: Mapping[str, Any], limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return tokens and log-probabilities of a completion.
+def checked_turn(choice: Mapping[str, Any], limit: int) -> Completion:
+    """Return the turn that a completion is.
 
     Raises:
         ServerFault: they are no turn of at most ``limit`` tokens.
@@ -190,7 +207,10 @@ def checked_turn(choice: Mapping[str, Any], limit: int) -> tuple[np.ndarray, np.
         )
     if not all(math.isfinite(each) and each <= 1e-3 for each in logprobs.tolist()):
         raise ServerFault("its answer holds a log-probability that is none")
-    return tokens.astype(np.int64), np.minimum(logprobs, 0.0)
+    reason: Any = choice.get("finish_reason")
+    if reason not in get_args(FinishReason) or (reason == "length" and len(tokens) < limit):
+        raise ServerFault(f"its answer was broken off: {reason!r} after {len(tokens)} of {limit} tokens")
+    return Completion(tokens.astype(np.int64), np.minimum(logprobs, 0.0), reason)
 
 
 def _words_of(text: str) -> str:

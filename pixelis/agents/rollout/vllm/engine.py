@@ -23,7 +23,7 @@ from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
-from pixelis.agents.rollout.vllm.client import ServerFacts, ServerFault, VllmClient
+from pixelis.agents.rollout.vllm.client import Completion, ServerFacts, ServerFault, VllmClient
 from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
 from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, SamplerError
@@ -95,8 +95,10 @@ class VllmEngine:
         limit: int,
         settings: SamplingSettings,
         seed: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> Completion:
         """Return a turn, by the server of a row or, where that fails, by another.
+
+        Who answers by another adapter than was asked for, and so by other weights, has failed.
 
         Raises:
             SamplerError: no server is left.
@@ -108,7 +110,7 @@ class VllmEngine:
             client = living[home % len(living)]
             try:
                 found = client.complete(self._serving, prompt, limit, settings, seed, policy.chat.stop_ids)
-                if int(found[0].max()) >= policy.vocabulary_size:
+                if int(found.tokens.max()) >= policy.vocabulary_size:
                     raise ServerFault("its answer holds a token outside the vocabulary")
                 return found
             except ServerFault as fault:
@@ -130,7 +132,7 @@ class VllmEngine:
                 del self._lost[client.url]
                 self._checked.discard(client.url)
         before, self._pushed = self._serving, self._pushed + 1
-        name = f"{self._name}-{self._pushed}"
+        name = f"{self._name}-{self._pushed}-step{policy.weights_version}"
         folder = self._folder / name
         policy.save_adapter(folder)
         for client in self.living:
@@ -218,6 +220,7 @@ class VllmRows:
 
     def __init__(self, engine: VllmEngine, policy: Policy, stats: RolloutStats) -> None:
         self._engine, self._policy, self._stats = engine, policy, stats
+        self._version = policy.weights_version  # of the adapter that the servers were given
         self._rows: list[list[int]] = []
         self._homes: list[int] = []
 
@@ -244,11 +247,19 @@ class VllmRows:
             for home, row, limit, seed in zip(self._homes, self._rows, limits, seeds, strict=True)
         ]
         turns = [each.result() for each in waiting]
-        for row, (tokens, _) in zip(self._rows, turns, strict=True):
-            row += tokens.tolist()
-        self._stats.generated_tokens += sum(len(tokens) for tokens, _ in turns)
-        decode = self._policy.chat.decode
-        return [Segment.written(tokens, logprobs, decode(tokens)) for tokens, logprobs in turns]
+        for row, turn in zip(self._rows, turns, strict=True):
+            row += turn.tokens.tolist()
+        self._stats.generated_tokens += sum(len(turn.tokens) for turn in turns)
+        return [
+            Segment.sampled_turn(
+                turn.tokens,
+                turn.logprobs,
+                self._policy.chat.decode(turn.tokens),
+                finish_reason=turn.finish_reason,
+                weights_version=self._version,
+            )
+            for turn in turns
+        ]
 
     def read(self, segments: Sequence[Segment], written: Sequence[Segment]) -> None:
         """Add what follows the turns."""

@@ -15,11 +15,21 @@ import psutil
 import pytest
 from started import TOYS
 
+from pixelis.agents.distributed.code import code_fingerprint
+from pixelis.agents.distributed.episode_messages import read_episodes
+from pixelis.agents.distributed.wire import pack, unpack
+from pixelis.agents.models.loading import frozen_fingerprint
+from pixelis.agents.playing.player import play_order
+from pixelis.agents.playing.sources import policy_of
 from pixelis.agents.playing.workers.cluster import Cluster, check_answers
-from pixelis.agents.rl.run import train
+from pixelis.agents.playing.workers.crew import MOST_LOSSES, Crew, PieceOfWork
+from pixelis.agents.playing.workers.ledger import Piece
+from pixelis.agents.rl.run import TrainingRun, train
+from pixelis.agents.rollout.collector import EpisodeRequest
+from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.checkpoint import latest_checkpoint
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, SamplerError
 
 ray = pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -118,6 +128,63 @@ def test_a_killed_learner_that_plays_ahead_goes_on_to_the_same_numbers(start, to
     resumed = start("train", "--resume", tmp_path / "killed")
     assert resumed.wait() == 0, resumed.said
     assert_equal(tmp_path / "whole", tmp_path / "killed")
+
+
+def versions_of(episodes) -> set[int]:
+    """Return the versions that all turns of episodes have; each turn has one."""
+    turns = [segment for episode in episodes for segment in episode.segments if segment.sampled]
+    assert turns and all(turn.finish_reason in ("stop", "length") for turn in turns)
+    return {turn.weights_version for turn in turns}
+
+
+def test_episodes_carry_the_version_of_the_weights_that_sampled_them(cluster, toy_config, tmp_path):
+    seen: dict[int, tuple[set[int], float | None]] = {}
+
+    def take(run: TrainingRun, steps: int) -> None:
+        for _ in range(steps):
+            row, episodes, _ = run.trainer.step()
+            seen[row["step"]] = versions_of(episodes), row.get("rollout/staleness")
+            assert run.trainer.policy.weights_version == row["step"]
+        run.trainer.save()
+
+    played = {**PLAYED, "workers": 1, "ray_address": cluster.address}
+    with TrainingRun.start(toy_config(output=str(tmp_path / "in_step"), **played)) as run:
+        take(run, 2)
+    assert seen == {1: ({0}, None), 2: ({1}, None)}
+    seen.clear()
+    ahead = toy_config(output=str(tmp_path / "ahead"), **played, max_staleness=2)
+    with TrainingRun.start(ahead) as run:
+        take(run, 4)
+    with TrainingRun.resume(tmp_path / "ahead", ahead) as again:  # by older weights, from the checkpoint
+        assert again.trainer.policy.weights_version == 4
+        take(again, 2)
+    assert seen == {1: ({0}, 0), 2: ({0}, 1), 3: ({0}, 2), 4: ({1}, 2), 5: ({2}, 2), 6: ({3}, 2)}
+
+
+def test_what_was_played_by_other_weights_is_not_kept_but_played_again(cluster, toy_config, caplog):
+    played = {name: value for name, value in PLAYED.items() if name != "rewards"}
+    config = toy_config(**played, workers=1, ray_address=cluster.address)
+    connected = Cluster(cluster.address, 1)
+    requests = [EpisodeRequest(3, 0, 0)]
+    order = pack(play_order(requests, SamplingSettings(max_new_tokens=2), 0, None))
+    policy = policy_of(config, None)
+    parameters = {str(number): each for number, each in enumerate(policy.trainable_parameters())}
+    right, wrong = (connected.put(pack({"version": version}, parameters)) for version in (5, 4))
+    about = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(policy.model)}
+    crew = Crew(connected, config, about)
+    try:
+        crew.plan({Piece(0, 0): PieceOfWork(order, right, 5)})
+        (reply,) = crew.take(0)
+        value, tensors = unpack(reply)
+        assert versions_of(read_episodes(value["played"], tensors)) == {5}
+        crew.plan({Piece(1, 0): PieceOfWork(order, wrong, 5)})
+        with pytest.raises(SamplerError, match=r"it played by the weights of steps \[4\], not of 5"):
+            crew.take(1)
+        assert (crew.ledger.kept, crew.ledger.lost, crew.ledger.balance) == (1, MOST_LOSSES + 1, 0)
+        assert "1 pieces are played again" in caplog.text
+    finally:
+        crew.close()
+        connected.close()
 
 
 def test_workers_live_where_labels_say(cluster, start, toy_config, tmp_path):

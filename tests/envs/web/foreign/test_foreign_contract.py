@@ -1,4 +1,4 @@
-"""The contract on pages of others, in a real Chromium: no solution of theirs is known, all else is checked."""
+"""The contract on pages of others, in a real Chromium: no solution is known, all else is checked."""
 
 from __future__ import annotations
 
