@@ -64,6 +64,14 @@ def cluster(importable) -> Iterator[object]:
     found.shutdown()
 
 
+@pytest.fixture
+def here(importable) -> Iterator[Cluster]:
+    """Return a cluster of this process with one processor, which trainings in it use."""
+    found = Cluster(None, 1)
+    yield found
+    found.close()
+
+
 def workers_of(node) -> list[psutil.Process]:
     """Return the processes of a node's workers."""
     raylet = psutil.Process(node.all_processes["raylet"][0].process.pid)
@@ -137,7 +145,7 @@ def versions_of(episodes) -> set[int]:
     return {turn.weights_version for turn in turns}
 
 
-def test_episodes_carry_the_version_of_the_weights_that_sampled_them(cluster, toy_config, tmp_path):
+def test_episodes_carry_the_version_of_the_weights_that_sampled_them(here, toy_config, tmp_path):
     seen: dict[int, tuple[set[int], float | None]] = {}
 
     def take(run: TrainingRun, steps: int) -> None:
@@ -147,7 +155,7 @@ def test_episodes_carry_the_version_of_the_weights_that_sampled_them(cluster, to
             assert run.trainer.policy.weights_version == row["step"]
         run.trainer.save()
 
-    played = {**PLAYED, "workers": 1, "ray_address": cluster.address}
+    played = {**PLAYED, "workers": 1}
     with TrainingRun.start(toy_config(output=str(tmp_path / "in_step"), **played)) as run:
         take(run, 2)
     assert seen == {1: ({0}, None), 2: ({1}, None)}
@@ -161,17 +169,16 @@ def test_episodes_carry_the_version_of_the_weights_that_sampled_them(cluster, to
     assert seen == {1: ({0}, 0), 2: ({0}, 1), 3: ({0}, 2), 4: ({1}, 2), 5: ({2}, 2), 6: ({3}, 2)}
 
 
-def test_what_was_played_by_other_weights_is_not_kept_but_played_again(cluster, toy_config, caplog):
+def test_what_was_played_by_other_weights_is_not_kept_but_played_again(here, toy_config, caplog):
     played = {name: value for name, value in PLAYED.items() if name != "rewards"}
-    config = toy_config(**played, workers=1, ray_address=cluster.address)
-    connected = Cluster(cluster.address, 1)
+    config = toy_config(**played, workers=1)
     requests = [EpisodeRequest(3, 0, 0)]
     order = pack(play_order(requests, SamplingSettings(max_new_tokens=2), 0, None))
     policy = policy_of(config, None)
     parameters = {str(number): each for number, each in enumerate(policy.trainable_parameters())}
-    right, wrong = (connected.put(pack({"version": version}, parameters)) for version in (5, 4))
+    right, wrong = (here.put(pack({"version": version}, parameters)) for version in (5, 4))
     about = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(policy.model)}
-    crew = Crew(connected, config, about)
+    crew = Crew(here, config, about)
     try:
         crew.plan({Piece(0, 0): PieceOfWork(order, right, 5)})
         (reply,) = crew.take(0)
@@ -184,7 +191,6 @@ def test_what_was_played_by_other_weights_is_not_kept_but_played_again(cluster, 
         assert "1 pieces are played again" in caplog.text
     finally:
         crew.close()
-        connected.close()
 
 
 def test_workers_live_where_labels_say(cluster, start, toy_config, tmp_path):
