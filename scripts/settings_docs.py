@@ -50,8 +50,8 @@ A setting is a field of the model that checks it, a key of a YAML file and a fla
 `max_new_tokens` is `--max-new-tokens`, and `epsilon_low` of `loss.surrogate` is
 `--loss.surrogate.epsilon_low`. What a flag says wins over what `--config` says. A section with alternatives
 is chosen by its `type`, whose name alone is short for it (`--levels plr`), and has the settings of that
-alternative only. No value is written `null`; help and messages call it none. What is wrong is told in one
-message before anything begins, with what would be right.
+alternative only. No value is written `null`. What is wrong is told in one message before anything begins,
+with what would be right.
 
 *same*: it decides a run's numbers, so the run can only be resumed with the value that it began with;
 *free*: it may be another then. `pixelis train --help` has the settings that are used first,
@@ -134,8 +134,7 @@ def table(fields: dict[str, FieldInfo], path: tuple[str, ...], *, resumes: bool)
 
 def takes(field: FieldInfo) -> str:
     """Return the type and the range of a setting in words, as messages tell them."""
-    told = wanted(field)
-    return f"{told.removesuffix(' or none')} or null" if told.endswith(" or none") else told
+    return wanted(field)
 
 
 def default(field: FieldInfo) -> str:

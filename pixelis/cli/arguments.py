@@ -290,7 +290,7 @@ def _setting_line(path: Path, field: FieldInfo) -> Iterator[str]:
         "" if default is PydanticUndefined or default in ({}, []) or isinstance(default, Section) else default
     )
     if default is None or isinstance(default, bool):
-        word = str(default).lower()
+        word = "null" if default is None else str(default).lower()
     if isinstance(default, Section):
         word = getattr(default, "type", "")
     told = f"{field.description}{f' (default: {word})' if word != '' else ''}"

@@ -33,7 +33,7 @@ MODELS = "Models"
 
 
 class _Two(Settings):
-    a: str | None = setting(None, "the first; none: the model that the second was made from")
+    a: str | None = setting(None, "the first; null: the model that the second was made from")
     b: str | None = setting(None, "the second, usually a run folder")
 
 
@@ -41,7 +41,7 @@ class CompareSettings(EvaluationSettings, _Two):
     """The flags of ``compare_models.py``."""
 
     difficulty: int | str | None = setting(
-        None, "difficulties, separated by commas, that tasks are of in turn; none: as the run had it"
+        None, "difficulties, separated by commas, that tasks are of in turn; null: as the run had it"
     )
     output: str | None = setting(None, "JSON file for the tables and for how every task ended")
 

@@ -36,7 +36,7 @@ class EnjoySettings(EvaluationSettings):
 
     mode: Literal["greedy", "sampled"] = setting("greedy", "how a model chooses tokens")  # type: ignore[assignment]
     episodes: int = setting(1, "how many tasks, one episode each", ge=1)
-    difficulty: int | None = setting(None, "the env's difficulty dial; none: as the run had it")
+    difficulty: int | None = setting(None, "the env's difficulty dial; null: as the run had it")
     film: str | None = setting(
         None, "GIF or MP4 of what the agent was shown in the first episode, one picture a second"
     )

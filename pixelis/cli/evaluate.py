@@ -48,14 +48,14 @@ class _Agents(Settings):
 class EvaluateSettings(EvaluationSettings, _Agents):
     """The flags of ``evaluate_agent.py``."""
 
-    env: str | None = setting(None, f"Gymnasium id of the environment; none: the run's, else {DEFAULT_ENV}")
+    env: str | None = setting(None, f"Gymnasium id of the environment; null: the run's, else {DEFAULT_ENV}")
     difficulty: int | None = setting(
-        None, "the env's difficulty dial; none: as the run had it, else the env's default"
+        None, "the env's difficulty dial; null: as the run had it, else the env's default"
     )
     quantization: Literal["none", "8bit", "4bit"] | None = setting(
-        None, "load the weights in fewer bits: bitsandbytes, CUDA only; none: as the run had it"
+        None, "load the weights in fewer bits: bitsandbytes, CUDA only; null: as the run had it"
     )
-    output: str | None = setting(None, "JSON file for the table; none makes one under runs/evaluations/")
+    output: str | None = setting(None, "JSON file for the table; null makes one under runs/evaluations/")
     demonstrations: str | None = setting(
         None, "JSONL file for the episodes that succeeded, as chats that train_sft.py --data reads"
     )

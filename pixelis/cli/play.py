@@ -29,7 +29,7 @@ class PlaySettings(Settings):
 
     env: str = setting("Pixelis/ZoomRead-v0", "Gymnasium id of the environment, module:Id-v0 included")
     env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4")
-    difficulty: int | None = setting(None, "the env's difficulty dial; none keeps the env's default")
+    difficulty: int | None = setting(None, "the env's difficulty dial; null keeps the env's default")
     split: Literal["train", "test"] = setting("train", "which tasks")
     seed: int = setting(0, "which task", ge=0)
     frames: str = setting("frames", "folder for the pictures, one before the first turn and one after each")

@@ -62,7 +62,7 @@ class ReplaySettings(ChoiceSettings):
     env: str | None = setting(None, "Gymnasium id to make instead of the recorded one, module:Id-v0 included")
     rescore: str | None = setting(None, "YAML file of the rewards to score a recording under")
     rows: int = setting(20, "most episodes in the table of --rescore; the file has all", ge=0)
-    output: str | None = setting(None, "JSON file of --rescore; none makes one under runs/rescored/")
+    output: str | None = setting(None, "JSON file of --rescore; null makes one under runs/rescored/")
 
 
 def main(words: Sequence[str] | None = None) -> int:

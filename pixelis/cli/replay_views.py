@@ -27,7 +27,7 @@ class ChoiceSettings(Settings):
     terminal: bool = setting(False, "print the episodes")
     film: str | None = setting(None, "write the first of the episodes as .mp4 or .gif")
     fps: float = setting(1.0, "pictures a second of the film, one a turn", gt=0, le=60)
-    file: str | None = setting(None, "which file, as before, after, step-40; none: the newest with episodes")
+    file: str | None = setting(None, "which file, as before, after, step-40; null: the newest with episodes")
     only: Literal["all", "succeeded", "failed"] = setting("all", "which episodes")
     seed: int | None = setting(None, "only the episodes of this seed")
     episodes: int = setting(8, "most episodes; --diff shows one pair", ge=1)

@@ -48,7 +48,7 @@ class RewardModelSettings(Settings):
     output: str | None = setting(None, "folder for the models training and evaluation")
     preferences: str | None = setting(None, "JSONL of tweet, chosen, rejected; author, topic, kind if known")
     tweets: str | None = setting(
-        None, "JSONL or CSV of tweets with good replies to derive them from; none: the package's"
+        None, "JSONL or CSV of tweets with good replies to derive them from; null: the package's"
     )
     held_out: str | None = setting(
         None, "JSONL of tweet, reply, label (good, bad) to measure on; never fitted"

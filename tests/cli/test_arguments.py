@@ -162,11 +162,11 @@ def test_a_configuration_is_found_by_its_name_in_any_folder(tmp_path, monkeypatc
         (["--n-steps", "4"], r"--n-steps belongs to train_agent\.py --agent sb3-ppo\."),
         (["--zzz", "4"], r"Known: --alarms, --algorithm, .* in all\)"),
         (["stray"], r"unknown argument 'stray'\. Flags begin with --"),
-        (["--lr", "fast"], "lr must be a finite number above 0 or 'auto' or none, got 'fast'"),
+        (["--lr", "fast"], "lr must be a finite number above 0 or 'auto' or null, got 'fast'"),
         (["--steps", "1.5"], r"steps must be an integer of at least 0, got 1\.5"),
-        (["--lr=-1"], "lr must be a finite number above 0 or 'auto' or none, got -1"),
+        (["--lr=-1"], "lr must be a finite number above 0 or 'auto' or null, got -1"),
         (["--env-kwargs", "3"], "env_kwargs must be a mapping, got 3"),
-        (["--difficulty", "hard"], "difficulty must be an integer of at least 0 or none, got 'hard'"),
+        (["--difficulty", "hard"], "difficulty must be an integer of at least 0 or null, got 'hard'"),
         (
             ["--loss.kl.estimator", "k4"],
             r"kl.estimator must be one of k1, k2, k3 or module:name, got 'k4'\. Did you mean 'k[123]'",
@@ -192,7 +192,7 @@ def test_mistakes_are_told_in_one_line(words, message):
         ("learning_rate: 1", r"unknown setting 'learning_rate' in '.*'\. Here it is 'lr'\."),
         ("packing: true", r"'packing' belongs to train_sft\.py"),
         ("lrr: 1", r"unknown setting 'lrr' in '.*'\. Did you mean 'lr'"),
-        ("lr: fast", "lr must be a finite number above 0 or 'auto' or none, got 'fast'"),
+        ("lr: fast", "lr must be a finite number above 0 or 'auto' or null, got 'fast'"),
         ("loss: {kl: {estimator: k4}}", "loss.kl.estimator must be one of k1, k2, k3"),
         ("steps: x\nlr: -1\nlrr: 3", "3 settings are wrong: .*lr must .*steps must .*unknown setting 'lrr'"),
         ("extends: nowhere.yaml", r"extends in .* there is none at 'nowhere\.yaml'"),
@@ -231,3 +231,16 @@ def test_the_help_tells_what_is_used_first_and_the_rest_by_section(capsys):
     assert "levels with type plr: " in text and "--levels.buffer N" in text
     with pytest.raises(ConfigError, match=r"sections are alarms, lora, levels, .* more"):
         parse("--help.los")
+
+
+def test_no_value_is_null_for_flags_and_files_as_messages_say(file):
+    written = file("minutes: null\noutput: null\nalgorithm: {replay: null}")
+    flags = ["--minutes", "null", "--output", "null", "--algorithm.replay", "null"]
+    given = ["--minutes", 5, "--output", "here", "--algorithm.replay.ratio", 0.5]
+    assert parse(*given).output == "here"
+    for config in (parse(*flags), parse("--config", written)):
+        assert (config.minutes, config.output, config.algorithm.replay) == (None, None, None)
+    with pytest.raises(ConfigError, match="minutes must be a finite number above 0 or null, got 'none'"):
+        parse("--minutes", "none")
+    with pytest.raises(ConfigError, match="minutes must be a finite number above 0 or null, got 'none'"):
+        parse("--config", file("minutes: none"))

@@ -13,14 +13,14 @@ class EvaluationSettings(Settings):
 
     mode: Literal["both", "greedy", "sampled"] = setting("both", "how a model chooses tokens")
     temperature: float | None = setting(
-        None, "sampling temperature; none: as the run had it, else 1", gt=0, le=10
+        None, "sampling temperature; null: as the run had it, else 1", gt=0, le=10
     )
-    top_p: float | None = setting(None, "nucleus sampling; none: as the run had it, else 1", gt=0, le=1)
+    top_p: float | None = setting(None, "nucleus sampling; null: as the run had it, else 1", gt=0, le=1)
     max_new_tokens: int | None = setting(
-        None, "longest turn, in tokens; none: as the run had it, else 64, 1024 at an address", ge=1
+        None, "longest turn, in tokens; null: as the run had it, else 64, 1024 at an address", ge=1
     )
 
-    env: str | None = setting(None, "Gymnasium id of the environment; none: that of the run")
+    env: str | None = setting(None, "Gymnasium id of the environment; null: that of the run")
     env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, in place of those of the run")
     split: Literal["train", "test"] = setting("test", "which tasks")
     episodes: int = setting(200, "how many tasks, one episode each", ge=1)
@@ -28,7 +28,7 @@ class EvaluationSettings(Settings):
 
     device: str = setting("auto", "auto, cpu, cuda or cuda:N")
     dtype: Literal["float32", "bfloat16", "float16", "auto"] | None = setting(
-        None, "type of the weights; none: as the run had it, else float32"
+        None, "type of the weights; null: as the run had it, else float32"
     )
     batch_size: int = setting(32, "episodes a model plays at the same time", ge=1)
     endpoint: EndpointSettings = setting(EndpointSettings(), "a model at an address", more=True)

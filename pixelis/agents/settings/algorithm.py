@@ -84,7 +84,7 @@ class Grpo(Section):
     refill_episodes: int = setting(
         0, "most extra episodes a step that replace zero-variance groups; 0: none", ge=0
     )
-    replay: Replay | None = setting(None, "episodes that are trained on again; none: there are none")
+    replay: Replay | None = setting(None, "episodes that are trained on again; null: there are none")
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -265,16 +265,16 @@ def leaves_of(kind: type[Section], above: Path = ()) -> Iterator[tuple[Path, Fie
 
 
 def wanted(field: FieldInfo) -> str:
-    """Return how a message tells what a field takes."""
+    """Return how a message tells what a field takes, in words that flags and YAML take."""
     hint = hint_of(field)
     if choices := choices_of(hint):
-        none = " or none" if NoneType in get_args(hint) else ""
-        return f"one of {', '.join(choices)}{none}".replace(", module:name", " or module:name")
+        null = " or null" if NoneType in get_args(hint) else ""
+        return f"one of {', '.join(choices)}{null}".replace(", module:name", " or module:name")
     if kinds_of(hint):
-        return "a mapping of settings" + (" or none" if NoneType in get_args(hint) else "")
+        return "a mapping of settings" + (" or null" if NoneType in get_args(hint) else "")
     if get_origin(field.annotation) is dict:
         return "a mapping"
-    return expectation(hint).replace("True or False", "true or false").replace("None", "none")
+    return expectation(hint).replace("True or False", "true or false").replace("None", "null")
 
 
 # ---------------------------------------------------------------------- mistakes

@@ -17,7 +17,7 @@ class EndpointSettings(Settings):
     key_env: str = setting("OPENAI_API_KEY", "environment variable that holds the key")
     timeout_seconds: float = setting(120.0, "longest wait for a turn", gt=0)
     retries: int = setting(5, "how often a turn is asked again that was refused for load, or lost", ge=0)
-    requests_per_minute: float | None = setting(None, "most turns asked in a minute; none: no limit", gt=0)
+    requests_per_minute: float | None = setting(None, "most turns asked in a minute; null: no limit", gt=0)
     price_in: float = setting(0.0, "dollars for a million tokens that it reads", ge=0)
     price_out: float = setting(0.0, "dollars for a million tokens that it writes", ge=0)
     body: dict[str, Any] = setting(

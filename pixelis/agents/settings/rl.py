@@ -46,8 +46,8 @@ class Shaping(Section):
 
     mask_truncated: bool = setting(False, "leave truncated episodes out of the loss")
     advantage_clip: float | None = setting(None, "advantages are held in ± this", gt=0)
-    overlong: Overlong | None = setting(None, "penalty of long episodes; none: no penalty")
-    bonus: Bonus | None = setting(None, "bonus in a group; none: no bonus")
+    overlong: Overlong | None = setting(None, "penalty of long episodes; null: no penalty")
+    bonus: Bonus | None = setting(None, "bonus in a group; null: no bonus")
     duplicate_penalty: float = setting(
         0.0, "what an answer loses that every other prompt got too (extra text); 0: none", ge=0
     )
@@ -76,7 +76,7 @@ class TrainConfig(PlayedSettings):
     )
     warm_start: str | None = setting(
         None,
-        "YAML file of an SFT run that comes first (docs/guide/sft.md); none: no such run",
+        "YAML file of an SFT run that comes first (docs/guide/sft.md); null: no such run",
         identity=False,
     )
     from_run: str | None = setting(
@@ -84,7 +84,7 @@ class TrainConfig(PlayedSettings):
     )
     env_timeout_seconds: float | None = setting(
         None,
-        "longest env call; an episode whose env is later is left out; none: no limit",
+        "longest env call; an episode whose env is later is left out; null: no limit",
         gt=0,
         identity=False,
         more=True,
@@ -105,7 +105,7 @@ class TrainConfig(PlayedSettings):
     loss: Loss = setting(Loss(), "what is minimised")
     beta: float = setting(0.04, "weight of the KL penalty to the starting policy; 0 saves its pass", ge=0)
     lr: Annotated[float, Gt(0)] | Literal["auto"] | None = setting(  # type: ignore[assignment]
-        AUTO, "AdamW learning rate; auto: steered by the KL of updates; none: by the model's size, see docs"
+        AUTO, "AdamW learning rate; auto: steered by the KL of updates; null: by the model's size, see docs"
     )
     step_size: StepSize = setting(StepSize(), "how lr auto finds the learning rate")
     decay_steps: int = setting(
@@ -121,7 +121,7 @@ class TrainConfig(PlayedSettings):
         more=True,
     )
     watch: WatchSettings | None = setting(
-        None, "scores that nothing is paid by; none: no scores", identity=False
+        None, "scores that nothing is paid by; null: no scores", identity=False
     )
     sampler: AnySampler = setting(OwnSampler(), "what writes turns; vllm: servers", more=True)
     baselines: bool = setting(False, "also play the env's scripted players", identity=False, more=True)

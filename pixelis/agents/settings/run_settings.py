@@ -41,13 +41,13 @@ class AnyRunSettings(Settings):
 
     env: str | None = setting(None, "Gymnasium id of the environment, module:Id-v0 included")
     env_kwargs: dict[str, Any] = setting({}, "keyword arguments for gym.make, e.g. --env-kwargs.max_turns 4")
-    difficulty: int | None = setting(None, "the env's difficulty dial; none keeps the env's default", ge=0)
+    difficulty: int | None = setting(None, "the env's difficulty dial; null keeps the env's default", ge=0)
 
     device: str = setting("auto", "auto, cpu, cuda or cuda:N", identity=False)
 
     minutes: float | None = setting(None, "stop after this much training time", gt=0, identity=False)
     lr: float | None = setting(
-        None, "AdamW learning rate at its peak; none: by the model's size, see docs", gt=0
+        None, "AdamW learning rate at its peak; null: by the model's size, see docs", gt=0
     )
     max_grad_norm: float = setting(1.0, "gradients are scaled down to this norm", gt=0, more=True)
 
@@ -56,7 +56,7 @@ class AnyRunSettings(Settings):
     )
 
     seed: int = setting(0, "decides weights, tasks and sampling", ge=0, le=2**32 - 1)
-    output: str | None = setting(None, "run folder; none makes one under runs/", identity=False)
+    output: str | None = setting(None, "run folder; null makes one under runs/", identity=False)
     checkpoint_every: int = setting(10, "steps between checkpoints", ge=1, identity=False)
     on_alarm: Literal["warn", "stop", "lower_lr"] = setting(
         "warn",
@@ -95,7 +95,7 @@ class Lora(Section):
     rank: int = setting(16, "rank of the adapter", ge=1)
     alpha: int = setting(32, "it is scaled by alpha / rank", ge=1)
     targets: str | None = setting(
-        None, "layers: names, all-linear or a regular expression; none: the language part"
+        None, "layers: names, all-linear or a regular expression; null: the language part"
     )
     dropout: float = setting(0.0, "dropout on its input in gradient passes", ge=0, lt=1)
 
@@ -118,9 +118,9 @@ class RunSettings(AnyRunSettings):
     train: Literal["lora", "full"] = setting(
         "lora", "train an adapter, or all weights of the language part (float32)"
     )
-    lora: Lora | None = setting(Lora(), "the adapter; none with train full")
+    lora: Lora | None = setting(Lora(), "the adapter; null with train full")
     system_prompt: str | None = setting(
-        None, "system message, or its .txt or .md file; none: as the model's run had it"
+        None, "system message, or its .txt or .md file; null: as the model's run had it"
     )
     gradient_checkpointing: bool = setting(
         False, "compute activations twice instead of keeping them: less memory", identity=False, more=True

@@ -20,7 +20,7 @@ class Vllm(Section):
 
     type: Literal["vllm"] = setting("vllm", _WHICH)
     urls: list[str] = setting([], "addresses of servers that run; none: one is started", identity=False)
-    python: str | None = setting(None, "Python that has vLLM; none: that of `make vllm`", identity=False)
+    python: str | None = setting(None, "Python that has vLLM; null: that of `make vllm`", identity=False)
     timeout_seconds: float = setting(600.0, "longest wait for a turn", gt=0, identity=False)
     at_once: int = setting(64, "turns that are asked of a server at a time", ge=1, identity=False)
 

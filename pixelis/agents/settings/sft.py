@@ -20,7 +20,7 @@ class SupervisedConfig(RunSettings):
     batch_size: int = setting(16, "demonstrations an optimiser step", ge=1)
     packing: bool = setting(False, "several demonstrations in one row, without seeing each other")
     pack_length: int | None = setting(
-        None, "tokens a packed row holds; none: as the longest demonstration of the step", ge=1, more=True
+        None, "tokens a packed row holds; null: as the longest demonstration of the step", ge=1, more=True
     )
 
     @model_validator(mode="after")
@@ -88,15 +88,15 @@ class SftConfig(SupervisedConfig):
 
     data: str | None = setting(
         None,
-        "JSONL file of chats to learn from, see docs/guide/sft.md; none: the env's player demonstrates",
+        "JSONL file of chats to learn from, see docs/guide/sft.md; null: the env's player demonstrates",
     )
     demonstrator: str = setting("oracle", "which scripted player of the env demonstrates")
     demonstrations: int = setting(512, "episodes it plays, for each difficulty", ge=1)
     held_out: float = setting(0.1, "share of the demonstrations that is only for measuring", ge=0, lt=1)
     eval_every: int = setting(20, "steps between two measurements on them", ge=1)
 
-    curriculum: CurriculumSettings | None = setting(None, "from easy to hard; none: all at once")
-    diversity: Diversity | None = setting(None, "sample sets of answers and measure them; none: do not")
+    curriculum: CurriculumSettings | None = setting(None, "from easy to hard; null: all at once")
+    diversity: Diversity | None = setting(None, "sample sets of answers and measure them; null: do not")
 
     epochs: int = setting(3, "passes over the demonstrations, where no steps are given", ge=1)
     steps: int | None = setting(

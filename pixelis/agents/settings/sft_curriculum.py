@@ -26,7 +26,7 @@ class DifficultyStage(Section):
 
     mix: dict[int, float] = setting(..., "difficulty → share of the batch, above 0")
     metric: Metric = setting("accuracy", "held-out loss (nats a token) or accuracy (share of tokens)")
-    threshold: float | None = setting(None, "passes when at least this good; none: only steps ends the stage")
+    threshold: float | None = setting(None, "passes when at least this good; null: only steps ends the stage")
     patience: int = setting(1, "evaluations in a row that must pass", ge=1)
     steps: int | None = setting(None, "leave after so many steps whatever the metric says", ge=1)
 

@@ -15,17 +15,17 @@ class PlayedSettings(RolloutRunSettings):
 
     groups_at_once: int | None = setting(
         None,
-        "groups that are played together; none: all of a process, or of a worker",
+        "groups that are played together; null: all of a process, or of a worker",
         ge=1,
         identity=False,
         more=True,
     )
     workers: int | None = setting(
-        None, "workers of Ray that play; none: this process does", ge=1, identity=False, more=True
+        None, "workers of Ray that play; null: this process does", ge=1, identity=False, more=True
     )
     ray_address: str | None = setting(
         None,
-        "Ray cluster that has them; auto: one that runs here; none: one is started",
+        "Ray cluster that has them; auto: one that runs here; null: one is started",
         identity=False,
         more=True,
     )

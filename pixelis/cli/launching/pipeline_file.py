@@ -76,7 +76,7 @@ class StepSettings(Section):
 class PipelineSettings(Settings):
     """What the file of a pipeline holds."""
 
-    folder: str | None = setting(None, "where all of it is written; none: runs/ and the file's name")
+    folder: str | None = setting(None, "where all of it is written; null: runs/ and the file's name")
     steps: dict[str, StepSettings] = setting(..., "the steps by name, in their order")
 
     @field_validator("steps")

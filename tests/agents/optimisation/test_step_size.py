@@ -410,7 +410,7 @@ def test_a_target_is_a_number_above_zero(wrong):
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, "fast", "Auto", True])
 def test_a_rate_is_a_number_above_zero_or_auto(wrong):
-    with pytest.raises(ConfigError, match="lr must be a finite number above 0 or 'auto' or none, got"):
+    with pytest.raises(ConfigError, match="lr must be a finite number above 0 or 'auto' or null, got"):
         TrainConfig.from_mapping({"lr": wrong})
 
 
@@ -418,7 +418,7 @@ def test_what_is_not_read_is_refused():
     with pytest.raises(ConfigError, match=r"step_size is read with lr auto only; leave it out, or lr 0\.01"):
         TrainConfig(lr=0.01, step_size=StepSize(target=0.1))
     for kind in (SftConfig, ExpertConfig):  # their optimiser's rate has a schedule of its own
-        with pytest.raises(ConfigError, match="lr must be a finite number above 0 or none, got 'auto'"):
+        with pytest.raises(ConfigError, match="lr must be a finite number above 0 or null, got 'auto'"):
             kind.from_mapping({"env": "toy_env:Toy/Echo-v0", "lr": "auto"})
 
 

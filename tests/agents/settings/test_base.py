@@ -43,7 +43,7 @@ class Journey(Settings):
     extra: dict[str, Any] = setting({}, "more")
     choice: Literal["mild", "hot"] | Own = setting("mild", "a choice that others can extend")
     by: Annotated[Walk | Train | Other, Alternatives()] = setting(Walk(), "how")
-    food: Food | None = setting(None, "what is eaten; none: nothing")
+    food: Food | None = setting(None, "what is eaten; null: nothing")
     log: str = setting("log", "where it is written down", identity=False)
 
 
@@ -82,7 +82,7 @@ def test_good_values_come_back_from_plain_data(good):
         ({"rate": 0}, "rate must be a finite number above 0 and at most 1, got 0"),
         ({"rate": float("nan")}, "rate must be a finite number"),
         ({"rate": "fast"}, "got 'fast'"),
-        ({"limit": float("inf")}, "limit must be a finite number above 0 or none"),
+        ({"limit": float("inf")}, "limit must be a finite number above 0 or null"),
         ({"kind": "lefty"}, "kind must be one of left, right, got 'lefty'. Did you mean 'left'"),
         ({"flag": 1}, "flag must be true or false"),
         ({"where": 3}, "where must be text"),
@@ -96,7 +96,7 @@ def test_good_values_come_back_from_plain_data(good):
         ({"by": {"type": "train", "coach": 10}}, "by.coach must be an integer of at least 1 and below 10"),
         ({"by": {"type": "train", "shoes": "x"}}, "by.shoes is not read with by train, only with foot, hop"),
         ({"by": {"type": "train", "shoe": "x"}}, "unknown setting 'by.shoe'. Known: coach"),
-        ({"food": 3}, "food must be a mapping of settings or none, got 3"),
+        ({"food": 3}, "food must be a mapping of settings or null, got 3"),
         ({"food": {"meal": 3}}, "unknown setting 'food.meal'. Did you mean 'meals'"),
         ({"food": {"menu": {"soup": "dear"}}}, "food.menu.soup must be a finite number, got 'dear'"),
         ({"sed": 3}, "unknown setting 'sed'. Did you mean 'seed'"),
