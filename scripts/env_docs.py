@@ -6,6 +6,8 @@ With --check nothing is written; the exit status is 1 when a page is out of date
 benchmark has left them in docs/envs/<module>_baselines.json (and, for a mode that is not the default,
 <module>_mode_<name>_baselines.json), become tables at the end of the page. The table of all environments
 stands in README.md and docs/envs/index.md between two comments; what was learnt is read from docs/results/.
+So is what the check of each says, the second table of docs/envs/index.md, which
+benchmarks/quality/check_all.py writes there.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS, EnvEntry
@@ -30,6 +33,11 @@ FOLDER = ROOT / "docs" / "envs"
 RESULTS = ROOT / "docs" / "results"
 TABLE_PAGES = (ROOT / "README.md", FOLDER / "index.md")
 START, END = "<!-- The table is made by scripts/env_docs.py. -->\n", "<!-- The end of the table. -->\n"
+CHECK_START = "<!-- What the check says is made by scripts/env_docs.py. -->\n"
+CHECK_END = "<!-- The end of what the check says. -->\n"
+CHECKED = RESULTS / "check_env.json"
+QUIET = 0.2
+"""Processors that others may have while an environment is checked, before its timings are marked."""
 FLOORS = ("nothing", "random", "tool_free", "overview_only", "blind")  # they do not use what they could see
 
 
@@ -169,10 +177,73 @@ def learnt(env_id: str) -> str:
     return f"{shown[0]}, greedy {shown[1]} (difficulty {difficulty}, {many})"
 
 
+def check_table() -> str:
+    """Return what ``pixelis check-env`` says of every environment, as a table, and when that was."""
+    document = json.loads(CHECKED.read_text(encoding="utf-8"))
+    lines = [
+        "| environment | clauses that hold | oracle | highest floor (allowed) | highest exploit "
+        "| steps a second | 99 % of steps within | reset | grown by | bytes an observation |",
+        f"|{'---|' * 10}",
+    ]
+    for entry in (*ENVIRONMENTS, *BROWSER_ENVIRONMENTS):
+        found = document["environments"].get(entry.id)
+        cells = ["not checked yet", *["–"] * 8]
+        if found is not None:
+            cells = check_cells(found["report"], found["processors_of_others"] > QUIET)
+        lines.append(f"| [`{entry.id}`]({page_path(entry).name}) | {' | '.join(cells)} |")
+    every = [*document["environments"].values()]
+    days, commits, seeds = (sorted({each[name] for each in every}) for name in ("date", "commit", "seeds"))
+    seconds = [each["seconds"] for each in every]
+    busy = [each["processors_of_others"] for each in every if each["processors_of_others"] > QUIET]
+    said = (
+        f"`{document['command']}`, {span(days)}, at commit {' and '.join(commits)}, {span(seeds)} seeds: "
+        f"{span(sorted(seconds))} seconds an environment."
+    )
+    if busy:
+        said += (
+            f" **With ~**: measured beside other work, which had {span(sorted(busy))} processors: slower "
+            "than on a machine of its own."
+        )
+    return "\n".join([*lines, "", *textwrap.wrap(said, 150, break_on_hyphens=False)]) + "\n"
+
+
+def span(ordered: list) -> str:
+    """Return the least and the greatest of some values as words."""
+    return " to ".join(dict.fromkeys((str(ordered[0]), str(ordered[-1]))))
+
+
+def check_cells(report: dict, is_busy: bool) -> list[str]:
+    """Return the cells of an environment: what its check has found, its timings marked beside other work."""
+    findings = report["findings"]
+    numbers = {each["clause"]: each["numbers"] for each in findings}
+    floors = dict(numbers["floors_hold"])
+    allowed = floors.pop("allowed")
+    exploits = [value for player, value in floors.items() if player.startswith("exploit_")]
+    others = [value for player, value in floors.items() if not player.startswith("exploit_")]
+    oracle, figures = numbers["oracle_succeeds"].get("oracle"), report["figures"]
+    about, milliseconds = "~" if is_busy else "", (figures["step_p99_ms"], figures["reset_ms"])
+    return [
+        f"{sum(each['ok'] for each in findings)} of {len(findings)}",
+        "–" if oracle is None else f"{oracle:.2f}",
+        f"{max(others):.2f} ({allowed:.2f})",
+        f"{max(exploits):.2f}" if exploits else "–",
+        f"{about}{figures['steps_per_second']:,.0f}",
+        *(f"{about}{ms:,.0f} ms" if ms >= 100 else f"{about}{ms:.3g} ms" for ms in milliseconds),
+        f"{figures['grown_mb']:.1f} MB",
+        f"{figures['observation_bytes']:,}",
+    ]
+
+
 def with_table(path: Path) -> str:
-    """Return the text of a page with its table of environments as it is now."""
-    before, start, rest = path.read_text(encoding="utf-8").partition(START)
-    return f"{before}{start}\n{table(path)}\n{END}{rest.partition(END)[2]}"
+    """Return the text of a page with its tables of environments as they are now."""
+    text = between(path.read_text(encoding="utf-8"), START, END, table(path))
+    return between(text, CHECK_START, CHECK_END, check_table()) if CHECK_START in text else text
+
+
+def between(text: str, start: str, end: str, made: str) -> str:
+    """Return a text with what stands between two comments made anew."""
+    before, start, rest = text.partition(start)
+    return f"{before}{start}\n{made}\n{end}{rest.partition(end)[2]}"
 
 
 def main() -> int:

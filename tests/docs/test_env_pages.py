@@ -12,6 +12,7 @@ import pytest
 from doc_pages import run
 from PIL import Image
 
+from pixelis.envs.check import CLAUSES
 from pixelis.envs.registration import BROWSER_ENVIRONMENTS, ENVIRONMENTS
 
 ROOT = Path(__file__).parents[2]
@@ -158,3 +159,31 @@ def test_every_environment_shows_a_film_of_an_episode(env_docs):
     told = pictures.episode(entries["Pixelis/TweetReply-v0"], 1)
     assert len(told) == 4 and told[0].shape == told[-1].shape == (448, 660, 3)
     assert (told[0] != told[-1]).any()
+
+
+def test_what_the_check_says_is_of_every_environment_and_of_todays_clauses(env_docs):
+    document = json.loads(env_docs.CHECKED.read_text(encoding="utf-8"))
+    assert list(document["environments"]) == [entry.id for entry in ALL], f"run: {document['command']}"
+    for env_id, found in document["environments"].items():
+        report = found["report"]
+        assert found["command"].startswith(f"pixelis check-env {env_id} --seeds {found['seeds']} --json")
+        assert report["env"] == env_id and report["ok"], env_id
+        assert [each["clause"] for each in report["findings"]] == [clause.__name__ for clause in CLAUSES]
+    assert env_docs.check_table() in (ROOT / "docs" / "envs" / "index.md").read_text(encoding="utf-8")
+
+
+def test_a_row_of_what_the_check_says_by_hand(env_docs):
+    def finding(clause, ok=True, **numbers):
+        return {"clause": clause, "ok": ok, "numbers": numbers}
+
+    floors = {"nothing": 0.0, "random": 0.25, "exploit_a": 0.0, "exploit_b": 0.1, "allowed": 0.3}
+    figures = {"steps_per_second": 1234.5, "step_p99_ms": 0.51234, "reset_ms": 20.04, "grown_mb": 0.25}
+    known = [finding("oracle_succeeds", oracle=1), finding("floors_hold", **floors), finding("frames", False)]
+    report = {"findings": known, "figures": {**figures, "observation_bytes": 442489}}
+    row = ["2 of 3", "1.00", "0.25 (0.30)", "0.10", "1,234", "0.512 ms", "20 ms", "0.2 MB", "442,489"]
+    assert env_docs.check_cells(report, is_busy=False) == row
+    row[4:7] = ["~1,234", "~0.512 ms", "~20 ms"]
+    assert env_docs.check_cells(report, is_busy=True) == row
+    unsolved = [finding("oracle_succeeds"), finding("floors_hold", nothing=0.0, random=0.5, allowed=0.6)]
+    cells = env_docs.check_cells({**report, "findings": unsolved}, is_busy=False)
+    assert cells[:4] == ["2 of 2", "–", "0.50 (0.60)", "–"]
