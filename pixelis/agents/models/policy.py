@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -57,12 +57,13 @@ class Policy:
         came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
         trained_from: the model before any training that is known of: a hub id, a name or a folder.
         tokens_read: tokens the model has been given so far, padding included, trials left out.
+        shards: the frozen weights as shares, a `pixelis.agents.distributed.shards.Shards`; None: whole.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None, *, full: bool = False) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
         self.trained_from = loaded.note.trained_from or loaded.base_name
-        self.tokens_read = 0
+        self.tokens_read, self.shards = 0, cast(Any, None)
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         self.chat.system_prompt = loaded.note.system_prompt
@@ -354,8 +355,8 @@ class Policy:
             self._copy = FrozenWeights.read(Path(folder), self.trainable_parameters())
 
     def folded(self, seed: int = 0) -> contextlib.AbstractContextManager[None]:
-        """Inside the block the adapter is part of the weights, see `lora.folded`."""
-        return folded(self.model, seed)
+        """Inside the block the adapter is part of the weights where they are whole, see `lora.folded`."""
+        return folded(self.model, seed) if self.shards is None else contextlib.nullcontext()
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
         """The parameters an optimiser should see: the adapter's, or all without one."""
