@@ -101,6 +101,8 @@ _OURS = {
     "device": "gpu gpus cuda device_map accelerator",
     "temperature": "temp sampling_temperature",
     "top_p": "nucleus topp p",
+    "shard": "fsdp fsdp2 fully_shard zero zero3 zero_stage deepspeed full_shard",
+    "offload": "cpu_offload fsdp_cpu_offload offload_params param_offload fsdp_offload_params",
     "gradient_checkpointing": "activation_checkpointing grad_checkpoint",
     "env": "env_id env_name environment environment_id gym_id gym task task_name",
     "env_kwargs": "env_args env_config environment_args environment_kwargs kwargs make_kwargs",

@@ -108,6 +108,24 @@ class ProcessGroup:
                 with torch.no_grad():
                     each.copy_(held)
 
+    def sums(self, numbers: list[int]) -> list[int]:
+        """Return the sums over all processes of some numbers; every process calls this at the same time.
+
+        Raises:
+            TrainingError: another process is gone.
+        """
+        held = torch.tensor(numbers)
+        self._try(lambda: dist.all_reduce(held), None)
+        return held.tolist()
+
+    def lost(self, rank: int | None = None) -> TrainingError:
+        """Return what is to be said when another process is gone, None: nobody knows which."""
+        who = "another process" if rank is None else f"process {rank}"
+        return TrainingError(
+            f"{who} of {self.size} is gone, its connection is closed; go on from the last checkpoint "
+            "with --resume, with as many processes as you like"
+        )
+
     def leave(self) -> None:
         """Close the connection."""
         if dist.is_initialized():
@@ -117,8 +135,4 @@ class ProcessGroup:
         try:
             work()
         except (RuntimeError, ValueError) as error:
-            who = "another process" if rank is None else f"process {rank}"
-            raise TrainingError(
-                f"{who} of {self.size} is gone, its connection is closed; go on from the last checkpoint "
-                "with --resume, with as many processes as you like"
-            ) from error
+            raise self.lost(rank) from error

@@ -67,7 +67,7 @@ def load_model(
         ConfigError: unknown ``dtype``, ``device`` or ``quantization``, or quantised without CUDA.
         MissingDependencyError: a package is needed that is not installed; the message names it.
     """
-    place = _device(device)
+    place = device_named(device)
     kind = weight_type(dtype, place)
     quantised = quantised_loading(quantization, kind, place) if quantization != "none" else {}
     folder = find_folder(name)
@@ -313,7 +313,12 @@ def _check_adapter(model: Any, folder: Path) -> None:
         raise ValueError(f"the base has no place for {len(left)} of its weights, the first is {left[0]}")
 
 
-def _device(name: str) -> torch.device:
+def device_named(name: str) -> torch.device:
+    """Return the device that a setting names, of ``auto`` the fastest.
+
+    Raises:
+        ConfigError: there is none such.
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:

@@ -59,12 +59,14 @@ class Policy:
         tokens_read: tokens the model has been given so far, padding included, trials left out.
         weights_version: the training step after which the weights are as they are, 0 before the first;
             whoever gives it other weights says it.
+        shards: the frozen weights as shares, a `pixelis.agents.distributed.shards.Shards`; None: whole.
     """
 
     def __init__(self, loaded: LoadedModel, lora: LoraSettings | None = None, *, full: bool = False) -> None:
         self.processor, self.base_name = loaded.processor, loaded.base_name
         self.trained_from = loaded.note.trained_from or loaded.base_name
         self.tokens_read = self.weights_version = 0
+        self.shards: Any = None
         self.model = loaded.model
         self.chat = ChatFormat(self.processor, self.base.config, self.base.generation_config)
         self.chat.system_prompt = loaded.note.system_prompt
@@ -356,8 +358,8 @@ class Policy:
             self._copy = FrozenWeights.read(Path(folder), self.trainable_parameters())
 
     def folded(self, seed: int = 0) -> contextlib.AbstractContextManager[None]:
-        """Inside the block the adapter is part of the weights, see `lora.folded`."""
-        return folded(self.model, seed)
+        """Inside the block the adapter is part of the weights where they are whole, see `lora.folded`."""
+        return folded(self.model, seed) if self.shards is None else contextlib.nullcontext()
 
     def trainable_parameters(self) -> list[torch.nn.Parameter]:
         """The parameters an optimiser should see: the adapter's, or all without one."""

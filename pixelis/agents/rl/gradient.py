@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pixelis.agents.distributed.shards import BACKWARD
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.correction import Importance
@@ -223,7 +225,8 @@ class BatchGradient:
             outputs, entropy = self._forward(micro_batch, counts, self.settings.dropout)
             totals.read += self.policy.tokens_read - before
             totals.unshared += sum(map(len, micro_batch.episodes))
-            outputs.loss.backward()
+            with self._going_back():
+                outputs.loss.backward()
             totals.add(outputs, entropy)
             if split is not None:
                 split.add(len(micro_batch.episodes))
@@ -231,6 +234,10 @@ class BatchGradient:
         only = [(totals.squares, len(each.episodes)) for each in micro_batches]
         totals.parts = only if split is None else split.parts
         return totals
+
+    def _going_back(self) -> contextlib.AbstractContextManager[None]:
+        shards = self.policy.shards
+        return contextlib.nullcontext() if shards is None else shards.passing(BACKWARD)
 
     def _forward(
         self, micro_batch: _MicroBatch, counts: StepCounts, dropout: bool = False

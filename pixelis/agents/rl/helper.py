@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
+from pixelis.agents.distributed.shards import Shards
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.playing.player import Player, Reply
@@ -58,7 +59,8 @@ def _serve(world: ProcessGroup) -> None:
                     assert helper is not None  # the first order is to begin
                     reply = helper.do(order)
             except Exception as error:
-                if isinstance(error, TrainingError) and "is gone" in str(error):
+                is_gone = isinstance(error, TrainingError) and "is gone" in str(error)
+                if is_gone or (helper is not None and helper.is_broken):
                     raise
                 reply = {"error": f"{type(error).__name__}: {one_line(error)}"}, {}
             world.send(LEADER, *reply)
@@ -86,8 +88,32 @@ class Helper:
         """Return what must be the same in every process."""
         return self._player.about()
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the others wait for this process in the middle of a pass that it has left."""
+        return self._policy.shards is not None and self._policy.shards.is_broken
+
     def do(self, order: Mapping[str, Any]) -> Reply:
-        """Do what process 0 orders; return the reply."""
+        """Do what process 0 orders, and what others need for theirs; return the reply."""
+        try:
+            reply = self._do(order)
+        except Exception:
+            with contextlib.suppress(TrainingError):
+                self._finish()
+            raise
+        self._finish()
+        return reply
+
+    def _finish(self) -> None:
+        if self._policy.shards is not None:
+            self._policy.shards.finish()
+
+    def _do(self, order: Mapping[str, Any]) -> Reply:
+        if order["do"] == "shard":
+            Shards(self._world, self._policy, order["offload"])
+            return {}, {}
+        if order["do"] == "join":
+            return {}, {}
         if order["do"] == "play":
             return self._play(order)
         if order["do"] == "hold":

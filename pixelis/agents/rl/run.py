@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.table import Table
 
+from pixelis.agents.distributed.shards import shared_weights
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.named_models import CHOOSE
@@ -20,6 +20,7 @@ from pixelis.agents.rl.warm_start import open_warm_start, started_from
 from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import checkpoint_of, weights_of
+from pixelis.agents.runs.evaluate import Evaluation
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.runs.run import Run
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
@@ -45,10 +46,25 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         reason: str = "it was interrupted",
     ) -> None:
         """Train until the configured end, with the other processes where there are some."""
-        with contextlib.ExitStack() as helped:
+        self._call_team()
+        super().train(on_step, should_stop, reason)
+
+    def evaluate(self, phase: str) -> list[Evaluation]:
+        """Do what `Run.evaluate` does, with the other processes where weights are shared out."""
+        self._call_team()
+        return super().evaluate(phase)
+
+    def close(self) -> None:
+        """Let the other processes end, and close the envs."""
+        try:
+            super().close()
+        finally:
             if (team := self.trainer.team) is not None:
-                helped.enter_context(team.working(self.config, checkpoint_of(self.folder.path)))
-            super().train(on_step, should_stop, reason)
+                team.end()
+
+    def _call_team(self) -> None:
+        if (team := self.trainer.team) is not None:
+            team.begin(self.config, checkpoint_of(self.folder.path))
 
     @classmethod
     def start(cls, config: TrainConfig) -> TrainingRun:
@@ -112,6 +128,9 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         """Say which off-policy correction there is, and why."""
         gaps = ", ".join(sampler_gaps(self.config)) or "nothing"
         notes = [] if self.trainer.team is None else [f"{self.trainer.team.world.size} processes train it"]
+        if self.config.shard:
+            parts = [each.numel() * each.element_size() for each in shared_weights(self.policy)]
+            notes.append(f"weights of {sum(parts) / 2**20:,.0f} MiB are shared out among them")
         notes += [f"correction {chosen_correction(self.config)}; sampler and trainer differ by {gaps}"]
         if (
             self.config.train == "full"

@@ -4,13 +4,14 @@ It keeps the run, decides and takes the optimiser's steps, all as it does alone.
 the groups of a step are played by everyone, whole groups each, and everyone computes the gradient of the
 episodes that it has played. Both depend on weights, requests and seeds alone, so the numbers are those of one
 process up to the rounding of sums. What stays with the leader: the reference of a penalty in the reward, the
-KL of a step, a value head, evaluations.
+KL of a step, a value head, evaluations. Where frozen weights are shared out
+(`pixelis.agents.distributed.shards`) all processes are in every pass of any of them.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,7 @@ from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import read_episodes
 from pixelis.agents.distributed.launched import launched
 from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
+from pixelis.agents.distributed.shards import Shards
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.models.loading import frozen_fingerprint
@@ -70,6 +72,7 @@ class Team:
     def __init__(self, world: ProcessGroup, policy: Policy, rewards: RewardStack | None) -> None:
         self.world, self._policy, self.rewards = world, policy, rewards
         self.owners: dict[int, tuple[int, int]] = {}
+        self._has_begun = self._is_at_work = self._has_called = False
 
     @classmethod
     def of(cls, config: TrainConfig, policy: Policy, rewards: RewardStack | None) -> Team | None:
@@ -80,7 +83,7 @@ class Team:
                 that learn from what is played.
         """
         rank, size = launched()
-        if size == 1:
+        if size == 1:  # without shares, see `policy_of`
             return None
         if rank != LEADER:
             raise ConfigError(
@@ -99,9 +102,8 @@ class Team:
         check_shareable(config, rewards, "processes")
         return cls(ProcessGroup.join(), policy, rewards)
 
-    @contextlib.contextmanager
-    def working(self, config: TrainConfig, checkpoint: Path) -> Iterator[None]:
-        """Have the others help inside the block.
+    def begin(self, config: TrainConfig, checkpoint: Path) -> None:
+        """Have the others help from here on, if they do not yet.
 
         Args:
             config: of the run.
@@ -110,13 +112,17 @@ class Team:
         Raises:
             TrainingError: one cannot, or is gone, or has other code or another base model.
         """
-        try:
+        if not self._has_begun:
+            self._has_begun = True
             self._begin(config, checkpoint)
-            yield
-        finally:
-            with contextlib.suppress(TrainingError):  # what stopped training is told, not this
-                self._tell_all({"do": "end"})
-            self.world.leave()
+
+    def end(self) -> None:
+        """Let the others end."""
+        with contextlib.suppress(TrainingError):  # what stopped training is told, not this
+            self._let_go()
+        with contextlib.suppress(TrainingError):
+            self._tell_all({"do": "end"})
+        self.world.leave()
 
     def share_weights(self) -> None:
         """Give the others the policy's weights as they are."""
@@ -138,16 +144,22 @@ class Team:
         self, orders: Mapping[int, Any], weights: bool, own: Callable[[], Any]
     ) -> tuple[Any, list[tuple[int, tuple[Any, dict[str, torch.Tensor]]]]]:
         """Give everyone an order, do an own part meanwhile; return its result and the replies."""
+        self._let_go()
         for rank in self.world.helpers:
             self.world.send(rank, orders[rank])
         if weights:
             self.share_weights()
+        self._is_at_work = True
         try:
             done = own()
+            self._finish()
         except Exception:
             with contextlib.suppress(TrainingError):
+                self._finish()
                 self.replies()
             raise
+        finally:
+            self._is_at_work = False
         return done, self.replies()
 
     def all_do(self, order: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
@@ -164,6 +176,27 @@ class Team:
                     raise TrainingError(
                         f"process {rank} has another {what} than process 0; let every machine have the same"
                     )
+
+        if config.shard:
+            order = {"do": "shard", "offload": config.offload}
+            self.do(self.all_do(order), False, lambda: Shards(self.world, self._policy, config.offload))
+            self._policy.shards.call = self._call
+
+    def _call(self) -> None:
+        """Have the others gather along in what the leader does alone, until there is an order for them."""
+        if not self._is_at_work and not self._has_called:
+            self._has_called = True
+            self._tell_all({"do": "join"})
+
+    def _let_go(self) -> None:
+        if self._has_called:
+            self._has_called = False
+            self._finish()
+            self.replies()
+
+    def _finish(self) -> None:
+        if self._policy.shards is not None:
+            self._policy.shards.finish()
 
     def _tell_all(self, value: Any) -> None:
         for rank in self.world.helpers:

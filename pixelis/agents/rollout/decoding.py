@@ -160,7 +160,7 @@ class SharedMemory:
         self._until_fixed = BEFORE if self._graphs() else -1  # steps; -1: never
 
     def _graphs(self) -> bool:
-        return self._policy.device.type == "cuda"
+        return self._policy.device.type == "cuda" and self._policy.shards is None
 
     def start(self, prompts: Sequence[Segment], copies: Sequence[int]) -> Tensor:
         """Read each prompt once, or what all have in common once."""

@@ -74,6 +74,15 @@ class TrainConfig(PlayedSettings):
     quantization: Literal["none", "8bit", "4bit"] = setting(
         "none", "load the frozen weights in fewer bits: bitsandbytes, CUDA only", more=True
     )
+    shard: bool = setting(
+        False,
+        "share the frozen layers out among the processes of torchrun (docs/guide/scaling.md)",
+        identity=False,
+        more=True,
+    )
+    offload: bool = setting(
+        False, "keep the shares in the CPU's memory: with shard, CUDA only", identity=False, more=True
+    )
     warm_start: str | None = setting(
         None,
         "YAML file of an SFT run that comes first (docs/guide/sft.md); null: no such run",
@@ -150,6 +159,11 @@ class TrainConfig(PlayedSettings):
             raise ConfigError(f"step_size is read with lr auto only; leave it out, or lr {self.lr}")
         if self.sampler.type == "vllm" and self.train == "full":
             raise ConfigError("sampler vllm needs an adapter, whose weights it is given; set train: lora")
+        if self.shard and (self.train == "full" or self.quantization != "none"):
+            what = "train full" if self.train == "full" else f"quantization {self.quantization}"
+            raise ConfigError(f"shard is for frozen weights as they are, without {what}; leave one out")
+        if self.offload and not self.shard:
+            raise ConfigError("offload is for weights that are shared out; set shard, or leave it out")
         if self.recipe is not None:
             check_recipe(self)
         check_vote(self)
