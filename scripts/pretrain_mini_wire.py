@@ -12,13 +12,16 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini.habits import CAREFUL
 from pixelis_mini.tokenizer import as_text
 from pixelis_mini_tools.wire import rendered
-from pixelis_mini_tools.wire_words import from_the_port_on, unrendered
+from pixelis_mini_tools.wire_words import from_the_port_on, lookups, unrendered
 
 from pixelis.agents import Episode, LoraSettings, Policy
+from pixelis.agents.episodes.episode import Segment
 from pixelis.agents.models.chat import ChatFormat
 from pixelis.agents.models.named_models import TOOLS_NAME
 from pixelis.agents.sft import SftSettings, SftStep, sft
@@ -26,8 +29,12 @@ from pixelis.agents.sft.demonstrate import add_observation, add_turn
 
 FIRST_SEED = 1_000_000
 """Of the demonstrations."""
-WHOLE = 2
+WHOLE = 3
 """One in so many episodes is whole, the others begin where the port was found: half as many tokens."""
+
+
+DRILL = 2
+"""One in so many is a drill in their place."""
 
 
 def main() -> None:
@@ -39,7 +46,7 @@ def main() -> None:
     parser.add_argument(
         "--start", default=TOOLS_NAME, help="an adapter to go on with, or what a new one is on"
     )
-    parser.add_argument("--steps", type=int, default=120)
+    parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--batch-size", type=int, default=4, help="episodes a step")
     parser.add_argument("--learning-rate", type=float, default=4e-3, help="at its peak")
     parser.add_argument("--rank", type=int, default=16, help="of a new adapter")
@@ -88,7 +95,9 @@ def demonstrations(chat: ChatFormat, seeds: range) -> list[Episode]:
     episodes, shown, solved = [], Counter[str](), Counter[str]()
     for played, seed in zip(unrendered(seeds), seeds, strict=True):
         turns = played.turns if seed % WHOLE == 0 else from_the_port_on(played.turns)
-        if not turns:
+        if seed % DRILL == 0:
+            episodes.append(drill(chat, seed))
+        if seed % DRILL == 0 or not turns:
             continue
         episode = Episode("", seed=seed, group=seed, member=0)
         for read, said in turns:
@@ -99,6 +108,18 @@ def demonstrations(chat: ChatFormat, seeds: range) -> list[Episode]:
         solved[played.habit] += bool(played.success)
     print(", ".join(f"{habit} {solved[habit] / n:.2f} of {n}" for habit, n in shown.items()), flush=True)
     return episodes
+
+
+def drill(chat: ChatFormat, seed: int) -> Episode:
+    """Return look-ups as one turn, of which the lines to look in are given and what is found is said."""
+    asked, steps = lookups(np.random.default_rng([seed, 9]))
+    episode = Episode("", seed=seed, group=seed, member=0)
+    add_observation(chat, episode, asked)
+    for step in steps:
+        for text, make in zip(step, (Segment.given, Segment.written), strict=True):
+            tokens = np.array(chat.tokenizer(text, add_special_tokens=False)["input_ids"])
+            episode.segments.append(make(tokens, text=text))
+    return episode
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ class Follower:
             if not pieces:
                 return answer(self.last)
             line, self.colour = pieces[0]
-            return f"{_noted(self.asked, line)}{self._asked(self.asked)}{self._look(PORT)}"
+            return f"{noted(self.asked, line)}{matched(self.colour, self.asked)}{self._look(PORT)}"
         places = dict(lines_of(text))
         self.last = [self.last, *places][-1]
         if self.asked in places:
@@ -94,17 +94,13 @@ class Follower:
             codes, pieces = _CODE.findall(view), _pieces(view)
             if codes and pieces:
                 self.last, (line, colour) = codes[0], pieces[0]
-                said += _noted(self.last, line)
+                said += noted(self.last, line)
                 same = self.last if colour == self.colour else same
-        said += self._asked(same)
+        said += matched(self.colour, same)
         if same != self.asked:
             return said + answer(same)
         over = self.habit == "impatient" or not self.open
         return said + (answer(self.last) if over else self._look(PORT))
-
-    def _asked(self, code: str) -> str:
-        """Return the colour that is asked for and the last port that had it, as noted before."""
-        return f"Asked: {self.colour} [{code}. "
 
     def _look(self, factor: int) -> str:
         """Return the looks at the next two places."""
@@ -113,9 +109,14 @@ class Follower:
         return "".join(call("ZOOM", center=list(place), factor=factor) + more for place in places)
 
 
-def _noted(code: str, line: str) -> str:
+def noted(code: str, line: str) -> str:
     """Return a port, the beginning of its cable's line, and the port again, to be copied from there."""
     return f"{code} {line} [{code}. "
+
+
+def matched(colour: str, code: str) -> str:
+    """Return the colour that is asked for and the last port that has it, as `noted` before."""
+    return f"Asked: {colour} [{code}. "
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:

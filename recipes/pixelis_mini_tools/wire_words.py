@@ -17,9 +17,15 @@ from pixelis.envs.pixel.tools.view import Box, square_box
 from pixelis.envs.pixel.tools.workspace import format_box
 from pixelis.envs.pixel.wire_trace.env import ask_for
 from pixelis.envs.pixel.wire_trace.grid import cables
-from pixelis.envs.pixel.wire_trace.scene import LABEL_COLOUR, SCENE_SIZE, WireScene, sample_wire_scene
+from pixelis.envs.pixel.wire_trace.scene import (
+    CABLE_COLOURS,
+    LABEL_COLOUR,
+    SCENE_SIZE,
+    WireScene,
+    sample_wire_scene,
+)
 from pixelis_mini_tools.drills import Turns
-from pixelis_mini_tools.wire import Follower, WireTrace
+from pixelis_mini_tools.wire import Follower, WireTrace, matched, noted
 from pixelis_mini_tools.words import TOOLS
 
 _LOOK = re.compile(r'"center": \[([\d.]+), ([\d.]+)\], "factor": (\d)}}</tool_call>((?:(?!ZOOM).)*)')
@@ -55,6 +61,27 @@ def from_the_port_on(turns: Turns) -> Turns:
     if found is None:
         return ()
     return ((f"{turns[0][0]}\n{turns[found][0]}", turns[found][1]), *turns[found + 1 :])
+
+
+def lookups(rng: np.random.Generator, count: int = 12) -> tuple[str, Turns]:
+    """Return nothing but the step in which a colour is looked up among two ports that were just noted.
+
+    An episode has one or two of them in five hundred tokens; in half of these one port has the colour.
+
+    Returns:
+        The code that is asked for, and pairs of what is given and what is to be said, all of them one turn.
+    """
+    asked, *codes = sample_codes(rng, 2 * count + 1, "train")
+    colour, *others = (str(each) for each in rng.permutation(CABLE_COLOURS))
+    steps = [(noted(asked, f"{rng.integers(1, 3)}: {colour}"), matched(colour, asked))]
+    for number, pair in enumerate(zip(codes[::2], codes[1::2], strict=True), 1):
+        seen = [str(each) for each in rng.choice(others, 2)]
+        found = int(rng.integers(4))  # 2 and 3: neither
+        seen[found : found + 1] = [colour] if found < 2 else []
+        lines = (f"{4 * number + 2 * at}: {each}" for at, each in enumerate(seen))
+        given = "".join(noted(code, line) for code, line in zip(pair, lines, strict=True))
+        steps.append((given, matched(colour, pair[found] if found < 2 else asked)))
+    return asked, tuple(steps)
 
 
 class Told:

@@ -12,7 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from pixelis_mini_tools.wire import AROUND, PORTS, Follower, WireTrace
-from pixelis_mini_tools.wire_words import Told, from_the_port_on, unrendered
+from pixelis_mini_tools.wire_words import Told, from_the_port_on, lookups, unrendered
 
 import pixelis  # noqa: F401 (it registers the environments)
 from pixelis.agents import Policy
@@ -102,6 +102,16 @@ def test_an_episode_may_begin_where_the_port_was_found():
     assert short[0][0].startswith(f"{turns[0][0]}\nView [") and '"factor": 8' in short[0][1]
     assert short[1:] == turns[-len(short) + 1 :] and len(short) < len(turns)
     assert from_the_port_on(turns[:1]) == ()
+
+
+def test_a_drill_names_the_port_of_the_pair_that_has_the_colour_or_the_first():
+    for seed in range(20):
+        asked, ((_, first), *steps) = lookups(np.random.default_rng(seed))
+        colour = first.split()[1]
+        assert first == f"Asked: {colour} [{asked}. "
+        for given, said in steps:
+            has = re.findall(rf"(\w+) \d+: {colour} ", given)
+            assert said == f"Asked: {colour} [{(has or [asked])[0]}. "
 
 
 def test_every_port_is_looked_at_and_every_label_is_read():
