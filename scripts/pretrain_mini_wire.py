@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "recipes"))
 from pixelis_mini.habits import CAREFUL
 from pixelis_mini.tokenizer import as_text
 from pixelis_mini_tools.wire import rendered
+from pixelis_mini_tools.wire_measure import right_steps
 from pixelis_mini_tools.wire_words import from_the_port_on, lookups, unrendered
 
 from pixelis.agents import Episode, LoraSettings, Policy
@@ -52,10 +53,15 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=16, help="of a new adapter")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED, help="of the demonstrations")
     parser.add_argument("--play", type=int, help="only let care play so many rendered tasks, and say how")
+    parser.add_argument("--measure", type=int, help="only say which steps of so many episodes are right")
     parser.add_argument("--reader", choices=("ocr", "truth"), default="truth", help="of --play")
     arguments = parser.parse_args()
     if arguments.play:
         play(arguments.play, arguments.reader)
+        return
+    if arguments.measure:
+        for name, (right, of) in right_steps(Policy.load(arguments.start), range(arguments.measure)).items():
+            print(f"{name}: {right / of:.2f} of {of} right")
         return
     policy = Policy.load(arguments.start, lora=LoraSettings(arguments.rank, 2 * arguments.rank))
     count = arguments.steps * arguments.batch_size
