@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from pixelis_mini_tools.wire import AROUND, PORTS, Follower, WireTrace
+from pixelis_mini_tools.wire_measure import right_steps
 from pixelis_mini_tools.wire_words import Told, from_the_port_on, lookups, unrendered
 
 import pixelis  # noqa: F401 (it registers the environments)
@@ -123,4 +124,5 @@ def test_the_command_writes_an_adapter(tmp_path):
     command = [sys.executable, "scripts/pretrain_mini_wire.py", "--output", str(tmp_path / "made")]
     subprocess.run([*command, "--steps", "2", "--batch-size", "2"], cwd=ROOT, check=True, timeout=300)
     policy = Policy.load(tmp_path / "made", device="cpu")
+    assert right_steps(policy, range(2))["answer"][1] == 2
     assert policy.has_adapter and policy.base_name == "pixelis-mini-tools"

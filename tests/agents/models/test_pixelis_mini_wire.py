@@ -40,4 +40,5 @@ def test_it_plays_and_has_something_to_learn(policy):
         ).success_rate
         for mode in ("sampled", "greedy")
     }
-    assert all(0.1 <= rate <= 0.6 for rate in found.values())
+    # What docs/reference/pixelis_mini_wire.md tells less three deviations of it; who uses no tool gets 0.
+    assert all(0.04 <= rate <= 0.6 for rate in found.values()), found
