@@ -33,7 +33,7 @@ HARDEST = ("TweetReply", "AskImage")
 """Environments with one difficulty alone."""
 LESSONS = SHIPPED / "lessons"
 """``ENV.yaml`` for each environment that a shipped model plays: model, difficulty, lengths, and no more."""
-NOT_YET = ("WireTrace",)
+NOT_YET: tuple[str, ...] = ()
 """Environments with an oracle that no shipped model plays."""
 COMMAND = "python benchmarks/learning/every_env.py --runs FOLDER"
 PANELS = 4

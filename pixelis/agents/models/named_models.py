@@ -17,12 +17,14 @@ _LOG = logging.getLogger(__name__)
 TINY_NAME = "pixelis-tiny"
 MINI_NAME = "pixelis-mini"
 TOOLS_NAME = "pixelis-mini-tools"
+WIRE_NAME = "pixelis-mini-wire"
+"""An adapter on that."""
 CHOOSE = "auto"
 """The value of ``--model`` that leaves the choice to `default_model`."""
 
 
-SHIPPED = (TINY_NAME, MINI_NAME, TOOLS_NAME)
-"""The models inside the package."""
+SHIPPED = (TINY_NAME, MINI_NAME, TOOLS_NAME, WIRE_NAME)
+"""The models inside the package; an adapter is one."""
 TAUGHT = "taught.json"
 """In the folder of each: environment → difficulties that it was taught."""
 
@@ -43,7 +45,7 @@ def shipped_folder(name: str) -> Path:
         ModelLoadError: the installation lacks it.
     """
     folder = Path(str(resources.files("pixelis") / "models" / name))
-    if not (folder / "config.json").is_file():
+    if not any((folder / name).is_file() for name in ("config.json", "adapter_config.json")):
         raise ModelLoadError(
             f"this installation lacks the {name} model; reinstall pixelis or give another --model"
         )
@@ -62,7 +64,8 @@ def default_model(env_id: str | None, shows_images: bool) -> str:
     Args:
         env_id: the environment; None where it is not known.
         shows_images: whether observations hold pictures, which only ``pixelis-tiny`` sees;
-            ``pixelis-mini-tools`` goes by what the tools say, in environments that it was taught.
+            ``pixelis-mini-tools`` and ``pixelis-mini-wire`` go by what the tools say, in environments that
+            they were taught.
     """
     if shows_images:
         return next((name for name in SHIPPED if env_id in taught(name)), TINY_NAME)

@@ -39,7 +39,7 @@ def test_the_environments_that_it_was_taught_take_it_by_default():
     for name in names:
         assert default_model(f"Pixelis/{name}-v0", shows_images=True) == "pixelis-mini-tools"
     assert default_model("Pixelis/ZoomRead-v0", shows_images=True) == "pixelis-tiny"
-    assert default_model("Pixelis/WireTrace-v0", shows_images=True) == "pixelis-tiny"
+    assert default_model("Pixelis/WireTrace-v0", shows_images=True) == "pixelis-mini-wire"
 
 
 @pytest.mark.slow
