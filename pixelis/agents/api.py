@@ -67,7 +67,8 @@ def train(
         The run, closed: ``folder``, ``policy``, ``evaluations`` (phase → `Evaluation` rows) and ``metrics``.
 
     Raises:
-        ConfigError: a setting is wrong; rows without a reward, or the other way round.
+        ConfigError: a setting is wrong; rows without a reward, or the other way round; ``on_evaluation``
+            without an evaluation.
         DatasetError: a row is wrong.
         PixelisError: see `Run.start`, `Run.resume`.
     """
@@ -80,6 +81,7 @@ def train(
         if reward is not None:
             _give_again(values, reward)
         kind, config = _kind_of_run(values)
+        _check_evaluated(config, on_evaluation)
         run = kind.resume(resume, config)
     else:
         if rows is not None or reward is not None:
@@ -87,6 +89,7 @@ def train(
         elif env is not None:
             settings["env"] = env
         kind, config = _kind_of_run(settings)
+        _check_evaluated(config, on_evaluation)
         run = kind.start(config)
     with run:
         run.complete(on_step, on_evaluation)
@@ -177,10 +180,20 @@ def _player_of(agent: Any) -> Player:
     if isinstance(agent, Policy) or hasattr(agent, "play"):
         return agent
     if not callable(agent):
+        hint = "; give the class, an object is made for each episode" if hasattr(agent, "act") else ""
         raise ConfigError(
-            f"agent must be a policy, a name, a function or a class with act, got {shown(agent, 60)}"
+            f"agent must be a policy, a name, a function or a class with act, got {shown(agent, 60)}{hint}"
         )
     return FunctionAgent(agent, getattr(agent, "__name__", type(agent).__name__))
+
+
+def _check_evaluated(config: Any, on_evaluation: Callback | None) -> None:
+    """Refuse a function that would never be called."""
+    if on_evaluation is not None and not getattr(config, "eval_every", 0):
+        hint = "set eval_every" if hasattr(config, "eval_every") else f"{config.agent} has none"
+        raise ConfigError(
+            f"on_evaluation is called at the evaluations while it trains; {hint}, or give on_step"
+        )
 
 
 def _kind_of_run(values: Mapping[str, Any]) -> tuple[type[Run[Any, Any]], Any]:

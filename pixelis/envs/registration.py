@@ -107,7 +107,8 @@ def check_env_id(env_id: str) -> str:
                 f"{import_hint(module, error)}"
             ) from None
     if name not in gym.registry:
-        raise UnknownEnvError(f"no environment is registered as {shown(name)}.{_suggest_id(name)}")
+        elsewhere = "" if module else " One of a module that is not installed as a plugin is module:Id-v0."
+        raise UnknownEnvError(f"no environment is registered as {shown(name)}.{_suggest_id(name)}{elsewhere}")
     return env_id
 
 

@@ -22,6 +22,7 @@ from pixelis.envs.actions import (
     parse_action,
 )
 from pixelis.envs.keywords import Difficulty, RenderMode, Split, Turns, checked_keywords, read_options
+from pixelis.envs.overrides import check_overrides
 from pixelis.envs.players import ScriptedPlayer, nothing_player, random_player
 from pixelis.envs.rendering import RenderedTranscript, check_render_mode
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
@@ -89,6 +90,11 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     scorers: Mapping[str, str] = MappingProxyType({})
     knows_solutions: bool = True
     draws_tasks: bool = True
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Refuse a method where a property is asked for: it would count as true."""
+        super().__init_subclass__(**keywords)
+        check_overrides(cls, ToolEnv)
 
     @checked_keywords
     def __init__(

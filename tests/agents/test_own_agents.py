@@ -89,7 +89,8 @@ def test_by_name_on_the_command_line(module, tmp_path, capsys):
 @pytest.mark.parametrize("name", ["broken", "numbers"])
 def test_what_goes_wrong_in_it_is_no_failure_of_a_model(module, name):
     with pytest.raises(
-        EpisodesFailedError, match="my own mistake" if name == "broken" else "as a str, got int"
+        EpisodesFailedError,
+        match="my own mistake" if name == "broken" else r"'numbers' returned int; .*my_agents\.py:",
     ):
         evaluate(getattr(module, name), env=ENV, episodes=2)
 
@@ -103,3 +104,21 @@ def test_a_name_that_is_none(module, name):
 def test_what_cannot_play():
     with pytest.raises(ConfigError, match="agent must be a policy, a name, a function or a class"):
         evaluate(5, env=ENV, episodes=1)
+
+
+def test_what_cannot_take_a_turn_is_refused_before_anything_is_played(module):
+    class Mute:
+        pass
+
+    class Deaf:
+        def act(self):
+            return ""
+
+    with pytest.raises(ConfigError, match="'Mute' is a class without act; give it a method"):
+        evaluate(Mute, env=ENV, episodes=1)
+    with pytest.raises(ConfigError, match=r"'Deaf' must take \(self, observation, info\), got \(self\)"):
+        evaluate(Deaf, env=ENV, episodes=1)
+    with pytest.raises(ConfigError, match=r"must take \(observation, info\), got \(observation\)"):
+        evaluate(lambda observation: "", env=ENV, episodes=1)
+    with pytest.raises(ConfigError, match="give the class, an object is made for each episode"):
+        evaluate(module.Oracle(), env=ENV, episodes=1)

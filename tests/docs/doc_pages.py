@@ -12,6 +12,18 @@ from pathlib import Path
 from warm_python import warm_python
 
 ROOT = Path(__file__).parents[2]
+SCRIPTS = {
+    "analyse-lora": "analyse_lora",
+    "evaluate": "evaluate_agent",
+    "expert": "expert_iteration",
+    "export": "export_model",
+    "replay": "replay",
+    "sft": "train_sft",
+    "split-data": "split_data",
+    "train": "train_agent",
+    "verify": "verify_solutions",
+}
+"""What a word of ``pixelis`` is called in a checkout, where tests run it."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +44,9 @@ class Page:
         return [text for other, text in self.all_blocks() if other == language]
 
     def commands(self) -> list[list[str]]:
-        """Return the words of every line of the bash blocks."""
-        return [shlex.split(line) for block in self.blocks("bash") for line in block.splitlines()]
+        """Return the words of every line of the bash blocks; ``pixelis WORD`` as ``python scripts/….py``."""
+        lines = [shlex.split(line) for block in self.blocks("bash") for line in block.splitlines()]
+        return [as_script(words) for words in lines]
 
     def write_modules(self, folder: Path, first: str) -> Path:
         """Write the Python blocks to the files that they name in their first lines, or to ``first``."""
@@ -44,6 +57,13 @@ class Page:
         for name, texts in parts.items():
             (folder / name).write_text("\n\n".join(texts), encoding="utf-8")
         return folder
+
+
+def as_script(words: list[str]) -> list[str]:
+    """Return a command of ``pixelis`` as that of the script which does the same; others as they are."""
+    if words[:1] != ["pixelis"] or words[1] not in SCRIPTS:
+        return words
+    return ["python", f"scripts/{SCRIPTS[words[1]]}.py", *words[2:]]
 
 
 def run(folder: Path, words: list[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from doc_pages import ROOT, Page
+from doc_pages import ROOT, Page, as_script
 from tiny_models import FAMILIES, VISION_FAMILIES, build_tokenizer
 
 from pixelis.cli import USER_MISTAKE, export, train
@@ -19,7 +19,7 @@ COMMANDS = {"scripts/train_agent.py": train.main, "scripts/export_model.py": exp
 
 
 def call(command: str) -> int:
-    program, script, *words = shlex.split(command)
+    program, script, *words = as_script(shlex.split(command))
     assert program == "python" and (ROOT / script).is_file()
     return COMMANDS[script](words)
 

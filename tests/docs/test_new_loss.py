@@ -60,7 +60,7 @@ def test_the_table_names_every_choice():
 
 def test_the_command_is_understood():
     words = shlex.split(PAGE.blocks("bash")[0])
-    assert words[:3] == ["PYTHONPATH=.", "python", "scripts/train_agent.py"]
+    assert words[:3] == ["PYTHONPATH=.", "pixelis", "train"]
     config, _ = TRAIN.read(words[3:])
     assert (config.loss.surrogate.type, config.epochs) == ("my_losses:spo", 2)
 

@@ -103,4 +103,4 @@ def test_every_trouble_of_learning_has_its_metric_and_its_setting():
 def test_the_command_of_the_page_is_accepted():
     ((_, word, *words),) = FAQ.commands()
     config, _ = TRAIN.read(words)
-    assert word == "train" and config.model.endswith("step-00000040") and config.lr == 0.0003
+    assert word == "scripts/train_agent.py" and config.model.endswith("step-00000040") and config.lr == 0.0003

@@ -55,7 +55,7 @@ def test_the_commands_of_the_page_work_one_after_the_other(tmp_path: Path):
     (chats,) = PAGE.blocks("json")
     (tmp_path / "chats.jsonl").write_text(chats * 4)
     for _, script, *words in PAGE.commands():
-        if "configs/web_browse.yaml" in words:  # a real model; see test_warm_start.py
+        if "web_browse" in words:  # a real model; see test_warm_start.py
             continue
         short = SHORT[Path(script).name]
         if Path(script).name == "train_sft.py":

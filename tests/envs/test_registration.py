@@ -136,3 +136,11 @@ def test_a_module_that_fails_is_one_clear_error(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UnknownEnvError, match="division by zero"):
         check_env_id("broken_module_of_a_test:X-v0")
+
+
+def test_an_id_without_a_module_is_told_that_it_may_have_one():
+    with pytest.raises(UnknownEnvError, match=r"is not installed as a plugin is module:Id-v0\."):
+        check_env_id("MyShelves-v0")
+    with pytest.raises(UnknownEnvError) as caught:
+        check_env_id("pixelis:MyShelves-v0")
+    assert "plugin" not in str(caught.value)

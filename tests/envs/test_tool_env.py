@@ -254,3 +254,26 @@ def test_a_refusal_keeps_its_code(env):
     env.toolset = Toolset([Tool("LAMP", "Light.", {}, refuse)], open_log)
     *_, info = env.step(call("LAMP"))
     assert info["tool_calls"][0]["error_code"] == "no_power"
+
+
+def test_a_method_in_the_place_of_a_property_is_refused_where_the_class_is_written():
+    """It would count as true: an episode would be over after its first turn, whatever it says."""
+    with pytest.raises(ConfigError, match=r"Ends\.is_over must be a property, got a method; put @property"):
+
+        class Ends(NumbersEnv):
+            def is_over(self):
+                return False
+
+    with pytest.raises(
+        ConfigError, match=r"Nears\.nearness must be a method, got a property; leave @property"
+    ):
+
+        class Nears(NumbersEnv):
+            @property
+            def nearness(self):
+                return 0.0
+
+    class Says(NumbersEnv):
+        instructions = "Say a number."
+
+    assert "Say a number." in Says().reset(seed=0)[0]["text"]

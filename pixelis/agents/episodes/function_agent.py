@@ -11,7 +11,8 @@ import gymnasium as gym
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.episode_runner import EpisodeRequest, EpisodeRunner
-from pixelis.user_code import RAISED
+from pixelis.errors import ConfigError
+from pixelis.user_code import RAISED, place_of_function
 
 Act = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """``(observation, info) → turn``."""
@@ -26,9 +27,13 @@ class FunctionAgent:
 
     Attributes:
         base_name: the name.
+
+    Raises:
+        ConfigError: it does not take an observation and an info, or is a class without ``act``.
     """
 
     def __init__(self, function: Any, name: str) -> None:
+        _check_agent(function, name)
         self._function, self.base_name = function, name
 
     def play(
@@ -70,10 +75,13 @@ class FunctionAgent:
             except RAISED as error:
                 runner.blame(f"the agent {self.base_name!r}", error)
                 break
-            runner.episode.segments += [
-                Segment.given([], runner.seen()[0]),
-                Segment.given([], action if isinstance(action, str) else ""),
-            ]
+            if not isinstance(action, str):
+                said = (
+                    f"the agent {self.base_name!r} returned {type(action).__name__}; return the turn as a str"
+                )
+                runner.fail(said, place_of_function(act))
+                break
+            runner.episode.segments += [Segment.given([], runner.seen()[0]), Segment.given([], action)]
             runner.step(action)
         return runner.episode
 
@@ -82,3 +90,20 @@ class FunctionAgent:
             return self._function
         player: Any = self._function()
         return player.act
+
+
+def _check_agent(function: Any, name: str) -> None:
+    """Refuse at once what could not play a turn; what cannot be inspected is left to its first turn."""
+    act, given, takes = function, 2, "(observation, info)"
+    if inspect.isclass(function):
+        act, given, takes = getattr(function, "act", None), 3, "(self, observation, info)"
+        if not callable(act):
+            raise ConfigError(f"the agent {name!r} is a class without act; give it a method act{takes}")
+    try:
+        signature = inspect.signature(act)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*range(given))
+    except TypeError:
+        raise ConfigError(f"the agent {name!r} must take {takes}, got {signature}") from None

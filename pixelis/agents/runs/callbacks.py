@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pixelis.agents.runs.metrics import Row
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown, suggest
 
 Callback = Callable[[Row], "bool | None"]
 """Is given metrics; True ends training after this step."""
@@ -23,8 +24,8 @@ class EarlyStopping:
         train(env=..., eval_every=10, on_evaluation=EarlyStopping(patience=3))
         train(env=..., on_step=EarlyStopping("success/rate", at_least=0.9))
 
-    Rows without the metric, or where it is not finite, do not count. A run that is resumed begins to count
-    anew.
+    Rows without the metric, or where it is not finite, do not count; the first one, of those that should have
+    it, is warned of. A run that is resumed begins to count anew.
 
     Args:
         metric: its name; larger is better.
@@ -56,11 +57,13 @@ class EarlyStopping:
         if min_delta < 0:
             raise ConfigError(f"min_delta must be at least 0, got {min_delta!r}")
         self.metric, self._enough, self._patience, self._delta = metric, at_least, patience, min_delta
-        self._best, self._since = -math.inf, 0
+        self._best, self._since, self._warned = -math.inf, 0, False
 
     def __call__(self, row: Mapping[str, Any]) -> bool:
         """Return whether training is to end."""
         value = row.get(self.metric)
+        if self.metric not in row and (EVALUATED in row or not self.metric.startswith("evaluation/")):
+            self._warn(row)
         if value is None or not math.isfinite(value):
             return False
         if value > self._best + self._delta or self._best == -math.inf:
@@ -69,6 +72,12 @@ class EarlyStopping:
             self._since += 1
         enough = self._enough is not None and value >= self._enough
         return enough or (self._patience is not None and self._since >= self._patience)
+
+    def _warn(self, row: Mapping[str, Any]) -> None:
+        if not self._warned:
+            hint = suggest(self.metric, row)
+            warnings.warn(f"early stopping finds no {shown(self.metric)} in a row.{hint}", stacklevel=2)
+        self._warned = True
 
 
 class Callbacks:

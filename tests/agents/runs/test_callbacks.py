@@ -42,6 +42,17 @@ def test_a_row_without_the_metric_does_not_count():
     assert stopping({"evaluation/success": 0.5})
 
 
+def test_a_metric_that_is_in_no_row_is_warned_of_once():
+    row = {"reward/mean": 1.0, "evaluation/reward": 0.2, "evaluation/success": 0.5}
+    for stopping in (
+        EarlyStopping("evaluation/sucess", patience=1),
+        EarlyStopping("reward/maen", patience=1),
+    ):
+        with pytest.warns(UserWarning, match=r"no '[a-z/]+' in a row\. Did you mean '[a-z/]+'\?") as told:
+            assert not stopping(row) and not stopping(row)
+        assert len(told) == 1
+
+
 @pytest.mark.parametrize(
     "settings, told",
     [
@@ -81,3 +92,10 @@ def test_a_training_ends_where_a_callback_says_so_and_is_evaluated(toy_config, t
 def test_what_a_callback_returns_but_true_means_nothing(toy_config, tmp_path):
     settings = toy_config(output=str(tmp_path / "run"), steps=2, eval_episodes=0).to_mapping()
     assert len(train(**settings, on_step=lambda row: 1).metrics) == 2
+
+
+def test_a_function_that_would_never_be_called_is_refused(toy_config, tmp_path):
+    settings = toy_config(output=str(tmp_path / "run"), steps=1).to_mapping()
+    with pytest.raises(ConfigError, match=r"on_evaluation is called at the evaluations .*; set eval_every"):
+        train(**settings, on_evaluation=EarlyStopping(patience=1))
+    assert not (tmp_path / "run").exists()

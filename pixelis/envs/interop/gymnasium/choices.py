@@ -48,7 +48,7 @@ def choices_of(env: gym.Env[Any, Any], env_id: str, names: Sequence[str] | None 
     """
     space: Any = env.action_space
     if isinstance(space, spaces.Discrete):
-        found = _names(env, env_id, int(space.n)) if names is None else tuple(names)
+        found = _names(env, env_id, space) if names is None else tuple(names)
         if len(found) != space.n or len({name.lower() for name in found}) != space.n:
             raise ConfigError(
                 f"actions must be {space.n} different names for {env_id}, got {shown(found, 80)}"
@@ -66,19 +66,20 @@ def choices_of(env: gym.Env[Any, Any], env_id: str, names: Sequence[str] | None 
     )
 
 
-def _names(env: gym.Env[Any, Any], env_id: str, count: int) -> tuple[str, ...]:
+def _names(env: gym.Env[Any, Any], env_id: str, space: spaces.Discrete) -> tuple[str, ...]:
     inner: Any = env.unwrapped
+    start, count = int(space.start), int(space.n)
     if hasattr(inner, "get_action_meanings"):  # ALE
         found = tuple(str(name).lower() for name in inner.get_action_meanings())
     elif isinstance(kinds := getattr(inner, "actions", None), type) and issubclass(kinds, enum.IntEnum):
         found = tuple(kind.name for kind in sorted(kinds))  # MiniGrid
     else:
         found = ACTIONS.get(family_of(env_id), ())
-    return found if len(found) == count else tuple(map(str, range(count)))
+    return found if len(found) == count else tuple(map(str, range(start, start + count)))
 
 
 class Named:
-    """One of some names; its number will do, too.
+    """One of some names; its number will do, too, where no name is a number.
 
     Args:
         names: in the order of the actions.
@@ -88,7 +89,8 @@ class Named:
     def __init__(self, names: Sequence[str], start: int = 0) -> None:
         self.names, self._start = tuple(names), start
         self._by_word = {name.lower(): start + index for index, name in enumerate(names)}
-        self._by_word |= {str(start + index): start + index for index in range(len(names))}
+        if not any(name.lstrip("-").isdigit() for name in names):
+            self._by_word |= {str(start + index): start + index for index in range(len(names))}
         longest = sorted(self._by_word, key=len, reverse=True)
         self._mentioned = re.compile(
             "|".join(rf"(?<![\w.-]){re.escape(word)}(?![\w-]|\.\w)" for word in longest)
@@ -162,18 +164,21 @@ class Numbers:
 
 
 class Free:
-    """Any text that the space holds; the turn is the action."""
+    """Any text that the space holds."""
 
     def __init__(self, space: spaces.Text) -> None:
         self._space = space
 
     @property
     def rule(self) -> str:
-        """How long it may be."""
-        return f"Reply with a text of {self._space.min_length} to {self._space.max_length} characters."
+        """How long it may be, and of which characters."""
+        space = self._space
+        allowed = "".join(sorted(space.character_set, key=lambda one: (not one.isalnum(), one)))
+        return f"Reply with a text of {space.min_length} to {space.max_length} characters of these: {allowed}"
 
     def read(self, text: str) -> str | None:
-        """Return the turn where the space holds it."""
+        """Return the answer in a turn, or the turn, where the space holds it."""
+        text = answer_in(text)
         return text if self._space.contains(text) else None
 
     def word(self, action: Any) -> str:

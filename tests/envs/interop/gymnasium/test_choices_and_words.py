@@ -11,7 +11,7 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.envs.interop.gymnasium.choices import Free, Named, Numbers
+from pixelis.envs.interop.gymnasium.choices import Free, Named, Numbers, choices_of
 from pixelis.envs.interop.gymnasium.known import family_of
 from pixelis.envs.interop.gymnasium.tabular import best_actions, transitions_of
 from pixelis.envs.interop.gymnasium.words import first_sentence, plain, said, success_in
@@ -109,3 +109,24 @@ def test_words_by_hand():
     assert first_sentence(None) == "" and first_sentence("word " * 200, 20) == "word word word …"
     assert family_of("minigrid:Mini/Grid-5x5-v10") == "Grid-5x5" and family_of("Taxi-v4") == "Taxi"
     assert success_in({"success": np.True_}) is True and success_in({"success": 0.5}) is None
+
+
+def test_choices_that_do_not_begin_with_0_are_called_by_their_own_numbers():
+    class Counts(gym.Env):
+        action_space = spaces.Discrete(3, start=1)
+
+    choices = choices_of(Counts(), "Counts-v0")
+    assert choices.rule == "Reply with one of these words: 1, 2, 3."
+    assert [choices.read(word) for word in "0123"] == [None, 1, 2, 3]
+    assert [choices.word(action) for action in (1, 2, 3)] == ["1", "2", "3"]
+
+
+def test_a_name_that_is_a_number_is_a_name():
+    named = Named(["10", "1", "stay"])
+    assert [named.read(word) for word in ("10", "1", "0", "2", "stay")] == [0, 1, None, None, 2]
+
+
+def test_a_text_is_told_of_its_characters_and_may_stand_in_an_answer():
+    free = Free(spaces.Text(4, charset="ba "))
+    assert free.rule == "Reply with a text of 1 to 4 characters of these: ab "
+    assert (free.read("ab a"), free.read("I say <answer>b</answer>"), free.read("abc")) == ("ab a", "b", None)
