@@ -65,15 +65,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     Attributes:
         task_gap: the smallest reward of a success less the largest of a failure, at least 0; 1.0 where a
             success pays 1 and a failure 0. None: not declared.
-        success_line: for rewards with degrees, in which the gap is 0: the reward that every success reaches
-            and no failure does. None: there is no such line.
+        success_line: for rewards with degrees (gap 0): what every success is paid and no failure; None: none.
         tool_limits: tool → calls in an episode that are fine here, where that is not the tool's own limit.
         plays_in_threads: whether several may play at the same time in threads of a process, alike.
         vocabulary: words of its questions and objects, lower case, singular (``DiscreteToolActions``).
         level_default_dials: those of ``level_dials`` that are turned by default; None: all.
         scorers: name → ``module:Class`` of what can watch a training run here, see docs/reference/metrics.md.
-        knows_solutions: whether an oracle can be shipped; False where tasks are of others and nobody here
-            knows what solves them.
+        knows_solutions: whether an oracle can be shipped; False where nobody here knows what solves its tasks.
         draws_tasks: whether seed and split decide the task; False where the user has named it.
 
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
@@ -110,9 +108,8 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         render_mode: RenderMode = None,
     ) -> None:
         self.source, self.toolset, self.verifier = source, toolset, verifier
-        self.max_turns = max_turns
+        self.max_turns, self.split = max_turns, split
         self.difficulty = check_difficulty(difficulty, source.difficulties)
-        self.split = split
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         observation: dict[str, spaces.Space[Any]] = {"text": Utf8Text(MAX_TEXT_LENGTH)}
         if image_size is not None:

@@ -40,8 +40,7 @@ from pixelis.rewards.text.quiet import quiet_libraries
 
 __all__ = ["FORBIDDEN_LOGIT", "LoraSettings", "Policy", "TokenLogprobs"]
 
-# Finite, so that p * log p of a forbidden token is 0 and not NaN.
-FORBIDDEN_LOGIT = torch.finfo(torch.float32).min
+FORBIDDEN_LOGIT = torch.finfo(torch.float32).min  # finite: p * log p of a forbidden token is 0, not NaN
 
 
 class Policy:
@@ -57,8 +56,7 @@ class Policy:
         came_with_adapter: the adapter was loaded from a folder, so it may already have been trained.
         trained_from: the model before any training that is known of: a hub id, a name or a folder.
         tokens_read: tokens the model has been given so far, padding included, trials left out.
-        weights_version: the training step after which the weights are as they are, 0 before the first;
-            whoever gives it other weights says it.
+        weights_version: training steps that made the weights; whoever gives it other weights says it.
         shards: the frozen weights as shares, a `pixelis.agents.distributed.shards.Shards`; None: whole.
     """
 
