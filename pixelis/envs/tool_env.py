@@ -65,13 +65,13 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
     Attributes:
         task_gap: the smallest reward of a success less the largest of a failure, at least 0; 1.0 where a
             success pays 1 and a failure 0. None: not declared.
-        success_line: for rewards with degrees (gap 0): what every success is paid and no failure; None: none.
+        success_line: for rewards with degrees (gap 0): what every success is paid, no failure is; None: none.
         tool_limits: tool → calls in an episode that are fine here, where that is not the tool's own limit.
         plays_in_threads: whether several may play at the same time in threads of a process, alike.
         vocabulary: words of its questions and objects, lower case, singular (``DiscreteToolActions``).
         level_default_dials: those of ``level_dials`` that are turned by default; None: all.
         scorers: name → ``module:Class`` of what can watch a training run here, see docs/reference/metrics.md.
-        knows_solutions: whether an oracle can be shipped; False where nobody here knows what solves its tasks.
+        knows_solutions: whether an oracle can be shipped; False where nobody knows what solves its tasks.
         draws_tasks: whether seed and split decide the task; False where the user has named it.
 
     Observation: ``Dict(text=Utf8Text, [image=Box(0, 255, (V, V, 3), uint8)])``. Action: ``Utf8Text``.
