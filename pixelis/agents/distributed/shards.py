@@ -156,7 +156,9 @@ class Shards:
         ]
         read = policy.tokens_read
         with self._in_pass():
-            policy.padded_logprobs(random_episodes(policy))
+            for _ in range(2):  # the first may be the policy's own first, which tries things out
+                seen.clear()
+                policy.padded_logprobs(random_episodes(policy))
         policy.tokens_read = read
         for hook in hooks:
             hook.remove()
