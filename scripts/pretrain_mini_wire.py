@@ -32,8 +32,6 @@ FIRST_SEED = 1_000_000
 """Of the demonstrations."""
 WHOLE = 3
 """One in so many episodes is whole, the others begin where the port was found: half as many tokens."""
-
-
 DRILL = 2
 """One in so many is a drill in their place."""
 

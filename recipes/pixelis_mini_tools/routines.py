@@ -230,14 +230,20 @@ def demonstrations(
         env = envs[int(rng.random() < 0.25)]
         habit = drawn_habit(ROUTINES[name].habits, rng)
         observation, info = env.reset(seed=seed)
-        player = ROUTINES[name](env, habit, rng)
-        turns, over = [], False
-        while not over:
-            said = player.act(observation, info)
-            turns.append((observation["text"], said))
-            observation, _, terminated, truncated, info = env.step(said)
-            over = terminated or truncated
-        yield Demonstration(tuple(turns), habit, bool(info["success"]))
+        yield played_out(env, ROUTINES[name](env, habit, rng), observation, info, habit)
+
+
+def played_out(
+    env: ToolEnv[Any], player: Routine, observation: Mapping[str, Any], info: Mapping[str, Any], habit: str
+) -> Demonstration:
+    """Return the episode that a player plays by a habit, from what ``reset`` has returned."""
+    turns, over = [], False
+    while not over:
+        said = player.act(observation, info)
+        turns.append((observation["text"], said))
+        observation, _, terminated, truncated, info = env.step(said)
+        over = terminated or truncated
+    return Demonstration(tuple(turns), habit, bool(info["success"]))
 
 
 def _open(name: str, difficulty: int, reader: str, **more: Any) -> ToolEnv[Any]:

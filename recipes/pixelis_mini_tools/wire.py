@@ -19,6 +19,7 @@ from pixelis_mini_vl.routine import Habits, Routine, lines_of
 import pixelis  # noqa: F401 (it registers the environments)
 from pixelis.envs.pixel.base.scripted_turns import answer, call
 from pixelis.envs.pixel.wire_trace.scene import LABEL_COLOUR
+from pixelis_mini_tools.routines import played_out
 
 _LEFT, _MIDDLE, _RIGHT = 0.17, 0.5, 0.83
 AROUND = (
@@ -158,13 +159,7 @@ def rendered(seeds: range, habit: str, reader: str, split: str = "train") -> Ite
     for seed in seeds:
         observation, info = env.reset(seed=seed)
         player = WireTrace(env, habit, np.random.default_rng([seed, 7]))
-        turns, over = [], False
-        while not over:
-            said = player.act(observation, info)
-            turns.append((observation["text"], said))
-            observation, _, terminated, truncated, info = env.step(said)
-            over = terminated or truncated
-        yield Demonstration(tuple(turns), habit, bool(info["success"]))
+        yield played_out(env, player, observation, info, habit)
 
 
 def asked_code(question: str) -> str:
