@@ -62,6 +62,12 @@ def test_figures_are_those_of_the_episodes():
     assert measure(Subject(Faulty, range(1), processes=False)) is None
 
 
+def test_growth_is_what_the_second_half_adds():
+    figures = measure(Subject(lambda: Hoarding(reader="truth"), range(2), processes=False))
+    assert figures is not None and figures.grown_mb is not None
+    assert 150 < figures.grown_mb < 240  # ten episodes, five in each half, of 32 MB; a renderer's buffers besides
+
+
 def test_bytes_of_an_observation_by_hand():
     assert size_of({"text": "é1", "image": np.zeros((2, 3), np.uint16)}) == 3 + 12
 
@@ -69,6 +75,14 @@ def test_bytes_of_an_observation_by_hand():
 class Broken(gym.Env):
     def __init__(self):
         raise RuntimeError("no licence\nfor this machine")
+
+
+class Hoarding(ZoomReadEnv):
+    """A tool environment that keeps 32 MB of every episode."""
+
+    def reset(self, **settings):
+        self.hoard = [*getattr(self, "hoard", ()), np.ones(2**22)]
+        return super().reset(**settings)
 
 
 class Faulty(ZoomReadEnv):
