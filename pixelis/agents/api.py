@@ -16,7 +16,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import settings_of
-from pixelis.agents.runs.callbacks import Callback
+from pixelis.agents.runs.callbacks import Callback, check_callback
 from pixelis.agents.runs.evaluate import Evaluation, summarise
 from pixelis.agents.runs.run import Run
 from pixelis.agents.settings.endpoint import EndpointSettings
@@ -81,7 +81,7 @@ def train(
         if reward is not None:
             _give_again(values, reward)
         kind, config = _kind_of_run(values)
-        _check_evaluated(config, on_evaluation)
+        _check_callbacks(config, on_step, on_evaluation)
         run = kind.resume(resume, config)
     else:
         if rows is not None or reward is not None:
@@ -89,7 +89,7 @@ def train(
         elif env is not None:
             settings["env"] = env
         kind, config = _kind_of_run(settings)
-        _check_evaluated(config, on_evaluation)
+        _check_callbacks(config, on_step, on_evaluation)
         run = kind.start(config)
     with run:
         run.complete(on_step, on_evaluation)
@@ -187,8 +187,10 @@ def _player_of(agent: Any) -> Player:
     return FunctionAgent(agent, getattr(agent, "__name__", type(agent).__name__))
 
 
-def _check_evaluated(config: Any, on_evaluation: Callback | None) -> None:
-    """Refuse a function that would never be called."""
+def _check_callbacks(config: Any, on_step: Callback | None, on_evaluation: Callback | None) -> None:
+    """Refuse a function that could not be called, or never would be."""
+    check_callback("on_step", on_step)
+    check_callback("on_evaluation", on_evaluation)
     if on_evaluation is not None and not getattr(config, "eval_every", 0):
         hint = "set eval_every" if hasattr(config, "eval_every") else f"{config.agent} has none"
         raise ConfigError(

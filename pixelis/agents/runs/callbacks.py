@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -14,6 +15,31 @@ Callback = Callable[[Row], "bool | None"]
 """Is given metrics; True ends training after this step."""
 EVALUATED = "evaluation/reward"
 """What every row has that was evaluated while it trained."""
+
+
+def check_callback(name: str, call: Callback | None) -> None:
+    """Refuse what cannot be called with the metrics of a step, before anything is trained.
+
+    Raises:
+        ConfigError: it is no function of one argument.
+    """
+    if call is None:
+        return
+    got = shown(call, 60)
+    if inspect.isclass(call):
+        got = f"the class {call.__name__}: give {call.__name__}(...)"
+    elif callable(call):
+        try:
+            signature = inspect.signature(call)
+        except ValueError:  # a builtin that does not tell
+            return
+        try:
+            signature.bind({})
+            return
+        except TypeError:
+            got = f"one that takes {signature}"
+    what = "a function that takes one argument, the metrics of a step by name"
+    raise ConfigError(f"{name} must be {what}, got {got}")
 
 
 class EarlyStopping:

@@ -27,8 +27,8 @@ class Figures:
         step_p99_ms: what 99 of 100 steps do not exceed.
         reset_ms: median of a reset.
         observation_bytes: of text in UTF-8 and arrays, the largest.
-        grown_mb: the most memory of the process in the second half of the episodes less the most in the first,
-            in MB of 2²⁰, where both halves have the same difficulties; None where that was not looked at.
+        grown_mb: the most memory of the process in the second half of the episodes less the most in the
+            first, in MB of 2²⁰; each half has all difficulties. None where that was not looked at.
         of: who played them.
     """
 

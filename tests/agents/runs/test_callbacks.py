@@ -94,6 +94,23 @@ def test_what_a_callback_returns_but_true_means_nothing(toy_config, tmp_path):
     assert len(train(**settings, on_step=lambda row: 1).metrics) == 2
 
 
+@pytest.mark.parametrize(
+    ("call", "got"),
+    [
+        (3, "got 3"),
+        (EarlyStopping, "got the class EarlyStopping: give EarlyStopping"),
+        (lambda: True, r"got one that takes \(\)"),
+        (lambda step, row: True, r"got one that takes \(step, row\)"),
+    ],
+)
+@pytest.mark.parametrize("name", ["on_step", "on_evaluation"])
+def test_what_cannot_be_called_with_metrics_is_refused_before_training(name, call, got, toy_config, tmp_path):
+    settings = toy_config(output=str(tmp_path / "run"), steps=1, eval_every=1, eval_episodes=4).to_mapping()
+    with pytest.raises(ConfigError, match=rf"{name} must be a function that takes one argument, .*{got}"):
+        train(**settings, **{name: call})
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_function_that_would_never_be_called_is_refused(toy_config, tmp_path):
     settings = toy_config(output=str(tmp_path / "run"), steps=1).to_mapping()
     with pytest.raises(ConfigError, match=r"on_evaluation is called at the evaluations .*; set eval_every"):

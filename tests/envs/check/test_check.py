@@ -65,7 +65,9 @@ def test_figures_are_those_of_the_episodes():
 def test_growth_is_what_the_second_half_adds():
     figures = measure(Subject(lambda: Hoarding(reader="truth"), range(2), processes=False))
     assert figures is not None and figures.grown_mb is not None
-    assert 150 < figures.grown_mb < 240  # ten episodes, five in each half, of 32 MB; a renderer's buffers besides
+    assert (
+        150 < figures.grown_mb < 240
+    )  # ten episodes, five in each half, of 32 MB; a renderer's buffers besides
 
 
 def test_bytes_of_an_observation_by_hand():
