@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,13 +102,6 @@ class ChatEnv:
         if image is None or not self._images:
             return text
         return [{"type": "image", "image": Image.fromarray(image.copy())}, {"type": "text", "text": text}]
-
-
-def png(image: Image.Image) -> str:
-    """Return a picture as the base64 text of a PNG file, which is how messages over a wire hold one."""
-    file = io.BytesIO()
-    image.save(file, format="PNG")
-    return base64.b64encode(file.getvalue()).decode("ascii")
 
 
 def rows(

@@ -16,6 +16,7 @@ Any client of OpenEnv plays it, ``GenericEnvClient`` without a line of ours::
 
 from __future__ import annotations
 
+import base64
 import secrets
 import uuid
 from collections.abc import Mapping
@@ -24,8 +25,9 @@ from typing import Any
 
 from pydantic import Field
 
-from pixelis.adapters.chat_env import OVER, ChatEnv, png
+from pixelis.adapters.chat_env import OVER, ChatEnv
 from pixelis.errors import MissingDependencyError
+from pixelis.pictures import image_file
 
 try:
     from fastapi import FastAPI
@@ -146,4 +148,4 @@ def server(
 def _shown(content: str | list[dict[str, Any]]) -> dict[str, Any]:
     if isinstance(content, str):
         return {"text": content}
-    return {"text": content[1]["text"], "image": png(content[0]["image"])}
+    return {"text": content[1]["text"], "image": base64.b64encode(image_file(content[0]["image"])).decode()}

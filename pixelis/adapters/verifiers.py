@@ -24,8 +24,9 @@ from typing import Any
 
 from pydantic import Field
 
-from pixelis.adapters.chat_env import ChatEnv, Message, png
+from pixelis.adapters.chat_env import ChatEnv, Message
 from pixelis.errors import MissingDependencyError, TrainingError
+from pixelis.pictures import data_url, image_file
 
 try:
     import verifiers.v1 as vf
@@ -135,7 +136,7 @@ def _message(content: str | list[Message]) -> str | list[Any]:
     """Return what the environment says as a user's turn, with a picture as a data URL."""
     if isinstance(content, str):
         return content
-    source = vf.ImageUrlSource(url=f"data:image/png;base64,{png(content[0]['image'])}")
+    source = vf.ImageUrlSource(url=data_url(image_file(content[0]["image"])))
     parts = [vf.ImageUrlContentPart(image_url=source), vf.TextContentPart(text=content[1]["text"])]
     return [vf.UserMessage(content=parts)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from pixelis.agents.episode_files.stored import StoredEpisode
 from pixelis.agents.viewing.page import diff_pairs, render
 from pixelis.agents.viewing.pictures import Pictures, Stage
 from pixelis.agents.viewing.sheet import sheet_of
+from pixelis.pictures import data_url
 
 
 def report_page(
@@ -26,7 +26,7 @@ def report_page(
         stages: run → where its episodes are played again for their pictures; a run without one has none.
         examples: most pairs of a failure and a success on the same task.
     """
-    address = None if picture is None else f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    address = None if picture is None else data_url(picture)
     return render(
         "report.html",
         title=title,

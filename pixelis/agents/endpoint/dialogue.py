@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +11,7 @@ from PIL import Image
 
 from pixelis.agents.endpoint.client import NativeCall, Said
 from pixelis.envs.tool_listing import called, listed
+from pixelis.pictures import data_url, image_file
 
 ANSWERING = "Give the final answer with <answer>...</answer>, as text and not by a tool."
 TOLD_ABOVE = "(told with the first of these calls)"
@@ -79,7 +78,4 @@ def _as_text(call: NativeCall) -> str:
 
 
 def _part(image: np.ndarray) -> dict[str, Any]:
-    file = io.BytesIO()
-    Image.fromarray(image).save(file, "PNG")
-    data = base64.b64encode(file.getvalue()).decode("ascii")
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    return {"type": "image_url", "image_url": {"url": data_url(image_file(Image.fromarray(image)))}}

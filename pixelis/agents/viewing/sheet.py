@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import io
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -16,6 +14,7 @@ import numpy as np
 from pixelis.agents.episode_files.stored import Call, StoredEpisode, StoredTurn
 from pixelis.agents.viewing.pictures import NOT_KEPT, Pictures
 from pixelis.agents.viewing.visible import fitted, html_bytes
+from pixelis.pictures import data_url, image_file
 
 EPISODE_BYTES = 4_800_000
 """Bytes of a page that an episode may take; what surrounds it is far below the rest of 5 MB."""
@@ -174,9 +173,7 @@ def _address(frame: np.ndarray, limit: int) -> str | None:
     formats += [("jpeg", {"quality": quality}) for quality in _QUALITIES]
     while True:
         for kind, options in formats:
-            data = io.BytesIO()
-            image.save(data, kind.upper(), **options)
-            address = f"data:image/{kind};base64,{base64.b64encode(data.getvalue()).decode()}"
+            address = data_url(image_file(image, kind, **options), kind)
             if len(address) <= limit:
                 return address
         if min(image.size) < 2 * _SMALLEST:
