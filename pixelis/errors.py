@@ -237,18 +237,25 @@ def _written_container(value: Any, room: int, depth: int) -> str:
     return f"{opening}{inside}{closing}"
 
 
-def suggest(name: Any, known: Iterable[str]) -> str:
-    """Return what may have been meant, as a sentence after a blank: the closest known name, or all of them.
+def closest(name: Any, known: Iterable[str]) -> str:
+    """Return the known name that may have been meant, as a sentence after a blank; "" where none is close.
 
-    Letter case is ignored; of many names the first are listed. ``name`` may be anything: what is no text is
-    close to nothing.
+    Letter case is ignored. ``name`` may be anything: what is no text is close to nothing.
     """
-    names = sorted(set(known))
-    by_folded = {known_name.casefold(): known_name for known_name in names}
+    by_folded = {known_name.casefold(): known_name for known_name in sorted(set(known))}
     asked = name[:SHOWN].casefold() if isinstance(name, str) else ""
     close = difflib.get_close_matches(asked, by_folded, n=1, cutoff=0.5)
-    if close:
-        return f" Did you mean {by_folded[close[0]]!r}?"
+    return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
+
+
+def suggest(name: Any, known: Iterable[str]) -> str:
+    """Return what may have been meant, as a sentence after a blank: the `closest` name, or all of them.
+
+    Of many names the first are listed.
+    """
+    names = sorted(set(known))
+    if close := closest(name, names):
+        return close
     if len(", ".join(names)) <= _LISTED:
         return f" Known: {', '.join(names)}."
     fit = next(count for count in range(len(names), 0, -1) if len(", ".join(names[:count])) <= _LISTED)

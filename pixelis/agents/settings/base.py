@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from pixelis.agents.settings.plain import Path, digest_of, laid_over, leaves
 from pixelis.envs.keywords import expectation
-from pixelis.errors import CheckpointError, ConfigError, shown, suggest
+from pixelis.errors import CheckpointError, ConfigError, closest, shown, suggest
 
 S = TypeVar("S", bound="Section")
 MOST_TOLD = 5
@@ -357,7 +357,7 @@ def _told(place: _Place, problem: Any, unknown: Callable[[Path], str] | None) ->
         value = value.get("type")
     elif isinstance(value, Mapping) and set(value) == {"type"}:
         value = value["type"]
-    guess = suggest(value, choices) if choices and isinstance(value, str) else ""
+    guess = closest(value, choices)  # all of them are told already
     if not choices and kinds_of(field.annotation):
         guess = _section_hint(place, value)
     return f"{name} must be {wanted(field)}, got {shown(value)}.{guess}".rstrip(".")
