@@ -25,6 +25,7 @@ from pixelis.agents.distributed.process_group import ProcessGroup
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.micro_batch import is_out_of_memory
 from pixelis.agents.scoring.support import random_episodes
+from pixelis.agents.scoring.trial import trial
 from pixelis.errors import ConfigError, TrainingError
 
 FORWARD, BACKWARD = 0, 1
@@ -154,12 +155,10 @@ class Shards:
             layer.register_forward_pre_hook(lambda *_, number=number: seen.append(number))
             for number, layer in enumerate(self._layers)
         ]
-        read = policy.tokens_read
-        with self._in_pass():
+        with self._in_pass(), trial(policy):
             for _ in range(2):  # the first may be the policy's own first, which tries things out
                 seen.clear()
                 policy.padded_logprobs(random_episodes(policy))
-        policy.tokens_read = read
         for hook in hooks:
             hook.remove()
         if seen != list(range(len(self._layers))):

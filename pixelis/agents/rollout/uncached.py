@@ -20,6 +20,7 @@ from pixelis.agents.episodes.episode import Segment, join_images
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import RolloutStats
 from pixelis.agents.scoring.support import disagreement, random_episodes
+from pixelis.agents.scoring.trial import trial
 
 if TYPE_CHECKING:
     from pixelis.agents.rollout.decoding import Memory
@@ -38,13 +39,8 @@ def caches(policy: Policy, memory: Callable[[Policy, RolloutStats], Memory]) -> 
         memory: makes the memory to be tried.
     """
     if policy not in _KNOWN:
-        training, read = policy.model.training, policy.tokens_read
-        policy.model.eval()  # dropout would make both ways differ, and draw from the generators
-        try:
+        with trial(policy):
             problem = _problem(policy, memory(policy, RolloutStats()))
-        finally:
-            policy.model.train(training)
-            policy.tokens_read = read
         if problem is not None:
             name = type(policy.base).__name__
             _LOG.warning(

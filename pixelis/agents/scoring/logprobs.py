@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.scoring.packing import Packing
+from pixelis.agents.scoring.trial import trial
 
 if TYPE_CHECKING:
     from pixelis.agents.models.policy import Policy
@@ -91,16 +92,12 @@ def takes_positions(policy: Any) -> bool:
     ids = torch.full((1, 2), policy.chat.pad_id, device=policy.device)
     keep = torch.tensor([[False, True]], device=policy.device)
     positions = torch.arange(2, device=policy.device)[None, None]
-    training = policy.model.training
-    policy.model.eval()  # dropout would draw from the generators, and a resumed run try at another step
     options = {"use_cache": False, "logits_to_keep": keep}
     try:
-        logits = policy.forward(ids, torch.ones_like(ids), positions, {}, **options).logits
+        with trial(policy):
+            logits = policy.forward(ids, torch.ones_like(ids), positions, {}, **options).logits
     except (IndexError, RuntimeError, TypeError):
         return False
-    finally:
-        policy.model.train(training)
-        policy.tokens_read -= ids.numel()  # a trial is no work
     return tuple(logits.shape[:-1]) == (1,)
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from transformers import AttentionInterface
 
 from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.agents.scoring.trial import trial
 
 if TYPE_CHECKING:
     from pixelis.agents.models.policy import Policy
@@ -70,13 +71,8 @@ def fits(policy: Policy) -> bool:
 
     A few random tokens are scored both ways. What stands against it is logged.
     """
-    training, read = policy.model.training, policy.tokens_read
-    policy.model.eval()  # dropout would make both ways differ, and draw from the generators
-    try:
+    with trial(policy):
         problem = _problem(policy)
-    finally:
-        policy.model.train(training)
-        policy.tokens_read = read
     if problem is not None:
         name = type(policy.base).__name__
         _LOG.warning(

@@ -19,6 +19,7 @@ from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from pixelis.agents.episodes.episode import Episode, join_images
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.scoring.trial import trial
 from pixelis.agents.sft.shared_head import shared_scores
 from pixelis.errors import ConfigError
 
@@ -193,15 +194,12 @@ def _failed_trial(policy: Policy) -> str | None:
     # Different tokens, or what leaks from one sequence into another could go unseen.
     words = np.array(known)[np.linspace(0, len(known) - 1, sum(_TRIAL_LENGTHS)).astype(int)]
     pieces = np.split(words, np.cumsum(_TRIAL_LENGTHS)[:-1])
-    was_training = policy.model.training
-    policy.model.eval()
     try:
-        apart = [_trial_logits(policy, [[piece]]) for piece in pieces]
-        together = _trial_logits(policy, [pieces])
+        with trial(policy):
+            apart = [_trial_logits(policy, [[piece]]) for piece in pieces]
+            together = _trial_logits(policy, [pieces])
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
         return f"it does not take a 4-D mask ({type(error).__name__})"
-    finally:
-        policy.model.train(was_training)
     expected = torch.cat(apart, dim=1)
     allowed = _TRIAL_TOLERANCE.get(policy.base.dtype, 0.05) * float(expected.abs().max())
     if float((expected - together).abs().max()) <= allowed:
