@@ -12,13 +12,18 @@ from pixelis.errors import OutputError
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a reader, or a kill, never meets half of it."""
+    """Write a text file so that a reader, or a kill, never meets half of it; what was there stays so long."""
     unfinished = path.with_name(f".{path.name}.unfinished")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except OSError:  # a half file would hold the room that is missing
+        with contextlib.suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        raise
 
 
 @contextlib.contextmanager

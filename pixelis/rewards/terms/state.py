@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pixelis.errors import OutputError, StateError
+from pixelis.errors import StateError
+from pixelis.files import write_atomically, writing
 
 
 def check_version(state: Any, component: str, version: int) -> Mapping[str, Any]:
@@ -37,16 +38,14 @@ def state_item(state: Mapping[str, Any], component: str, key: str) -> Any:
 
 
 def save_json(path: Path | str, state: Mapping[str, Any]) -> None:
-    """Write a state as JSON.
+    """Write a state as JSON; an earlier one stays until it is written whole.
 
     Raises:
         OutputError: the file cannot be written.
     """
     text = json.dumps(state, indent=1, allow_nan=False) + "\n"
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write the reward state to {str(path)!r}: {error}") from error
+    with writing(Path(path), "path"):
+        write_atomically(Path(path), text)
 
 
 def load_json(path: Path | str) -> dict[str, Any]:

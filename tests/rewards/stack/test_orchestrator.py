@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 
 import pytest
 from hypothesis import given
@@ -147,6 +148,21 @@ def test_a_saved_state_goes_on_the_same(tmp_path):
     probe = [{"task": 0.0, "a": 0.123}]
     assert other.score(probe) == orchestrator.score(probe)
     assert json.loads((tmp_path / "state.json").read_text())["version"] == 1
+
+
+def test_a_state_that_cannot_be_written_whole_leaves_the_one_before(tmp_path):
+    saved = tmp_path / "state.json"
+    orchestrator = Orchestrator({"a": 0.3})
+    orchestrator.save(saved)
+    before = saved.read_text()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
+    try:
+        with pytest.raises(OutputError, match=r"state\.json.*File too large"):
+            Orchestrator({"a": 0.7}).save(saved)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert saved.read_text() == before and list(tmp_path.iterdir()) == [saved]
 
 
 def test_states_that_do_not_fit_are_refused(tmp_path):

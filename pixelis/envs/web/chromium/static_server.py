@@ -47,12 +47,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Send a file of the folder; 404 for what is outside it or not there."""
         server: Any = self.server
-        path = (server.folder / unquote(urlsplit(self.path).path).lstrip("/")).resolve()
-        found = path.is_relative_to(server.folder) and path.is_file()
-        body = path.read_bytes() if found else b"no such file"
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Type", _with_charset(kind) if found else "text/plain")
+        path = _file_in(server.folder, unquote(urlsplit(self.path).path))
+        body = b"no such file" if path is None else path.read_bytes()
+        self.send_response(404 if path is None else 200)
+        self.send_header("Content-Type", "text/plain" if path is None else _kind_of(path.name))
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "max-age=3600")
         self.end_headers()
@@ -63,5 +61,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Write nothing."""
 
 
-def _with_charset(kind: str) -> str:
+def _file_in(folder: Path, asked: str) -> Path | None:
+    try:
+        path = (folder / asked.lstrip("/")).resolve()
+        return path if path.is_relative_to(folder) and path.is_file() else None
+    except (OSError, ValueError):  # a name too long for any file, or with a zero byte
+        return None
+
+
+def _kind_of(name: str) -> str:
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return f"{kind}; charset=utf-8" if kind.startswith("text/") or kind.endswith("javascript") else kind
