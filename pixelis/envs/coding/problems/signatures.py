@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from keyword import iskeyword
 
 from pixelis.envs.coding.answers.python_source import parse_trusted
 from pixelis.envs.coding.problems.problem import TestCase
@@ -34,7 +35,12 @@ def called_with(cases: tuple[TestCase, ...]) -> Parameters:
     """Return parameters that take the calls of all test cases, for want of a function that names them."""
     most, least = (function((len(case.args) for case in cases), default=0) for function in (max, min))
     names = dict.fromkeys(name for case in cases for name in case.kwargs)
-    numbered = tuple((f"argument_{at + 1}" + ("=None" if at >= least else ""), "") for at in range(most))
+    stem = "argument"
+    while any(name.startswith(stem) for name in names):
+        stem = f"_{stem}"
+    numbered = tuple((f"{stem}_{at + 1}" + ("=None" if at >= least else ""), "") for at in range(most))
+    if any(iskeyword(name) or not name.isidentifier() for name in names):  # only ``**`` takes such a name
+        return *numbered, (f"**{stem}s", "")
     needed = {name for name in names if all(name in case.kwargs for case in cases)}
     named = tuple((name if name in needed else f"{name}=None", "") for name in names)
     return numbered + ((("*", ""), *named) if named else ())
