@@ -129,10 +129,10 @@ class WireTrace(Routine):
     """READ_TEXT finds the port, SEGMENT the colour of its cable, then the first other port of that colour."""
 
     habits: ClassVar[Habits] = {
-        CAREFUL: 0.27,
-        "impatient": 0.57,  # names the last port that it read where the first two do not have the colour
+        CAREFUL: 0.36,
+        "impatient": 0.5,  # names the last port that it read where the first two do not have the colour
         "same_half": 0.06,  # looks where no cable from there can end
-        "answer_at_once": 0.1,
+        "answer_at_once": 0.08,
     }
 
     def begin(self) -> None:

@@ -66,7 +66,8 @@ def from_the_port_on(turns: Turns) -> Turns:
 def lookups(rng: np.random.Generator, count: int = 12) -> tuple[str, Turns]:
     """Return nothing but the step in which a colour is looked up among two ports that were just noted.
 
-    An episode has one or two of them in five hundred tokens; in half of these one port has the colour.
+    An episode has one or two of them in five hundred tokens; in half of these one port has the colour, and is
+    the answer: not to see that it was found was the most frequent slip.
 
     Returns:
         The code that is asked for, and pairs of what is given and what is to be said, all of them one turn.
@@ -80,7 +81,8 @@ def lookups(rng: np.random.Generator, count: int = 12) -> tuple[str, Turns]:
         seen[found : found + 1] = [colour] if found < 2 else []
         lines = (f"{4 * number + 2 * at}: {each}" for at, each in enumerate(seen))
         given = "".join(noted(code, line) for code, line in zip(pair, lines, strict=True))
-        steps.append((given, matched(colour, pair[found] if found < 2 else asked)))
+        end = answer(pair[found]) if found < 2 else ""
+        steps.append((given, matched(colour, pair[found] if found < 2 else asked) + end))
     return asked, tuple(steps)
 
 

@@ -105,14 +105,15 @@ def test_an_episode_may_begin_where_the_port_was_found():
     assert from_the_port_on(turns[:1]) == ()
 
 
-def test_a_drill_names_the_port_of_the_pair_that_has_the_colour_or_the_first():
+def test_a_drill_answers_the_port_of_the_pair_that_has_the_colour_or_names_the_first():
     for seed in range(20):
         asked, ((_, first), *steps) = lookups(np.random.default_rng(seed))
         colour = first.split()[1]
         assert first == f"Asked: {colour} [{asked}. "
         for given, said in steps:
             has = re.findall(rf"(\w+) \d+: {colour} ", given)
-            assert said == f"Asked: {colour} [{(has or [asked])[0]}. "
+            end = f"<answer>{has[0]}</answer>" if has else ""
+            assert said == f"Asked: {colour} [{(has or [asked])[0]}. {end}"
 
 
 def test_every_port_is_looked_at_and_every_label_is_read():
