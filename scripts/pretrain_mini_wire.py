@@ -30,10 +30,10 @@ from pixelis.agents.sft.demonstrate import add_observation, add_turn
 
 FIRST_SEED = 1_000_000
 """Of the demonstrations."""
-WHOLE = 3
+WHOLE = 2
 """One in so many episodes is whole, the others begin where the port was found: half as many tokens."""
-DRILL = 2
-"""One in so many is a drill in their place."""
+DRILL = 4
+"""One in so many is a drill in their place, of those that would be whole."""
 
 
 def main() -> None:
