@@ -39,6 +39,9 @@ LABELS, PORT = 3, 8
 """Factors of the views."""
 PAIR = 2
 """Looks a turn."""
+START = "start"
+"""Is said for the port that is asked for where others have their codes. So what is said of a pair of which
+neither has the colour ends in this word, and what to do next follows from that word alone."""
 _PIECE = re.compile(r"^(\d+: (\w+)) \[", re.M)
 _CODE = re.compile(r"^(\w+) \[[\d.]+, ", re.M)
 
@@ -72,7 +75,7 @@ class Follower:
             if not pieces:
                 return answer(self.last)
             line, self.colour = pieces[0]
-            return f"{noted(self.asked, line)}{matched(self.colour, self.asked)}{self._look(PORT)}"
+            return f"{noted(self.asked, line, START)}{matched(self.colour, START)}{self._look(PORT)}"
         places = dict(lines_of(text))
         self.last = [self.last, *places][-1]
         if self.asked in places:
@@ -90,7 +93,7 @@ class Follower:
 
     def _compare(self, text: str) -> str:
         """Note the colours of the last ports, say again which is asked for and who has it, and go on."""
-        said, same = "", self.asked
+        said, same = "", START
         for view in text.split("View ")[1:]:
             codes, pieces = _CODE.findall(view), _pieces(view)
             if codes and pieces:
@@ -98,7 +101,7 @@ class Follower:
                 said += noted(self.last, line)
                 same = self.last if colour == self.colour else same
         said += matched(self.colour, same)
-        if same != self.asked:
+        if same != START:
             return said + answer(same)
         over = self.habit == "impatient" or not self.open
         return said + (answer(self.last) if over else self._look(PORT))
@@ -110,14 +113,14 @@ class Follower:
         return "".join(call("ZOOM", center=list(place), factor=factor) + more for place in places)
 
 
-def noted(code: str, line: str) -> str:
-    """Return a port, the beginning of its cable's line, and the port again, to be copied from there."""
-    return f"{code} {line} [{code}. "
+def noted(code: str, line: str, name: str = "") -> str:
+    """Return a port, the beginning of its cable's line, and its name (its code), to be copied from there."""
+    return f"{code} {line} [{name or code}. "
 
 
-def matched(colour: str, code: str) -> str:
-    """Return the colour that is asked for and the last port that has it, as `noted` before."""
-    return f"Asked: {colour} [{code}. "
+def matched(colour: str, name: str) -> str:
+    """Return the colour that is asked for and the last port that has it, by the name `noted` before."""
+    return f"Asked: {colour} [{name}. "
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:

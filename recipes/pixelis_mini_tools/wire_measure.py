@@ -9,7 +9,7 @@ import torch
 from pixelis_mini.tokenizer import as_text
 
 from pixelis.agents import Policy
-from pixelis_mini_tools.wire import asked_code
+from pixelis_mini_tools.wire import START
 from pixelis_mini_tools.wire_words import unrendered
 
 _STEPS = {
@@ -18,6 +18,7 @@ _STEPS = {
     "place to look": r'"center": (\[[\d., ]+\]), "factor": 8',
     "line of a cable": r"(\d+: \w+ \[)\w+\. ",
     "who has the colour": r"Asked: \w+ \[(\w+)\. ",
+    "what next": r"Asked: \w+ \[\w+\. (<\w+>)",
     "answer": r"<answer>(\w+)<",
 }
 
@@ -27,7 +28,7 @@ def right_steps(policy: Policy, seeds: range) -> dict[str, tuple[int, int]]:
     """Return of each step how many are the likeliest tokens to the last one, and how many there are."""
     found: dict[str, list[bool]] = defaultdict(list)
     for played in unrendered(seeds):
-        text, asked = as_text(played.turns), asked_code(played.turns[0][0])
+        text = as_text(played.turns)
         coded = policy.tokenizer(
             text, return_offsets_mapping=True, return_tensors="pt", add_special_tokens=False
         )
@@ -36,7 +37,7 @@ def right_steps(policy: Policy, seeds: range) -> dict[str, tuple[int, int]]:
         for name, pattern in _STEPS.items():
             for match in re.finditer(pattern, text):
                 begin, end = match.span(1)
-                inside = (places[1:, 0] >= begin) & (places[1:, 1] <= end)
-                none = name.startswith("who") and match[1] == asked
+                inside = (places[1:, 0] < end) & (places[1:, 1] > begin)
+                none = name.startswith("who") and match[1] == START
                 found[f"{name}, no one" if none else name].append(bool(right[inside].all()))
     return {name: (sum(each), len(each)) for name, each in found.items()}

@@ -25,7 +25,7 @@ from pixelis.envs.pixel.wire_trace.scene import (
     sample_wire_scene,
 )
 from pixelis_mini_tools.drills import Turns
-from pixelis_mini_tools.wire import Follower, WireTrace, matched, noted
+from pixelis_mini_tools.wire import START, Follower, WireTrace, matched, noted
 from pixelis_mini_tools.words import TOOLS
 
 _LOOK = re.compile(r'"center": \[([\d.]+), ([\d.]+)\], "factor": (\d)}}</tool_call>((?:(?!ZOOM).)*)')
@@ -74,7 +74,7 @@ def lookups(rng: np.random.Generator, count: int = 12) -> tuple[str, Turns]:
     """
     asked, *codes = sample_codes(rng, 2 * count + 1, "train")
     colour, *others = (str(each) for each in rng.permutation(CABLE_COLOURS))
-    steps = [(noted(asked, f"{rng.integers(1, 3)}: {colour}"), matched(colour, asked))]
+    steps = [(noted(asked, f"{rng.integers(1, 3)}: {colour}", START), matched(colour, START))]
     for number, pair in enumerate(zip(codes[::2], codes[1::2], strict=True), 1):
         seen = [str(each) for each in rng.choice(others, 2)]
         found = int(rng.integers(4))  # 2 and 3: neither
@@ -82,7 +82,7 @@ def lookups(rng: np.random.Generator, count: int = 12) -> tuple[str, Turns]:
         lines = (f"{4 * number + 2 * at}: {each}" for at, each in enumerate(seen))
         given = "".join(noted(code, line) for code, line in zip(pair, lines, strict=True))
         end = answer(pair[found]) if found < 2 else ""
-        steps.append((given, matched(colour, pair[found] if found < 2 else asked) + end))
+        steps.append((given, matched(colour, pair[found] if found < 2 else START) + end))
     return asked, tuple(steps)
 
 

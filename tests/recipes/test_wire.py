@@ -54,7 +54,7 @@ def test_the_follower_knows_nothing_but_words():
         "View [0.15, 0.00, 0.27, 0.12].\n1: yellow [0.18, 0.06, 0.26, 0.08]\n2: red [0.22, 0.09, 0.22, 0.12]"
     )
     assert (
-        looks.startswith("AB3C 2: red [AB3C. Asked: red [AB3C. <tool_call>")
+        looks.startswith("AB3C 2: red [start. Asked: red [start. <tool_call>")
         and looks.count('"factor": 8') == 2
     )
     seen = (
@@ -62,7 +62,7 @@ def test_the_follower_knows_nothing_but_words():
         "3: yellow [0.38, 0.06, 0.45, 0.08]\n4: {} [0.41, 0.09, 0.42, 0.12]"
     )
     on = follower.say(seen.format("blue"))
-    assert on.startswith("KL4M 4: blue [KL4M. Asked: red [AB3C. <tool_call>")
+    assert on.startswith("KL4M 4: blue [KL4M. Asked: red [start. <tool_call>")
     assert follower.say(seen.format("red")) == f"KL4M 4: red [KL4M. Asked: red [KL4M. {answer('KL4M')}"
 
 
@@ -107,13 +107,13 @@ def test_an_episode_may_begin_where_the_port_was_found():
 
 def test_a_drill_answers_the_port_of_the_pair_that_has_the_colour_or_names_the_first():
     for seed in range(20):
-        asked, ((_, first), *steps) = lookups(np.random.default_rng(seed))
+        _, ((_, first), *steps) = lookups(np.random.default_rng(seed))
         colour = first.split()[1]
-        assert first == f"Asked: {colour} [{asked}. "
+        assert first == f"Asked: {colour} [start. "
         for given, said in steps:
             has = re.findall(rf"(\w+) \d+: {colour} ", given)
             end = f"<answer>{has[0]}</answer>" if has else ""
-            assert said == f"Asked: {colour} [{(has or [asked])[0]}. {end}"
+            assert said == f"Asked: {colour} [{(has or ['start'])[0]}. {end}"
 
 
 def test_every_port_is_looked_at_and_every_label_is_read():
