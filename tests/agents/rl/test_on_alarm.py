@@ -180,9 +180,7 @@ def test_a_rate_that_is_steered_does_not_rise_above_what_an_alarm_left(toy_confi
 def test_a_word_that_on_alarm_does_not_know_is_one_clear_error(letter_model):
     with pytest.raises(ConfigError) as caught:
         TrainConfig(model=str(letter_model), on_alarm="foo")
-    assert str(caught.value) == (
-        "on_alarm must be one of warn, stop, lower_lr, got 'foo'. Known: lower_lr, stop, warn"
-    )
+    assert str(caught.value) == "on_alarm must be one of warn, stop, lower_lr, got 'foo'"
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import subprocess
 import sys
 from pathlib import Path
@@ -83,7 +84,9 @@ class Hoarding(ZoomReadEnv):
     """A tool environment that keeps 32 MB of every episode."""
 
     def reset(self, **settings):
-        self.hoard = [*getattr(self, "hoard", ()), np.ones(2**22)]
+        held = mmap.mmap(-1, 2**25)  # malloc might hand out what the process has long held
+        held[:: mmap.PAGESIZE] = bytes(len(held) // mmap.PAGESIZE)
+        self.hoard = [*getattr(self, "hoard", ()), held]
         return super().reset(**settings)
 
 
