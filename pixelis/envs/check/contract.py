@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,16 +99,22 @@ def run_clause(clause: Callable[[Subject], Finding], subject: Subject) -> Findin
 
 # ---------------------------------------------------------------------- clauses
 
+_GYMNASIUM_DRESS = re.compile("\x1b\\[[0-9;]*m|WARN: ")  # its logger's colours and the word before a warning
+
 
 def gymnasium_checker(subject: Subject) -> Finding:
     """Gymnasium's own check passes without a warning."""
+    said = gymnasium_warnings(subject.tool_env())
+    return Finding("gymnasium_checker", not said, said or "no error, no warning", "do what the warnings say")
+
+
+def gymnasium_warnings(env: gym.Env[Any, Any]) -> str:
+    """Return what Gymnasium's own check warns of, in plain text, each once; nothing where it does not."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        env_checker.check_env(subject.tool_env(), skip_render_check=True)
-    said = "; ".join(str(warning.message) for warning in caught)
-    return Finding(
-        "gymnasium_checker", not caught, said[:300] or "no error, no warning", "do what the warnings say"
-    )
+        env_checker.check_env(env, skip_render_check=True)
+    said = [_GYMNASIUM_DRESS.sub("", str(warning.message)) for warning in caught]
+    return "; ".join(dict.fromkeys(said))[:300]
 
 
 def spaces_are_text(subject: Subject) -> Finding:

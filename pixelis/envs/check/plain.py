@@ -10,16 +10,14 @@ import math
 import pickle
 import random
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.utils import env_checker
 
-from pixelis.envs.check.contract import Finding, Subject
+from pixelis.envs.check.contract import Finding, Subject, gymnasium_warnings
 from pixelis.envs.check.figures import Figures, figures_of, size_of
 from pixelis.envs.check.playing import same
 
@@ -31,11 +29,9 @@ PlainEnv = gym.Env[Any, Any]
 
 def gymnasium_checker(subject: Subject) -> Finding:
     """Gymnasium's own check passes without an error."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        env_checker.check_env(subject.make().unwrapped, skip_render_check=True)
-    said = "; ".join(str(warning.message) for warning in caught)
-    return Finding("gymnasium_checker", True, said[:300] or "no error, no warning")
+    return Finding(
+        "gymnasium_checker", True, gymnasium_warnings(subject.make().unwrapped) or "no error, no warning"
+    )
 
 
 def spaces_are_honest(subject: Subject) -> Finding:

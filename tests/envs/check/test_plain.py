@@ -159,6 +159,14 @@ def test_gymnasium_s_own_and_what_is_said_of_it(capsys: pytest.CaptureFixture[st
     assert players["numbers"]["oracle"] == 1.0 and players["numbers"]["nothing"] == 0.0
 
 
+def test_warnings_of_the_checker_are_plain_text_each_once():
+    report = check_env("CartPole-v1", seeds=2, processes=False)
+    (said,) = [finding.measured for finding in report.findings if finding.clause == "gymnasium_checker"]
+    lowest, highest = said.split("; ")
+    assert lowest.startswith("A Box observation space minimum value is") and "maximum" in highest
+    assert said.isprintable() and "WARN" not in said
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_processes_play_the_same():
