@@ -20,11 +20,12 @@ updates, and little once a task is nearly solved, when it remembers gradients be
 small. By KL / lr² the first would hold the rate down, and the last let it climb until a batch with signal
 breaks the policy; for that reason r is a mean of the whole run, which forgets as slowly as AdamW does.
 
-The rate rises by at most a fifth times s an update and falls as far as it must. It is the idea of TRPO's
-trust region (Schulman et al. 2015, arXiv 1502.05477) and of the adaptive rate of rsl_rl, which moves by
-fixed factors; squaring lets a start that is ten times too high be mended in one update. An update that
-moved the policy by more than ``take_back`` targets is taken back, and done again with a rate that should
-reach the target.
+The rate rises by at most a fifth times s an update and falls as far as it must; before it first comes within
+``FAR`` of what is wanted it may double, since a start by the model's size can be ten times too low, and a
+run may have few updates. It is the idea of TRPO's trust region (Schulman et al. 2015, arXiv 1502.05477) and
+of the adaptive rate of rsl_rl, which moves by fixed factors; squaring lets a start that is ten times too
+high be mended in one update. An update that moved the policy by more than ``take_back`` targets is taken
+back, and done again with a rate that should reach the target.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ from pixelis.errors import TrainingError
 _LOG = logging.getLogger(__name__)
 GROWTH = 1.2
 """The most that the rate is multiplied by after an update that learnt from every episode."""
+FASTEST, FAR = 2.0, 4.0
+"""The same while the rate was never near the wanted one, and how many times lower than that is not near."""
 WINDOW = 32
 """Updates whose curvatures are remembered."""
 REACH_MEMORY = 0.999
@@ -95,6 +98,7 @@ class RateControl:
         self._first: float | None = None  # entropy before the first update
         self._signal = 1.0  # mean share of episodes that updates learn from
         self._square, self._seen = 0.0, 0  # mean square of reaches, before correction; updates
+        self._searching = True  # until the rate first comes near the wanted one
 
     @property
     def target(self) -> float:
@@ -139,10 +143,14 @@ class RateControl:
             self._curvatures.append(math.log(max(kl - rounding, LEAST_KL) / distance**2))
         elif rounding > self.target:
             return  # the rate may be too high already, and nobody can see it
-        most = wanted = (1 + (GROWTH - 1) * self._signal) * self.rate
+        growth, wanted = GROWTH, math.inf
         if self._curvatures:
             large = float(np.quantile(self._curvatures, LARGE))
             wanted = math.exp((math.log(self.target) - large) / 2) / reach
+            self._searching = self._searching and wanted > FAR * GROWTH * self.rate
+            if self._searching:
+                growth = min(wanted / (FAR * self.rate), FASTEST)
+        most = (1 + (growth - 1) * self._signal) * self.rate
         self.rate = min(max(min(wanted, most), self._low), self._high)
 
     def lower(self) -> None:
@@ -164,6 +172,7 @@ class RateControl:
             "first_entropy": self._first,
             "signal": self._signal,
             "reach": [self._square, self._seen],
+            "searching": self._searching,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -175,6 +184,7 @@ class RateControl:
             self._square, self._seen = state["reach"]
             self._signal = float(state["signal"])
         self._high = float(state.get("highest", self._high))  # older checkpoints: it was never lowered
+        self._searching = bool(state.get("searching", False))  # older checkpoints: they never searched
 
 
 class StepSizer:

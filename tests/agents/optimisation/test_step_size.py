@@ -18,7 +18,7 @@ import torch
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
-from pixelis.agents.optimisation.step_size import GROWTH, RateControl, chosen, tokens_read
+from pixelis.agents.optimisation.step_size import FAR, FASTEST, GROWTH, RateControl, chosen, tokens_read
 from pixelis.agents.rl.batch import make_batch
 from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.run import TrainingRun, train
@@ -136,7 +136,8 @@ def test_the_rate_finds_the_target_from_far_above_and_below(start):
     settings = StepSize(target=0.003)
     rates = follow(start, 0.003 / 1e-3**2, settings)  # 1e-3 is right
     assert all(5e-4 < rate < 2e-3 for rate in rates[20:])
-    assert all(later <= 1.2001 * rate for rate, later in zip([start, *rates], rates, strict=False))
+    for rate, later in zip([start, *rates], rates, strict=False):
+        assert later <= max(1.2001 * rate, min(2 * rate, 1e-3 / FAR))
 
 
 def test_the_rate_stays_in_its_range_and_one_that_may_not_move_does_not():
@@ -196,8 +197,46 @@ def test_a_target_is_shared_among_the_episodes_that_teach():
     for _ in range(60):
         control.see(2.0, 0.25)
     assert control.target == pytest.approx(0.25 * 0.01, rel=1e-3)
-    control.note(1e-6, 1e-3, 0.02)
-    assert control.rate == pytest.approx(1e-3 * (1 + 0.25 * (GROWTH - 1)), rel=1e-3)
+    near, far = (
+        0.0025 / (2 * FAR / 2) ** 2,
+        0.0025 / (2 * FAR) ** 2,
+    )  # a half of FAR below what is wanted, and two
+    rises = {near: GROWTH, far: FASTEST}
+    for kl, rise in rises.items():
+        other = RateControl(StepSize(target=0.01), 1e-3)
+        other.load_state_dict(control.state_dict())
+        other.note(kl, 1e-3, 0.02)
+        assert other.rate == pytest.approx(1e-3 * (1 + 0.25 * (rise - 1)), rel=1e-3)
+
+
+def test_a_rate_doubles_until_it_first_comes_near_what_is_wanted():
+    control = RateControl(
+        StepSize(target=0.01), 1e-3
+    )  # the wanted rate is 0.1 / root of the curvature / reach
+
+    def note(curvature):
+        control.note(curvature * (20 * control.rate) ** 2, control.rate, 20 * control.rate)
+        return control.rate
+
+    assert note(0.01 / (20 * 0.032) ** 2) == pytest.approx(2e-3)  # 32 times below: twofold
+    assert note(0.01 / (20 * 0.012) ** 2) > 2e-3 * GROWTH
+    assert control.rate < 2e-3 * FASTEST  # six times below by the larger curvature: up to a quarter
+    before = control.rate
+    assert note(0.01 / (20 * 0.008) ** 2) <= before * GROWTH  # near: a fifth at most from now on
+    resumed = RateControl(StepSize(target=0.01), 1e-3)
+    resumed.load_state_dict(control.state_dict())
+    for _ in range(60):
+        before = control.rate
+        assert note(1e-6) <= before * GROWTH * 1.0001
+    before = resumed.rate
+    resumed.note(1e-12, resumed.rate, 20 * resumed.rate)
+    assert resumed.rate <= before * GROWTH * 1.0001
+
+
+def test_what_rounding_hides_does_not_double_the_rate():
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    control.note(1e-3, 1e-3, 0.02, rounding=0.9e-3)
+    assert control.rate == pytest.approx(1e-3 * GROWTH)
 
 
 def test_updates_with_little_kl_do_not_wind_the_rate_up():
@@ -273,8 +312,8 @@ def test_the_schedule_is_no_part_of_the_rate(policy, episodes):
     work = updater(policy, lr=1e-3, warmup_steps=3, target=1.0, take_back=None)
     batch = batch_of(episodes)
     rows = [work.update(batch, episodes) for _ in range(2)]
-    assert work.optimiser.rate == pytest.approx(1e-3 * GROWTH**2)
-    assert rows[-1]["policy/lr"] == pytest.approx(0.75 * 1e-3 * GROWTH**2)
+    assert 1e-3 * GROWTH**2 < work.optimiser.rate < 1e-3 * FASTEST**2  # it rose as if none held it down
+    assert rows[-1]["policy/lr"] == pytest.approx(0.75 * work.optimiser.rate)
 
 
 # ------------------------------------------------------------------ updates
