@@ -142,7 +142,7 @@ def table(result: Mapping[str, Any]) -> str:
             _change(**run["harder"]) if run["harder"] else "",
         ]
         for env, found in sorted(result["environments"].items())
-        for seed, run in sorted(found["seeds"].items())
+        for seed, run in sorted(found["seeds"].items(), key=lambda pair: int(pair[0]))
     ]
     rows += [[env, *["none yet"], *[""] * 4] for env in NOT_YET]
     return markdown_table(["environment", "seed", "steps", *changes], rows)
@@ -181,7 +181,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
         panel.set_title(f"{env}, difficulty {found['difficulty']}")
         panel.set_xlabel("minutes of training")
         panel.set_ylim(-0.02, 1.04)
-        panel.legend(loc="lower right", fontsize=8)
+        panel.legend(loc="best", fontsize=7, framealpha=0.5)
     for first in axes[:, 0]:
         first.set_ylabel("success, sampled")
     figure.tight_layout()
