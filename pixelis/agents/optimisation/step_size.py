@@ -155,7 +155,7 @@ class RateControl:
 
     def lower(self) -> None:
         """Lower the rate where the KL cannot say by how much."""
-        self.rate = max(SMALLER[0] * self.rate, self._low)
+        self.rate, self._searching = max(SMALLER[0] * self.rate, self._low), False
 
     def lower_ceiling(self, factor: float) -> None:
         """Let this share of the rate be the most that it will be, in bounds."""

@@ -233,6 +233,14 @@ def test_a_rate_doubles_until_it_first_comes_near_what_is_wanted():
     assert resumed.rate <= before * GROWTH * 1.0001
 
 
+def test_a_rate_that_had_to_be_lowered_does_not_double_again():
+    control = RateControl(StepSize(target=0.01), 1e-3)
+    control.lower()
+    before = control.rate
+    control.note(1e-9, before, 20 * before)
+    assert control.rate <= before * GROWTH * 1.0001
+
+
 def test_what_rounding_hides_does_not_double_the_rate():
     control = RateControl(StepSize(target=0.01), 1e-3)
     control.note(1e-3, 1e-3, 0.02, rounding=0.9e-3)
