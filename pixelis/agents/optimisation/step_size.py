@@ -54,8 +54,10 @@ from pixelis.errors import TrainingError
 _LOG = logging.getLogger(__name__)
 GROWTH = 1.2
 """The most that the rate is multiplied by after an update that learnt from every episode."""
-FASTEST, FAR = 2.0, 4.0
-"""The same while the rate was never near the wanted one, and how many times lower than that is not near."""
+FASTEST = 2.0
+"""The same while the rate was never near the wanted one."""
+FAR = 4.0
+"""How many times below the wanted rate is not near: to there it may double."""
 WINDOW = 32
 """Updates whose curvatures are remembered."""
 REACH_MEMORY = 0.999

@@ -105,16 +105,20 @@ _GYMNASIUM_DRESS = re.compile("\x1b\\[[0-9;]*m|WARN: ")  # its logger's colours 
 def gymnasium_checker(subject: Subject) -> Finding:
     """Gymnasium's own check passes without a warning."""
     said = gymnasium_warnings(subject.tool_env())
-    return Finding("gymnasium_checker", not said, said or "no error, no warning", "do what the warnings say")
+    return Finding("gymnasium_checker", not said, shown_warnings(said), "do what the warnings say")
 
 
-def gymnasium_warnings(env: gym.Env[Any, Any]) -> str:
-    """Return what Gymnasium's own check warns of, in plain text, each once; nothing where it does not."""
+def gymnasium_warnings(env: gym.Env[Any, Any]) -> list[str]:
+    """Return what Gymnasium's own check warns of, in plain text, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         env_checker.check_env(env, skip_render_check=True)
-    said = [_GYMNASIUM_DRESS.sub("", str(warning.message)) for warning in caught]
-    return "; ".join(dict.fromkeys(said))[:300]
+    return list(dict.fromkeys(_GYMNASIUM_DRESS.sub("", str(warning.message)) for warning in caught))
+
+
+def shown_warnings(said: Sequence[str]) -> str:
+    """Return what a finding says of warnings, also where there are none."""
+    return "; ".join(said)[:300] or ("a warning without words" if said else "no error, no warning")
 
 
 def spaces_are_text(subject: Subject) -> Finding:

@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from pixelis.envs.check.contract import Finding, Subject, gymnasium_warnings
+from pixelis.envs.check.contract import Finding, Subject, gymnasium_warnings, shown_warnings
 from pixelis.envs.check.figures import Figures, figures_of, size_of
 from pixelis.envs.check.playing import same
 
@@ -29,9 +29,8 @@ PlainEnv = gym.Env[Any, Any]
 
 def gymnasium_checker(subject: Subject) -> Finding:
     """Gymnasium's own check passes without an error."""
-    return Finding(
-        "gymnasium_checker", True, gymnasium_warnings(subject.make().unwrapped) or "no error, no warning"
-    )
+    said = gymnasium_warnings(subject.make().unwrapped)
+    return Finding("gymnasium_checker", True, shown_warnings(said))
 
 
 def spaces_are_honest(subject: Subject) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 import zlib
 
 import numpy as np
@@ -171,6 +172,12 @@ class WrongImage(SecretEnv):
         return np.zeros((4, 4, 3), np.uint8)
 
 
+class WarnsWithoutWords(SecretEnv):
+    def reset(self, **settings):
+        warnings.warn("", UserWarning, stacklevel=1)
+        return super().reset(**settings)
+
+
 class Unsolvable(SecretEnv):
     verifier_function = staticmethod(lambda task, answer, secret: Verdict(False, {"task": 0.0}))
 
@@ -319,6 +326,7 @@ class Ephemeral:
 
 BROKEN = [
     (WrongImage, contract.gymnasium_checker),
+    (WarnsWithoutWords, contract.gymnasium_checker),
     (WrongImage, contract.spaces_are_text),
     (BadSchema, contract.tool_schemas),
     (NoWords, contract.tool_schemas),
