@@ -1,14 +1,20 @@
 """The README's result on code problems: ``python benchmarks/learning/code_learning.py --runs FOLDER``.
 
+    python benchmarks/learning/code_learning.py --runs FOLDER --seeds 51 52 53 --problems 50 \
+        -- --groups 8 --micro-batch-size 64 --steps 160 --checkpoint-every 10
+
 SmolLM2-135M-Instruct learns to write functions: SFT once on reference solutions of eleven families
 (`configs/code_problem_sft.yaml`), then GRPO once a seed on all families (`configs/code_problem.yaml`), each
 by the command that a person types. Before, between and after, it solves held-out problems (rules that neither
 training draws) of difficulty 1-4, families of the warm start apart from those it never saw.
-What lies in ``--runs`` already is not done again. Intervals are Wilson's, 95 %.
+What lies in ``--runs`` already is not done again; what follows ``--`` goes to every run of GRPO. Intervals
+are 95 %: Wilson's for a rate, Newcombe's for a paired difference.
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -17,7 +23,8 @@ from typing import Any
 
 import yaml
 from learning_runs import CONFIGS, LearningRuns, arguments, write_result
-from result_tables import markdown_table, rate, rate_cell
+from result_tables import gain, gain_cell, markdown_table, rate, rate_cell
+from run_curves import by_level, by_tens, draw
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
@@ -27,6 +34,7 @@ from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 SFT, GRPO = CONFIGS / "code_problem_sft.yaml", CONFIGS / "code_problem.yaml"
 DIFFICULTIES = (1, 2, 3, 4)
 MODES = ("greedy", "sampled")
+PARTS = {"first 20 steps": slice(20), "last 20 steps": slice(-20, None)}
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -96,13 +104,32 @@ def rates(rows: Rows) -> dict[str, Any]:
     }
 
 
-def table(measured: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the table of the docs."""
-    columns = list(product(("seen", "unseen"), MODES))
+def gains(before: Rows, after: Rows) -> dict[str, Any]:
+    """Return ``families/mode`` → the paired difference of what two models solved."""
+    found = {}
+    for kind, mode in product(("seen", "unseen"), MODES):
+        mine = [
+            (one["passed"], other["passed"])
+            for one, other in zip(before, after, strict=True)
+            if (one["families"], one["mode"]) == (kind, mode) and one["valid"] and other["valid"]
+        ]
+        if mine:
+            found[f"{kind}/{mode}"] = gain(*zip(*mine, strict=True))
+    return found
+
+
+def table(measured: Mapping[str, Mapping[str, Any]], gained: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the table of the docs: a row a model, its rates, and its paired gains over SFT."""
+    columns = [f"{kind}/{mode}" for kind, mode in product(("seen", "unseen"), MODES)]
+    heads = [column.replace("/", " families, ") for column in columns]
     return markdown_table(
-        ["model", *(f"{kind} families, {mode}" for kind, mode in columns)],
+        ["model", *heads, *(f"minus SFT: {head}" for head in heads)],
         [
-            [name, *(rate_cell(found[f"{kind}/{mode}"]) for kind, mode in columns)]
+            [
+                name,
+                *(rate_cell(found[column]) for column in columns),
+                *(gain_cell(gained.get(name, {}).get(column)) for column in columns),
+            ]
             for name, found in measured.items()
         ],
     )
@@ -122,17 +149,36 @@ def by_difficulty(measured: Mapping[str, Mapping[str, Any]], mode: str) -> str:
 
 def main() -> None:
     """Train, solve, print, write."""
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
     parser = arguments(__doc__, "solutions")
     parser.add_argument("--problems", type=int, default=25, help="of each difficulty, seen and unseen")
-    options = parser.parse_args()
-    runs = LearningRuns(options.runs)
-    models = runs.train("code", SFT, GRPO, options.seeds)
-    measured = {name: rates(solve(name, model, runs, options.problems)) for name, model in models.items()}
-    print(table(measured))
+    parser.add_argument("--figure", type=Path, help="file for the picture of what happened in training")
+    options = parser.parse_args(words[:cut])
+    runs = LearningRuns(options.runs.resolve())
+    models = runs.train("code", SFT, GRPO, options.seeds, words[cut + 1 :])
+    rows = {name: solve(name, model, runs, options.problems) for name, model in models.items()}
+    report(
+        rows, {f"grpo seed {seed}": runs.path / f"runs/code-seed{seed}" for seed in options.seeds}, options
+    )
+
+
+def report(rows: Mapping[str, Rows], trained: Mapping[str, Path], options: argparse.Namespace) -> None:
+    """Print the tables, write the numbers, draw the curves of the runs in ``trained``."""
+    measured = {name: rates(each) for name, each in rows.items()}
+    gained = {name: gains(rows["sft"], rows[name]) for name in trained}
+    print(table(measured, gained))
     for mode in MODES:
         print(by_difficulty(measured, mode))
+    curves = {name: by_tens(run) for name, run in trained.items()}
+    levels = {
+        name: {part: by_level(run, steps) for part, steps in PARTS.items()} for name, run in trained.items()
+    }
     result = {"command": "python benchmarks/learning/code_learning.py", "problems": options.problems}
-    write_result(options.json, {**result, "models": measured})
+    result |= {"models": measured, "minus sft": gained, "by ten steps": curves, "success by level": levels}
+    write_result(options.json, result)
+    if options.figure:
+        draw(curves, options.figure)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,9 @@ class LearningRuns:
 
     path: Path
 
-    def train(self, name: str, sft: Path, grpo: Path, seeds: Sequence[int]) -> dict[str, Path | str]:
+    def train(
+        self, name: str, sft: Path, grpo: Path, seeds: Sequence[int], more: Sequence[str] = ()
+    ) -> dict[str, Path | str]:
         """Do what training is not done yet.
 
         Args:
@@ -50,6 +52,7 @@ class LearningRuns:
             sft: configuration of the warm start.
             grpo: configuration of GRPO; all seeds start from ``runs/NAME-sft/adapter``.
             seeds: of GRPO.
+            more: what GRPO's command is told besides.
 
         Returns:
             ``base``, ``sft`` and ``grpo seed N`` → model or adapter.
@@ -63,7 +66,7 @@ class LearningRuns:
         for seed in seeds:
             run, key = f"runs/{name}-seed{seed}", f"grpo seed {seed}"
             if not is_whole(self.path / run):
-                words = ["--config", str(grpo), "--seed", str(seed), *from_sft]
+                words = ["--config", str(grpo), "--seed", str(seed), *from_sft, *more]
                 self._go_on(key, "train_agent.py", run, *words)
             models[key] = newest_adapter(self.path / run)[0]
         return models

@@ -16,12 +16,11 @@ from typing import Any
 
 import yaml
 from learning_runs import CONFIGS, LearningRuns, arguments, write_result
-from result_tables import markdown_table, rate, rate_cell
+from result_tables import gain, gain_cell, markdown_table, rate, rate_cell
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.runs.evaluate import play
-from pixelis.agents.runs.paired import mcnemar_p, newcombe_interval
 from pixelis.envs.web.browse.env import WebBrowseEnv
 
 SFT, GRPO = CONFIGS / "web_browse_sft.yaml", CONFIGS / "web_browse.yaml"
@@ -86,29 +85,15 @@ def rates(rows: Rows) -> dict[str, list[float]]:
     }
 
 
-def gain(before: Rows, after: Rows) -> dict[str, Any]:
-    """Return the paired difference of two models' success, its interval and the exact test."""
-    pairs = [(x["success"], y["success"]) for x, y in zip(before, after, strict=True)]
-    one, other = pairs.count((True, False)), pairs.count((False, True))
-    interval = newcombe_interval(pairs.count((True, True)), one, other, pairs.count((False, False)))
-    return {"difference": (other - one) / len(pairs), "interval": interval, "p": mcnemar_p(one, other)}
-
-
 def table(measured: Mapping[str, Mapping[str, Any]], gains: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table of the docs, a row a model."""
     columns = list(next(iter(measured.values())))
     lines = []
     for name, found in measured.items():
         solved = [f"{found[key][0]}/{found[key][1]}" if key in found else "–" for key in columns[1:]]
-        differences = [_difference(gains.get(f"{name} minus {other}")) for other in ("base", "sft")]
+        differences = [gain_cell(gains.get(f"{name} minus {other}")) for other in ("base", "sft")]
         lines.append([name, rate_cell(found["all"]), *solved, *differences])
     return markdown_table(["model", *columns, "minus base", "minus sft"], lines)
-
-
-def _difference(found: Mapping[str, Any] | None) -> str:
-    if found is None:
-        return "–"
-    return "{:+.3f} ({:+.3f} to {:+.3f})".format(found["difference"], *found["interval"])
 
 
 def main() -> None:
@@ -126,8 +111,9 @@ def main() -> None:
     for mode in options.modes:
         rows = {name: browse(name, model, runs, options.levels, mode) for name, model in models.items()}
         measured = {name: rates(each) for name, each in rows.items()}
+        solved = {name: [row["success"] for row in each] for name, each in rows.items()}
         gains = {
-            f"{name} minus {other}": gain(rows[other], rows[name])
+            f"{name} minus {other}": gain(solved[other], solved[name])
             for other in ("base", "sft")
             for name in list(rows)[list(rows).index(other) + 1 :]
         }

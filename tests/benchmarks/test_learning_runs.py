@@ -12,7 +12,9 @@ import pytest
 import web_learning
 import yaml
 from learning_runs import LearningRuns, arguments, is_whole, write_result
-from result_tables import interval_cell, markdown_table, rate, rate_cell
+from PIL import Image
+from result_tables import gain, gain_cell, interval_cell, markdown_table, rate, rate_cell
+from run_curves import CURVES, by_level, by_tens, draw
 
 from pixelis.agents.runs.metrics import comparable_metrics
 
@@ -94,7 +96,7 @@ def test_runs_are_made_once_and_resumed(runs: LearningRuns, letter_model: Path, 
     start = {"model": "runs/echo-sft/adapter", "steps": 3, "groups": 2, "group_size": 4}
     grpo.write_text(yaml.safe_dump({**common, **start}))
 
-    models = runs.train("echo", sft, grpo, [7])
+    models = runs.train("echo", sft, grpo, [7], ["--temperature", "0.9"])
     warm_run, run = (runs.path / "runs" / name for name in ("echo-sft", "echo-seed7"))
     assert models == {
         "base": str(letter_model),
@@ -102,7 +104,8 @@ def test_runs_are_made_once_and_resumed(runs: LearningRuns, letter_model: Path, 
         "grpo seed 7": run / "checkpoints" / "step-00000003" / "adapter",
     }
     assert "--resume" not in _commands(capsys) and is_whole(run)
-    assert yaml.safe_load((run / "config.yaml").read_text())["seed"] == 7
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    assert (config["seed"], config["temperature"]) == (7, 0.9)
     first, seconds = comparable_metrics(run / "metrics.jsonl"), runs.seconds()
     assert set(seconds) == {"sft", "grpo seed 7"}
 
@@ -165,9 +168,7 @@ def test_held_out_levels_are_played_once(runs: LearningRuns, capsys):
 
 
 def test_gains_between_models_by_hand():
-    before = [{"success": one} for one in (True, False, False, False)]
-    after = [{"success": one} for one in (True, True, True, False)]
-    found = web_learning.gain(before, after)
+    found = gain([True, False, False, False], [True, True, True, False])
     assert found["difference"] == 0.5 and found["p"] == 0.5  # two changed, both for the better: 2 × 1/4
     assert found["interval"][0] < 0.5 < found["interval"][1]
     measured = {"base": {"all": rate([True, False])}, "sft": {"all": rate([True, True])}}
@@ -176,3 +177,36 @@ def test_gains_between_models_by_hand():
         "| base | 0.500 (0.095–0.905) | – | – |",
         "| sft | 1.000 (0.342–1.000) | +0.500 (-0.100 to +0.900) | – |",
     ]
+
+
+def test_gains_of_solved_problems_are_paired_by_kind_and_mode():
+    def rows(*passed):
+        return [
+            {"families": kind, "mode": "greedy", "passed": one, "valid": valid} for kind, one, valid in passed
+        ]
+
+    unsolved, left_out = ("unseen", False, True), ("seen", False, False)
+    before = rows(("seen", False, True), ("seen", True, True), unsolved, left_out)
+    after = rows(("seen", True, True), ("seen", True, True), unsolved, ("seen", True, True))
+    found = code_learning.gains(before, after)
+    assert set(found) == {"seen/greedy", "unseen/greedy"}
+    assert found["seen/greedy"]["difference"] == 0.5 and found["unseen/greedy"]["difference"] == 0
+    assert gain_cell({"difference": 0.5, "interval": (-0.25, 1.0)}) == "+0.500 (-0.250 to +1.000)"
+    assert gain_cell(None) == "–"
+
+
+def test_curves_of_a_run_by_hand(tmp_path: Path):
+    level = "levels/family=clamp,difficulty=1"
+    rows = [{"step": at, "success/rate": at / 20, "policy/entropy": None} for at in range(1, 13)]
+    rows[0] |= {f"{level}/success": 0.25, f"{level}/groups": 1, f"{level}/zero_variance": 0.0}
+    rows[1] |= {f"{level}/success": 0.75, f"{level}/groups": 3, "levels/family=clamp/success": 0.75}
+    rows[11] |= {f"{level}/success": 1.0, f"{level}/groups": 2}
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tens = by_tens(tmp_path)
+    assert tens["success/rate"] == [0.275, 0.575]  # means of .05 to .5, and of .55 and .6
+    assert tens["policy/entropy"] == [None, None] and set(tens) == set(CURVES)
+    assert by_level(tmp_path, slice(2)) == {"clamp,difficulty=1": [pytest.approx(0.625), 4]}
+    assert by_level(tmp_path, slice(-2, None)) == {"clamp,difficulty=1": [1.0, 2]}
+    draw({"seed 0": tens}, tmp_path / "curves.png")
+    with Image.open(tmp_path / "curves.png") as picture:
+        assert picture.size == (1210, 660)
