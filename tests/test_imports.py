@@ -99,6 +99,7 @@ RULES: dict[str, Callable[[str], bool]] = {
             "pixelis.agents.episode_files",
             "pixelis.agents.runs.alarm_rules",
             "pixelis.agents.runs.alarm_tracks",
+            "pixelis.agents.runs.alarm_watch",
             "pixelis.agents.settings.alarms",
         )
         and name not in ("pixelis.agents.viewing", "pixelis.agents.runs", "pixelis.agents.settings")

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pixelis.agents.runs.alarm_rules import READ, Alarm, AlarmWatch
+from pixelis.agents.runs.alarm_watch import READ, Alarm, AlarmWatch
 from pixelis.files import write_atomically
 
 ABSENT = "-"

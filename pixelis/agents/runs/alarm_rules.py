@@ -1,50 +1,25 @@
-"""Alarms of a run, from its metrics alone: what goes wrong, since when, and what to do about it.
+"""The rules of a run's alarms: what of its metrics is wrong, and what to do about it.
 
-Rows are read one after another, so a run that was stored is judged as one that goes on. A change of a metric
-is that of the mean of its last `RECENT` values against the up to `PAST` values before them; it counts where
-it is larger than some standard errors of the difference. What is compared with is `AlarmThresholds`. Steps
-without a value are left out.
+A change of a metric is that of the mean of its last `RECENT` values against the up to `PAST` values before
+them; it counts where it is larger than some standard errors of the difference. What is compared with is
+`AlarmThresholds`. Steps without a value are left out. `alarm_watch` reads a run's rows by them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pixelis.agents.runs.alarm_tracks import LONG, RECENT, Track, deviation
 from pixelis.agents.settings.alarms import AlarmThresholds
 
 CUT = 0.5
 """Share of turns that end at the token limit from which that is the reason, where nothing succeeds."""
+LEVELS_FALL = 0.05
+"""By which the estimated success over all levels has to lie below its best for success to have fallen."""
 RISEN = 0.05
 """By which the share of a vote's majority has to rise."""
-QUIET = 10
-"""Steps without an alarm after which it is told anew."""
-MOST_KEPT = 100
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """An alarm, where it went on.
-
-    Attributes:
-        name: such as ``entropy rises``.
-        metric: which it was seen in.
-        row: of the metrics, from 0.
-        step: that the row tells, None where it does not.
-        advice: what to do.
-        seen: what of the metric, in words with numbers.
-    """
-
-    name: str
-    metric: str
-    row: int
-    step: int | None
-    advice: str
-    seen: str = ""
-
 
 Tracks = Mapping[str, Track]
 
@@ -101,7 +76,7 @@ def _left_range(tracks: Tracks, how: str) -> str:
 def _success_below_start(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["success/rate"]
     start, now = track.start(), track.long()
-    if start is None or now is None or start - now < least.success_below:
+    if start is None or now is None or start - now < least.success_below or _is_of_levels(tracks):
         return None
     error = math.sqrt(deviation(track.first) ** 2 / RECENT + track.long_deviation**2 / LONG)
     is_below = start - now > 0.75 * least.errors * error
@@ -111,10 +86,17 @@ def _success_below_start(tracks: Tracks, least: AlarmThresholds) -> str | None:
 def _success_fell(tracks: Tracks, least: AlarmThresholds) -> str | None:
     track = tracks["success/rate"]
     now = track.recent()
-    if now is None or track.best is None or track.best - now < least.success_fall:
+    if now is None or track.best is None or track.best - now < least.success_fall or _is_of_levels(tracks):
         return None
     fell = track.best - now > least.errors * track.recent_deviation / math.sqrt(RECENT)
     return f"success fell from {track.best:.2f} to {now:.2f}" if fell else None
+
+
+def _is_of_levels(tracks: Tracks) -> bool:
+    """Tell whether harder levels are drawn and no more: over all levels success stands as it stood."""
+    track = tracks["levels/mean_success"]
+    now = track.recent()
+    return now is not None and track.best is not None and track.best - now < LEVELS_FALL
 
 
 def _kl(tracks: Tracks, least: AlarmThresholds) -> str | None:
@@ -283,118 +265,3 @@ RULES: dict[str, Rule] = {
     ),
 }
 """Every alarm by its name."""
-_READ = {
-    "policy/entropy_alarm": ("entropy rises", "entropy falls"),
-    "watch/alarm": ("reward and watched scores part",),
-}
-"""Metrics that are alarms by themselves → the alarms here that tell them."""
-_METRICS = (
-    "success/rate",
-    "policy/entropy",
-    "policy/entropy_alarm",
-    "policy/kl_reference",
-    "policy/kl_sampler",
-    "policy/mismatch",
-    "groups/filter_rate",
-    "completion/mean",
-    "turns/cut",
-    "watch/alarm",
-    "vote/agreement",
-    "evaluation/success",
-    "evaluation/success_high",
-)
-_SUPERVISED = ("tokens/demonstrated", "expert/kept")
-"""Told by runs whose ``train/loss`` is that of demonstrations; that of a small network is another."""
-READ = (
-    *("step", "episodes/count", "episodes/truncated", "groups/count", "train/loss"),
-    *("policy/grad_norm", "train/grad_norm", *_METRICS, *_SUPERVISED),
-)
-"""All that the rules read of a row."""
-
-
-def is_told(metric: str, found: Sequence[Alarm]) -> bool:
-    """Return whether a metric that is an alarm by itself is told by one of these."""
-    return any(alarm.name in _READ.get(metric, ()) for alarm in found)
-
-
-class AlarmWatch:
-    """Reads the rows of a run in order.
-
-    Args:
-        thresholds: what the rules compare with; None: the defaults.
-
-    Attributes:
-        found: where alarms went on, the first `MOST_KEPT`; a resumed run begins without.
-        on: names of those that are on now.
-        began: of each that was on, the row with which its last stretch began.
-    """
-
-    def __init__(self, thresholds: AlarmThresholds | None = None) -> None:
-        self._thresholds = thresholds or AlarmThresholds()
-        self._rules = {name: rule for name, rule in RULES.items() if name not in self._thresholds.ignore}
-        self.found: list[Alarm] = []
-        self.on: tuple[str, ...] = ()
-        self.began: dict[str, int] = {}
-        self.rows = 0
-        self._tracks = {name: Track() for name in (*_METRICS, "truncated", "grad_norm", "train/loss")}
-        self._seen: dict[str, int] = {}
-
-    def note(self, row: Mapping[str, Any]) -> list[Alarm]:
-        """Take the next row of the metrics; return the alarms that go on with it."""
-        for name in _METRICS:
-            self._tracks[name].note(_number(row.get(name)))
-        cut, played = _number(row.get("episodes/truncated")), _number(row.get("episodes/count"))
-        self._tracks["truncated"].note(cut / played if cut is not None and played else None)
-        loss = row.get("train/loss") if any(name in row for name in _SUPERVISED) else None
-        self._tracks["train/loss"].note(_number(loss))
-        self._note_gradient(row, bool(played))
-        seen = {name: rule.see(self._tracks, self._thresholds) for name, rule in self._rules.items()}
-        self.on = tuple(name for name, words in seen.items() if words is not None)
-        new: list[Alarm] = []
-        for name in self.on:
-            if self.rows - self._seen.get(name, -QUIET - 1) > QUIET:
-                self.began[name] = self.rows
-                new.append(self._alarm(name, row, seen[name] or ""))
-            self._seen[name] = self.rows
-        self.found += new[: MOST_KEPT - len(self.found)]
-        self.rows += 1
-        return new
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return what a resumed run needs, as JSON-able values."""
-        tracks = {name: track.state_dict() for name, track in self._tracks.items()}
-        kept = {"on": list(self.on), "began": self.began, "seen": self._seen}
-        return {"rows": self.rows, **kept, "tracks": tracks}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` returned; metrics that were not looked at then begin without a past."""
-        self.rows, self.on = int(state["rows"]), tuple(name for name in state["on"] if name in self._rules)
-        self.began = {name: int(row) for name, row in state["began"].items()}
-        self._seen = {name: int(row) for name, row in state["seen"].items()}
-        for name, track in self._tracks.items():
-            if name in state["tracks"]:
-                track.load_state_dict(state["tracks"][name])
-
-    def _alarm(self, name: str, row: Mapping[str, Any], seen: str) -> Alarm:
-        rule, step = RULES[name], row.get("step")
-        known = step if isinstance(step, int) and not isinstance(step, bool) else None
-        told = [metric for metric in rule.metrics if row.get(metric) is not None]
-        named = [metric for metric in rule.metrics if metric in row]
-        return Alarm(name, (told + named + [*rule.metrics])[0], self.rows, known, rule.advice, seen)
-
-    def _note_gradient(self, row: Mapping[str, Any], played: bool) -> None:
-        """Note the gradient of a step, or that there was none; steps that only score levels are left out."""
-        value = _number(row.get("policy/grad_norm", row.get("train/grad_norm")))
-        is_told = "policy/grad_norm" in row or "train/grad_norm" in row
-        if is_told and (value is not None or played) and row.get("groups/count") != 0:
-            self._tracks["grad_norm"].note(value)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from pixelis.agents.episodes.behaviour import Row
-from pixelis.agents.runs.alarm_rules import QUIET, RULES, Alarm, AlarmWatch
+from pixelis.agents.runs.alarm_rules import RULES
+from pixelis.agents.runs.alarm_watch import QUIET, Alarm, AlarmWatch
 from pixelis.agents.settings.alarms import AlarmThresholds
 
 _LOG = logging.getLogger(__name__)

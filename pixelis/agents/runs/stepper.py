@@ -23,7 +23,7 @@ from pixelis.agents.run_files.state_files import (
     write_json,
     write_tensors,
 )
-from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.agents.runs.alarm_watch import Alarm
 from pixelis.agents.runs.learning_rate import count_parameters
 from pixelis.agents.runs.metrics import MetricsLog, Row, read_metrics
 from pixelis.agents.runs.run_alarms import RunAlarms

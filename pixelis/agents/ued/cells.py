@@ -129,12 +129,13 @@ class CellLearnability(LevelSampler):
             sums *= self.settings.memory / groups
 
     def metrics(self) -> Row:
-        """Return the share of draws whose cell is in the band, their expected rate, and levels refused."""
+        """Return the share of draws in the band, the expected rate of draws and of cells, and levels refused."""
         weights, rates = self.weights(), self.rates()
         inside = (rates >= self.settings.band_low) & (rates <= self.settings.band_high)
         return {
             "in_band": float(weights[inside].sum()),
             "expected_success": float(weights @ rates),
+            "mean_success": float(rates.mean()),
             "refused": self._refused,
         }
 

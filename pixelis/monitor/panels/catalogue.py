@@ -99,6 +99,7 @@ TABS: dict[str, tuple[Chart, ...]] = {
         Chart("Stages", ("rewards/stage", "curriculum/stage")),
         Chart("The buffer", ("levels/buffer", "levels/kept")),
         Chart("Score of what is in it", ("levels/buffer_score",)),
+        Chart("Estimated success over all levels", ("levels/mean_success",)),
         Chart("Expected success of a draw", ("levels/expected_success", "levels/in_band")),
         Chart("Draws", ("levels/replayed", "levels/scored_only", "levels/edits", "levels/edits_dropped")),
         Chart("Held out, by level", ("held_out/accuracy/*", "held_out/loss/*")),

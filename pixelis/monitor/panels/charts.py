@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pixelis.agents.runs.alarm_rules import Alarm, is_told
+from pixelis.agents.runs.alarm_watch import Alarm, is_told
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms, level_kinds
 from pixelis.monitor.reading.series import Axis, Line, RunSeries

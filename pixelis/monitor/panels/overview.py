@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pixelis.agents.episode_files.stored import finite
-from pixelis.agents.runs.alarm_rules import is_told
+from pixelis.agents.runs.alarm_watch import is_told
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import alarms
 from pixelis.monitor.reading.runs import FollowedRun

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pixelis.agents.episode_files.reading import EpisodeFile, Read, described, read_file, row_at
-from pixelis.agents.runs.alarm_rules import AlarmWatch
+from pixelis.agents.runs.alarm_watch import AlarmWatch
 from pixelis.agents.settings.alarms import AlarmThresholds
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.reading.folders import MOST_RUNS, Root

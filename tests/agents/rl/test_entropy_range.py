@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from pixelis.agents.rl.alarms import EntropyRange
-from pixelis.agents.runs.alarm_rules import AlarmWatch
+from pixelis.agents.runs.alarm_watch import AlarmWatch
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli import train as command
 from pixelis.cli.console import warnings_on

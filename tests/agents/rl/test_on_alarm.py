@@ -11,7 +11,8 @@ import pytest
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.run_files.checkpoint import MANIFEST, list_checkpoints
 from pixelis.agents.run_files.saved_run import PROGRESS
-from pixelis.agents.runs.alarm_rules import RULES, AlarmWatch
+from pixelis.agents.runs.alarm_rules import RULES
+from pixelis.agents.runs.alarm_watch import AlarmWatch
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.cli import ALARMED

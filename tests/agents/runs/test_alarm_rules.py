@@ -9,8 +9,9 @@ from typing import get_args
 
 import pytest
 
-from pixelis.agents.runs.alarm_rules import LONG, QUIET, RULES, AlarmWatch
+from pixelis.agents.runs.alarm_rules import LONG, RULES
 from pixelis.agents.runs.alarm_tracks import RunningWindow, deviation
+from pixelis.agents.runs.alarm_watch import QUIET, AlarmWatch
 from pixelis.agents.settings.alarms import AlarmName, AlarmThresholds
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError
@@ -28,6 +29,9 @@ HEALTHY = {
     "episodes/truncated": 2,
     "episodes/count": 64,
 }
+
+
+DRAWN = [0.5] * 20 + [0.2] * 10
 
 
 def judged(late, early=None, steps=30, after=30):
@@ -155,6 +159,15 @@ def voted(agreement, last=0.5, high=0.6):
         (rows_of(success__rate=[0.5] * 5 + [0.39] * 9), []),
         (rows_of(success__rate=[0.5] * 5 + [0.39] * 10), [("success below its start", 15)]),
         (rows_of(success__rate=[0.5] * 5 + [0.41] * 30), []),
+        # Without more both are told at step 25 (means of 5: .26, .2; of 10: .38, .35 of .5, errors .14).
+        (rows_of(success__rate=DRAWN), [("success fell", 25), ("success below its start", 25)]),
+        # Harder levels are drawn, over all levels success rises: neither; but it falls there too (.05): both.
+        (rows_of(success__rate=DRAWN, levels__mean_success=[0.4] * 10 + [0.45] * 20), []),
+        (rows_of(success__rate=DRAWN, levels__mean_success=[0.45] * 20 + [0.41] * 10), []),
+        (
+            rows_of(success__rate=DRAWN, levels__mean_success=[0.45] * 22 + [0.39] * 8),
+            [("success fell", 27), ("success below its start", 27)],  # its mean of 5 is .402, then .39
+        ),
         # KL: means of 5 above 1, and above .2 to the sampler; four values are too few.
         (rows_of(policy__kl_reference=[5.0] * 4), []),
         (rows_of(policy__kl_reference=[0.0] * 4 + [5.1]), [("KL is large", 5)]),

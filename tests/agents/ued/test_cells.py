@@ -30,6 +30,7 @@ def test_weights_by_hand(line, settings):
     np.testing.assert_allclose(sampler.weights(), 1 / 4)  # nothing is known
     sampler.observe([group((0,), 4, 4), group((1,), 2, 4), group((2,), 0, 4)], RNG)
     np.testing.assert_allclose(sampler.rates(), [5 / 6, 3 / 6, 1 / 6, 1 / 2])
+    assert sampler.metrics()["mean_success"] == pytest.approx(1 / 2)
     # learnabilities 0, 2*2/12 = 1/3, 0, and 1/6 for what was never seen; the prior counts as one group
     scores = np.array([1 / 6 / 2, (1 / 6 + 1 / 3) / 2, 1 / 6 / 2, 1 / 6])
     band = np.array([(1 / 6) / 0.5, 1, (1 / 6) / 0.3, 1])

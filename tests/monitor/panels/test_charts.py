@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pixelis.agents.runs.alarm_rules import Alarm
+from pixelis.agents.runs.alarm_watch import Alarm
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.panels.catalogue import TABS, alarms, chosen, level_kinds
 from pixelis.monitor.panels.charts import (

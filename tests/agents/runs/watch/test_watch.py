@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pixelis.agents.runs.alarm_rules import QUIET
+from pixelis.agents.runs.alarm_watch import QUIET
 from pixelis.agents.runs.run_alarms import RunAlarms
 from pixelis.agents.runs.watch.scorers import make_scorers, mean_score
 from pixelis.agents.runs.watch.watch import Watch, spread
