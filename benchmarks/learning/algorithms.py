@@ -17,6 +17,7 @@ from learning_runs import LearningRuns, arguments, write_result
 from result_tables import markdown_table
 
 ENVS = ("ZoomRead", "WebBrowse", "CodeProblem", "TweetReply")
+REACHED, STEPS = 0.8, 5
 TRAIN, EXPERT = "train_agent.py", "expert_iteration.py"
 ALGORITHMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "GRPO": (TRAIN, ()),
@@ -37,9 +38,27 @@ def table(result: Mapping[str, Any]) -> str:
         for name, seeds in found["algorithms"].items():
             runs = list(seeds.values())
             steps = f"{np.mean([run['steps'] for run in runs]):.0f}"
-            rows.append([env, name, str(len(runs)), steps, *(_change(runs, mode) for mode in MODES)])
+            rows.append(
+                [env, name, str(len(runs)), steps, *(_change(runs, mode) for mode in MODES), _soon(runs)]
+            )
     modes = (f"{mode}, before → after (range)" for mode in MODES)
-    return markdown_table(["environment", "algorithm", "seeds", "steps", *modes], rows)
+    reached = f"minutes to {REACHED} in training, by seed"
+    return markdown_table(["environment", "algorithm", "seeds", "steps", *modes, reached], rows)
+
+
+def minutes_to(curve: Mapping[str, Sequence[float | None]]) -> float | None:
+    """Return the minutes after which success in training first had a mean of `REACHED` over `STEPS` steps."""
+    success = curve["success/rate"]
+    for end in range(STEPS, len(success) + 1):
+        if np.mean([value or 0.0 for value in success[end - STEPS : end]]) >= REACHED:
+            return curve["minutes"][end - 1]
+    return None
+
+
+def _soon(runs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the minutes of each run, a dash for one that did not come so far."""
+    found = [minutes_to(run["curve"]) if "success/rate" in run["curve"] else None for run in runs]
+    return ", ".join("–" if minutes is None else f"{minutes:.1f}" for minutes in found)
 
 
 def _change(runs: Sequence[Mapping[str, Any]], mode: str) -> str:
