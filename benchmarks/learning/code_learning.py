@@ -147,6 +147,28 @@ def by_difficulty(measured: Mapping[str, Mapping[str, Any]], mode: str) -> str:
     )
 
 
+def by_family(rows: Mapping[str, Rows], mode: str) -> dict[str, dict[str, list[int]]]:
+    """Return family → model → problems solved, and of how many, in one mode."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for name, each in rows.items():
+        for row in each:
+            if row["mode"] == mode and row["valid"]:
+                counts = found.setdefault(row["problem"]["family"], {}).setdefault(name, [0, 0])
+                counts[0] += row["passed"]
+                counts[1] += 1
+    return dict(sorted(found.items()))
+
+
+def family_table(found: Mapping[str, Mapping[str, Sequence[int]]], mode: str) -> str:
+    """Return what `by_family` found as a table: a row a family, a column a model."""
+    names = list(dict.fromkeys(name for models in found.values() for name in models))
+    rows = [
+        [family, *("{} of {}".format(*models[name]) if name in models else "" for name in names)]
+        for family, models in found.items()
+    ]
+    return markdown_table([mode, *names], rows)
+
+
 def main() -> None:
     """Train, solve, print, write."""
     words = sys.argv[1:]
@@ -168,14 +190,17 @@ def report(rows: Mapping[str, Rows], trained: Mapping[str, Path], options: argpa
     measured = {name: rates(each) for name, each in rows.items()}
     gained = {name: gains(rows["sft"], rows[name]) for name in trained}
     print(table(measured, gained))
+    families = {mode: by_family(rows, mode) for mode in MODES}
     for mode in MODES:
         print(by_difficulty(measured, mode))
+        print(family_table(families[mode], mode))
     curves = {name: by_tens(run) for name, run in trained.items()}
     levels = {
         name: {part: by_level(run, steps) for part, steps in PARTS.items()} for name, run in trained.items()
     }
     result = {"command": "python benchmarks/learning/code_learning.py", "problems": options.problems}
-    result |= {"models": measured, "minus sft": gained, "by ten steps": curves, "success by level": levels}
+    result |= {"models": measured, "minus sft": gained, "by family": families}
+    result |= {"by ten steps": curves, "success by level": levels}
     write_result(options.json, result)
     if options.figure:
         draw(curves, options.figure)

@@ -210,3 +210,17 @@ def test_curves_of_a_run_by_hand(tmp_path: Path):
     draw({"seed 0": tens}, tmp_path / "curves.png")
     with Image.open(tmp_path / "curves.png") as picture:
         assert picture.size == (1210, 660)
+
+
+def test_solved_problems_by_family_by_hand():
+    def row(family, passed, mode="greedy", valid=True):
+        return {"problem": {"family": family}, "passed": passed, "mode": mode, "valid": valid}
+
+    sft = [row("pairs", False), row("clamp", True), row("clamp", False), row("clamp", True, valid=False)]
+    grpo = [row("clamp", True), row("clamp", True), row("clamp", False, mode="sampled")]
+    found = code_learning.by_family({"sft": sft, "grpo": grpo}, "greedy")
+    assert found == {"clamp": {"sft": [1, 2], "grpo": [2, 2]}, "pairs": {"sft": [0, 1]}}
+    assert code_learning.family_table(found, "greedy").splitlines()[2:] == [
+        "| clamp | 1 of 2 | 2 of 2 |",
+        "| pairs | 0 of 1 | |",
+    ]
