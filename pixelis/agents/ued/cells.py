@@ -129,7 +129,7 @@ class CellLearnability(LevelSampler):
             sums *= self.settings.memory / groups
 
     def metrics(self) -> Row:
-        """Return the share of draws in the band, the expected rate of draws and of cells, and levels refused."""
+        """Return the share of draws in the band, the expected rates of draws and of cells, and refusals."""
         weights, rates = self.weights(), self.rates()
         inside = (rates >= self.settings.band_low) & (rates <= self.settings.band_high)
         return {
