@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from learning_runs import CONFIGS, LearningRuns, arguments, write_result
+from learning_runs import CONFIGS, LearningRuns, arguments, own_words, write_result
 from result_tables import gain, gain_cell, markdown_table, rate, rate_cell
 from run_curves import by_level, by_tens, draw
 
@@ -171,14 +171,13 @@ def family_table(found: Mapping[str, Mapping[str, Sequence[int]]], mode: str) ->
 
 def main() -> None:
     """Train, solve, print, write."""
-    words = sys.argv[1:]
-    cut = words.index("--") if "--" in words else len(words)
+    own, more = own_words(sys.argv[1:])
     parser = arguments(__doc__, "solutions")
     parser.add_argument("--problems", type=int, default=25, help="of each difficulty, seen and unseen")
     parser.add_argument("--figure", type=Path, help="file for the picture of what happened in training")
-    options = parser.parse_args(words[:cut])
+    options = parser.parse_args(own)
     runs = LearningRuns(options.runs.resolve())
-    models = runs.train("code", SFT, GRPO, options.seeds, words[cut + 1 :])
+    models = runs.train("code", SFT, GRPO, options.seeds, more)
     rows = {name: solve(name, model, runs, options.problems) for name, model in models.items()}
     report(
         rows, {f"grpo seed {seed}": runs.path / f"runs/code-seed{seed}" for seed in options.seeds}, options

@@ -149,6 +149,12 @@ def arguments(description: str | None, kept: str) -> argparse.ArgumentParser:
     return parser
 
 
+def own_words(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return what is a benchmark's own of its command's words, and what follows ``--``, for its runs."""
+    cut = words.index("--") if "--" in words else len(words)
+    return words[:cut], words[cut + 1 :]
+
+
 def write_result(path: Path | None, result: Mapping[str, Any]) -> None:
     """Write a benchmark's numbers as JSON, if a file was named."""
     if path is not None:

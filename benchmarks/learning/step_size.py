@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from learning_runs import LearningRuns, arguments, is_whole, write_result
+from learning_runs import LearningRuns, arguments, is_whole, own_words, write_result
 from result_tables import markdown_table
 
 from pixelis.agents.run_files.checkpoint import list_checkpoints
@@ -98,8 +98,7 @@ def _run(runs: LearningRuns, folder: str, arm: str, settings: Sequence[str]) -> 
 
 def main() -> None:
     """Do the runs that are missing; print the table of those that are there."""
-    words = sys.argv[1:]
-    cut = words.index("--") if "--" in words else len(words)
+    own, more = own_words(sys.argv[1:])
     parser = arguments(__doc__, "nothing else")
     parser.add_argument("--config", default="zoom_read", help="configuration of every run")
     parser.add_argument("--start", type=float, required=True, help="rate that the factors multiply")
@@ -107,7 +106,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", choices=list(ARMS), default=["fixed", "auto"])
     parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--only-table", action="store_true", help="train nothing")
-    asked = parser.parse_args(words[:cut])
+    asked = parser.parse_args(own)
     runs, found = LearningRuns(asked.runs.resolve()), {}
     for seed, arm, factor in product(asked.seeds, asked.arms, asked.factors):
         start = f"{asked.start * factor:.3g}"
@@ -115,7 +114,7 @@ def main() -> None:
         path = runs.path / folder
         if not asked.only_table and not is_whole(path):
             settings = ["--config", asked.config, "--step-size.start", start, "--seed", str(seed)]
-            _run(runs, folder, arm, [*settings, "--steps", str(asked.steps), *words[cut + 1 :]])
+            _run(runs, folder, arm, [*settings, "--steps", str(asked.steps), *more])
         if (path / "metrics.jsonl").is_file() and (rows := read_metrics(path / "metrics.jsonl")):
             found[f"{arm} {start}, seed {seed}"] = summary(rows)
     print(table(found))

@@ -11,7 +11,7 @@ import code_learning
 import pytest
 import web_learning
 import yaml
-from learning_runs import LearningRuns, arguments, is_whole, write_result
+from learning_runs import LearningRuns, arguments, is_whole, own_words, write_result
 from PIL import Image
 from result_tables import gain, gain_cell, interval_cell, markdown_table, rate, rate_cell
 from run_curves import CURVES, by_level, by_tens, draw
@@ -74,6 +74,8 @@ def test_seconds_add_up_over_calls_and_failures(runs: LearningRuns):
 def test_options_and_numbers(tmp_path: Path):
     options = arguments("What it does.", "rows").parse_args(["--runs", str(tmp_path), "--seeds"])
     assert options.runs == tmp_path and options.seeds == [] and options.json is None
+    assert own_words(["--json", "a", "--", "--beta", "0"]) == (["--json", "a"], ["--beta", "0"])
+    assert own_words(["--json", "a"]) == (["--json", "a"], [])
     write_result(None, {})
     write_result(tmp_path / "numbers.json", {"said": "é"})
     assert (tmp_path / "numbers.json").read_text(encoding="utf-8") == '{\n "said": "é"\n}\n'
