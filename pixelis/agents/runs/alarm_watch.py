@@ -5,11 +5,11 @@ Rows are read one after another, so a run that was stored is judged as one that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pixelis.agents.episode_files.stored import finite
 from pixelis.agents.runs.alarm_rules import RULES
 from pixelis.agents.runs.alarm_tracks import Track
 from pixelis.agents.settings.alarms import AlarmThresholds
@@ -100,11 +100,11 @@ class AlarmWatch:
     def note(self, row: Mapping[str, Any]) -> list[Alarm]:
         """Take the next row of the metrics; return the alarms that go on with it."""
         for name in _METRICS:
-            self._tracks[name].note(_number(row.get(name)))
-        cut, played = _number(row.get("episodes/truncated")), _number(row.get("episodes/count"))
+            self._tracks[name].note(finite(row.get(name)))
+        cut, played = finite(row.get("episodes/truncated")), finite(row.get("episodes/count"))
         self._tracks["truncated"].note(cut / played if cut is not None and played else None)
         loss = row.get("train/loss") if any(name in row for name in _SUPERVISED) else None
-        self._tracks["train/loss"].note(_number(loss))
+        self._tracks["train/loss"].note(finite(loss))
         self._note_gradient(row, bool(played))
         seen = {name: rule.see(self._tracks, self._thresholds) for name, rule in self._rules.items()}
         self.on = tuple(name for name, words in seen.items() if words is not None)
@@ -142,17 +142,7 @@ class AlarmWatch:
 
     def _note_gradient(self, row: Mapping[str, Any], played: bool) -> None:
         """Note the gradient of a step, or that there was none; steps that only score levels are left out."""
-        value = _number(row.get("policy/grad_norm", row.get("train/grad_norm")))
+        value = finite(row.get("policy/grad_norm", row.get("train/grad_norm")))
         is_told = "policy/grad_norm" in row or "train/grad_norm" in row
         if is_told and (value is not None or played) and row.get("groups/count") != 0:
             self._tracks["grad_norm"].note(value)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        found = float(value)
-    except OverflowError:
-        return None
-    return found if math.isfinite(found) else None
