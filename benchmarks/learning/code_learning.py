@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 from learning_runs import CONFIGS, LearningRuns, arguments, own_words, write_result
 from result_tables import gain, gain_cell, markdown_table, rate, rate_cell
-from run_curves import by_level, by_tens, draw
+from run_curves import training
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
@@ -34,7 +34,6 @@ from pixelis.envs.coding.code_problem.env import CodeProblemEnv
 SFT, GRPO = CONFIGS / "code_problem_sft.yaml", CONFIGS / "code_problem.yaml"
 DIFFICULTIES = (1, 2, 3, 4)
 MODES = ("greedy", "sampled")
-PARTS = {"first 20 steps": slice(20), "last 20 steps": slice(-20, None)}
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -179,9 +178,7 @@ def main() -> None:
     runs = LearningRuns(options.runs.resolve())
     models = runs.train("code", SFT, GRPO, options.seeds, more)
     rows = {name: solve(name, model, runs, options.problems) for name, model in models.items()}
-    report(
-        rows, {f"grpo seed {seed}": runs.path / f"runs/code-seed{seed}" for seed in options.seeds}, options
-    )
+    report(rows, runs.trained("code", options.seeds), options)
 
 
 def report(rows: Mapping[str, Rows], trained: Mapping[str, Path], options: argparse.Namespace) -> None:
@@ -193,16 +190,9 @@ def report(rows: Mapping[str, Rows], trained: Mapping[str, Path], options: argpa
     for mode in MODES:
         print(by_difficulty(measured, mode))
         print(family_table(families[mode], mode))
-    curves = {name: by_tens(run) for name, run in trained.items()}
-    levels = {
-        name: {part: by_level(run, steps) for part, steps in PARTS.items()} for name, run in trained.items()
-    }
     result = {"command": "python benchmarks/learning/code_learning.py", "problems": options.problems}
     result |= {"models": measured, "minus sft": gained, "by family": families}
-    result |= {"by ten steps": curves, "success by level": levels}
-    write_result(options.json, result)
-    if options.figure:
-        draw(curves, options.figure)
+    write_result(options.json, result | training(trained, options.figure))
 
 
 if __name__ == "__main__":

@@ -64,12 +64,16 @@ class LearningRuns:
         base = yaml.safe_load(sft.read_text(encoding="utf-8"))["model"]
         models: dict[str, Path | str] = {"base": base, "sft": self.path / start / "adapter"}
         for seed in seeds:
-            run, key = f"runs/{name}-seed{seed}", f"grpo seed {seed}"
+            run, key = _run(name, seed), _key(seed)
             if not is_whole(self.path / run):
                 words = ["--config", str(grpo), "--seed", str(seed), *from_sft, *more]
                 self._go_on(key, "train_agent.py", run, *words)
             models[key] = newest_adapter(self.path / run)[0]
         return models
+
+    def trained(self, name: str, seeds: Sequence[int]) -> dict[str, Path]:
+        """Return ``grpo seed N`` → the folder of its run."""
+        return {_key(seed): self.path / _run(name, seed) for seed in seeds}
 
     def _go_on(self, name: str, script: str, run: str, *new: str) -> None:
         """Start a run, or resume it if it has a checkpoint."""
@@ -122,6 +126,14 @@ class LearningRuns:
             rows += part
             write_atomically(path, json.dumps(rows, indent=1, ensure_ascii=False))
         return rows
+
+
+def _run(name: str, seed: int) -> str:
+    return f"runs/{name}-seed{seed}"
+
+
+def _key(seed: int) -> str:
+    return f"grpo seed {seed}"
 
 
 def is_whole(run: Path) -> bool:

@@ -25,8 +25,20 @@ CURVES = {
 """Metric → what the figure calls it."""
 TEN = 10
 LEVEL = "levels/family="
+PARTS = {"first 20 steps": slice(20), "last 20 steps": slice(-20, None)}
 
 Row = Mapping[str, Any]
+
+
+def training(runs: Mapping[str, Path], figure: Path | None) -> dict[str, Any]:
+    """Return what happened in runs (name → folder), ``by ten steps`` and by level; draw it to ``figure``."""
+    curves = {name: by_tens(run) for name, run in runs.items()}
+    if figure is not None:
+        draw(curves, figure)
+    levels = {
+        name: {part: by_level(run, steps) for part, steps in PARTS.items()} for name, run in runs.items()
+    }
+    return {"by ten steps": curves, "success by level": levels}
 
 
 def by_tens(run: Path) -> dict[str, list[float | None]]:

@@ -1,22 +1,29 @@
 """The README's result on web sites: ``python benchmarks/learning/web_learning.py --runs FOLDER``.
 
+    python benchmarks/learning/web_learning.py --runs FOLDER --seeds 61 62 63 --modes greedy sampled \
+        -- --steps 64
+
 SmolLM2-135M-Instruct learns to use web sites of difficulty 0 and 1: SFT once on what the oracle does on
 training sites (`configs/web_browse_sft.yaml`), then GRPO once a seed (`configs/web_browse.yaml`), each by the
 command that a person types. Before, between and after, it plays the same held-out levels (split ``test``),
-half of them of each difficulty. What lies in ``--runs`` already is not done again. Intervals are 95 %:
-Wilson's for a rate, Newcombe's for a paired difference (`pixelis.agents.runs.paired`).
+half of them of each difficulty. What lies in ``--runs`` already is not done again; what follows ``--`` goes
+to every run of GRPO. Intervals are 95 %: Wilson's for a rate, Newcombe's for a paired difference
+(`pixelis.agents.runs.paired`).
 """
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
-from learning_runs import CONFIGS, LearningRuns, arguments, write_result
+from learning_runs import CONFIGS, LearningRuns, arguments, own_words, write_result
 from result_tables import gain, gain_cell, markdown_table, rate, rate_cell
+from run_curves import training
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
@@ -98,28 +105,44 @@ def table(measured: Mapping[str, Mapping[str, Any]], gains: Mapping[str, Mapping
 
 def main() -> None:
     """Train, play, print, write."""
+    own, more = own_words(sys.argv[1:])
     parser = arguments(__doc__, "played levels")
     parser.add_argument("--levels", type=int, default=200, help="held-out, half of each difficulty")
     parser.add_argument("--modes", nargs="*", default=["greedy"], choices=["greedy", "sampled"])
-    options = parser.parse_args()
-    runs = LearningRuns(options.runs)
-    models = runs.train("web", SFT, GRPO, options.seeds)
+    parser.add_argument("--figure", type=Path, help="file for the picture of what happened in training")
+    options = parser.parse_args(own)
+    runs = LearningRuns(options.runs.resolve())
+    models = runs.train("web", SFT, GRPO, options.seeds, more)
+    rows = {
+        mode: {name: browse(name, model, runs, options.levels, mode) for name, model in models.items()}
+        for mode in options.modes
+    }
+    report(rows, runs.trained("web", options.seeds), options, runs.seconds())
+
+
+def report(
+    played: Mapping[str, Mapping[str, Rows]],
+    trained: Mapping[str, Path],
+    options: argparse.Namespace,
+    seconds: Mapping[str, Any],
+) -> None:
+    """Print the tables, write the numbers, draw the curves of the runs in ``trained``."""
     result: dict[str, Any] = {
         "command": "python benchmarks/learning/web_learning.py",
         "levels": options.levels,
     }
-    for mode in options.modes:
-        rows = {name: browse(name, model, runs, options.levels, mode) for name, model in models.items()}
+    for mode, rows in played.items():
         measured = {name: rates(each) for name, each in rows.items()}
         solved = {name: [row["success"] for row in each] for name, each in rows.items()}
         gains = {
             f"{name} minus {other}": gain(solved[other], solved[name])
             for other in ("base", "sft")
+            if other in rows
             for name in list(rows)[list(rows).index(other) + 1 :]
         }
         print(f"{mode}\n{table(measured, gains)}", flush=True)
         result[mode] = {"models": measured, "gains": gains}
-    write_result(options.json, {**result, "seconds": runs.seconds()})
+    write_result(options.json, result | training(trained, options.figure) | {"seconds": seconds})
 
 
 if __name__ == "__main__":

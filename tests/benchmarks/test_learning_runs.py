@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import time
@@ -14,7 +15,7 @@ import yaml
 from learning_runs import LearningRuns, arguments, is_whole, own_words, write_result
 from PIL import Image
 from result_tables import gain, gain_cell, interval_cell, markdown_table, rate, rate_cell
-from run_curves import CURVES, by_level, by_tens, draw
+from run_curves import CURVES, by_level, by_tens, training
 
 from pixelis.agents.runs.metrics import comparable_metrics
 
@@ -181,6 +182,28 @@ def test_gains_between_models_by_hand():
     ]
 
 
+def test_what_was_played_is_told_mode_by_mode(tmp_path: Path, capsys):
+    def rows(*solved):
+        return [
+            {"difficulty": at % 2, "family": "shop", "valid": True, "success": one}
+            for at, one in enumerate(solved)
+        ]
+
+    played = {
+        "greedy": {"base": rows(False, False), "sft": rows(True, False), "grpo seed 7": rows(True, True)},
+        "sampled": {"sft": rows(False, True), "grpo seed 7": rows(False, True)},
+    }
+    options = argparse.Namespace(levels=2, json=tmp_path / "found.json", figure=None)
+    web_learning.report(played, {}, options, {"sft": {"wall": 1.0}})
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    differences = {name: one["difference"] for name, one in found["greedy"]["gains"].items()}
+    assert differences == {"sft minus base": 0.5, "grpo seed 7 minus base": 1.0, "grpo seed 7 minus sft": 0.5}
+    assert list(found["sampled"]["gains"]) == ["grpo seed 7 minus sft"]
+    assert found["sampled"]["models"]["sft"]["difficulty 1"][:2] == [1, 1]
+    assert found["seconds"] == {"sft": {"wall": 1.0}} and not found["by ten steps"]
+    assert [line for line in capsys.readouterr().out.splitlines() if "|" not in line] == ["greedy", "sampled"]
+
+
 def test_gains_of_solved_problems_are_paired_by_kind_and_mode():
     def rows(*passed):
         return [
@@ -209,7 +232,11 @@ def test_curves_of_a_run_by_hand(tmp_path: Path):
     assert tens["policy/entropy"] == [None, None] and set(tens) == set(CURVES)
     assert by_level(tmp_path, slice(2)) == {"clamp,difficulty=1": [pytest.approx(0.625), 4]}
     assert by_level(tmp_path, slice(-2, None)) == {"clamp,difficulty=1": [1.0, 2]}
-    draw({"seed 0": tens}, tmp_path / "curves.png")
+    early = by_level(tmp_path, slice(20))
+    assert training({"seed 0": tmp_path}, tmp_path / "curves.png") == {
+        "by ten steps": {"seed 0": tens},
+        "success by level": {"seed 0": {"first 20 steps": early, "last 20 steps": early}},
+    }
     with Image.open(tmp_path / "curves.png") as picture:
         assert picture.size == (1210, 660)
 
