@@ -18,7 +18,7 @@ CURVES = {
     "success/rate": "success in training",
     "policy/entropy": "entropy, nats",
     "policy/step_kl": "KL of an update, nats",
-    "completion/mean": "tokens of a turn",
+    "completion/mean": "sampled tokens of an episode",
     "groups/filter_rate": "share of groups of one reward",
     "policy/lr": "learning rate",
 }
