@@ -83,7 +83,7 @@ lint: setup-dev  ## Lint rules and formatting
 	$(BIN)/ruff format --check $(SOURCES)
 
 types: setup-dev  ## Static types
-	$(BIN)/pyright
+	$(BIN)/pyright --threads $(WORKERS)
 
 format: setup-dev  ## Fix formatting and what lint can fix by itself
 	$(BIN)/ruff check --fix $(SOURCES)
