@@ -1,4 +1,4 @@
-"""The README's result on code problems: ``python benchmarks/learning/code_learning.py --runs FOLDER``.
+r"""The README's result on code problems: ``python benchmarks/learning/code_learning.py --runs FOLDER``.
 
     python benchmarks/learning/code_learning.py --runs FOLDER --seeds 51 52 53 --problems 50 \
         -- --groups 8 --micro-batch-size 64 --steps 160 --checkpoint-every 10

@@ -1,4 +1,4 @@
-"""How the step size decides stability and speed: fixed learning rates beside ``lr: auto``.
+r"""How the step size decides stability and speed: fixed learning rates beside ``lr: auto``.
 
     python benchmarks/learning/step_size.py --runs FOLDER --config zoom_read --start 0.001 --steps 40 \
         -- --env-kwargs.reader truth

@@ -1,4 +1,4 @@
-"""The README's result on web sites: ``python benchmarks/learning/web_learning.py --runs FOLDER``.
+r"""The README's result on web sites: ``python benchmarks/learning/web_learning.py --runs FOLDER``.
 
     python benchmarks/learning/web_learning.py --runs FOLDER --seeds 61 62 63 --modes greedy sampled \
         -- --steps 64
