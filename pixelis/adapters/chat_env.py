@@ -104,6 +104,17 @@ class ChatEnv:
         return [{"type": "image", "image": Image.fromarray(image.copy())}, {"type": "text", "text": text}]
 
 
+def text_of(completion: Any) -> str:
+    """Return the text of a completion, of messages that of the last assistant's turn."""
+    if isinstance(completion, str):
+        return completion
+    said = [message for message in completion if message["role"] == "assistant"]
+    content = said[-1].get("content") if said else ""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""
+
+
 def rows(
     env_id: str,
     seeds: Sequence[int],

@@ -105,9 +105,8 @@ class OpenEnvEnvironment(Environment[OpenEnvAction, OpenEnvObservation, OpenEnvS
         stepped = {"step_count": self._state.step_count + 1, "total": self._chat.total}
         self._state = self._state.model_copy(update=stepped)
         told = self._chat.outcome() if reply.done else {}
-        return OpenEnvObservation(
-            **_shown(reply.content), done=reply.done, reward=reply.reward, metadata=told
-        )
+        shown = _shown(reply.content)
+        return OpenEnvObservation(**shown, done=reply.done, reward=reply.reward, metadata=told)
 
     @property
     def state(self) -> OpenEnvState:

@@ -1,29 +1,24 @@
 """TRL: every Pixelis environment in its ``GRPOTrainer``.
 
-One turn (the completion is the whole episode)::
+By one turn, the completion is the episode: ``GRPOTrainer(…, reward_funcs=pays, train_dataset=rows)`` with::
 
-    from pixelis.adapters.trl import dataset, pays
     rows = dataset("Pixelis/CodeProblem-v0", range(1000), {"max_turns": 1})
-    trainer = GRPOTrainer(model, reward_funcs=pays, args=config, train_dataset=rows)
 
-Many turns: the tools of an environment are the model's native tools, its last turn is the answer, and the
-reward is what the environment has paid in all::
+By many: the tools are the model's native tools, TRL calls them one by one (two calls are two turns), its last
+turn is the answer, the reward is what the environment has paid in all: ``reward_funcs=pays_in_all`` and::
 
-    from pixelis.adapters.trl import environment, pays_in_all
     rows = dataset("Pixelis/WebBrowse-v0", range(1000), lists_tools=False, first=False)
-    trainer = GRPOTrainer(model, reward_funcs=pays_in_all, args=config, train_dataset=rows,
-                          environment_factory=environment("Pixelis/WebBrowse-v0"))
-
-TRL calls tools one by one: a turn with two calls is two turns of the environment.
+    environment_factory = environment("Pixelis/WebBrowse-v0")
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from pixelis.adapters.chat_env import OVER, ChatEnv, Message, rows
+from pixelis.adapters.chat_env import OVER, ChatEnv, Message, rows, text_of
 from pixelis.adapters.tool_methods import tool_method
 from pixelis.envs.tool_listing import called
 from pixelis.errors import ConfigError, MissingDependencyError
@@ -65,29 +60,21 @@ def dataset(
     return Dataset.from_list(found)
 
 
-class _Paying:
-    """Plays episodes of one turn; keeps an environment for each id and keywords."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], ChatEnv] = {}
-
-    def paid(self, text: str, env_id: str, env_kwargs: str, seed: int, options: str) -> float:
-        """Return what the row's episode pays for a turn."""
-        key = env_id, env_kwargs
-        if key not in self._kept:
-            self._kept[key] = ChatEnv(env_id, json.loads(env_kwargs))
-        chat = self._kept[key]
-        chat.begin(seed, json.loads(options))
-        reply = chat.reply(text)
-        if not reply.done:
-            raise ConfigError(
-                f"an episode of {env_id} goes on after one turn; pass env_kwargs {{'max_turns': 1}}, or use "
-                "environment and pays_in_all"
-            )
-        return reply.reward
+@cache
+def _kept(env_id: str, env_kwargs: str) -> ChatEnv:
+    return ChatEnv(env_id, json.loads(env_kwargs))
 
 
-_PAYING = _Paying()
+def _paid(text: str, env_id: str, env_kwargs: str, seed: int, options: str) -> float:
+    chat = _kept(env_id, env_kwargs)
+    chat.begin(seed, json.loads(options))
+    reply = chat.reply(text)
+    if not reply.done:
+        raise ConfigError(
+            f"an episode of {env_id} goes on after one turn; pass env_kwargs {{'max_turns': 1}}, or use "
+            "environment and pays_in_all"
+        )
+    return reply.reward
 
 
 def pays(
@@ -103,23 +90,12 @@ def pays(
     Raises:
         ConfigError: an episode goes on after the completion.
     """
-    return list(map(_PAYING.paid, map(text_of, completions), env_id, env_kwargs, seed, options))
+    return list(map(_paid, map(text_of, completions), env_id, env_kwargs, seed, options))
 
 
 def pays_in_all(completions: Sequence[Any], environments: Sequence[Any], **_: Any) -> list[float]:
     """Return what environments made by `environment` paid; an episode that goes on gets the last turn."""
     return [one._finish(text_of(said)) for said, one in zip(completions, environments, strict=True)]
-
-
-def text_of(completion: Any) -> str:
-    """Return the text of a completion, of messages that of the last assistant's turn."""
-    if isinstance(completion, str):
-        return completion
-    said = [message for message in completion if message["role"] == "assistant"]
-    content = said[-1].get("content") if said else ""
-    if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content)
-    return content or ""
 
 
 class _Environment:
@@ -166,9 +142,7 @@ def environment(
     if not tools:
         raise ConfigError(f"{env_id} has no tools, so TRL plays one turn of it; use dataset and pays")
     if taken := [tool["name"] for tool in tools if tool["name"] in ("reset", "get_reward")]:
-        raise ConfigError(
-            f"TRL calls {taken[0]} by itself; give the tool {taken[0]} of {env_id} another name"
-        )
+        raise ConfigError(f"TRL calls {taken[0]} by itself; give that tool of {env_id} another name")
     methods = {
         tool["name"]: tool_method(tool, lambda self, name, given: self._call(name, given)) for tool in tools
     }

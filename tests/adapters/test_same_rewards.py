@@ -10,9 +10,9 @@ import pytest
 import skyrl_gym
 from recorded_episodes import ENVS, PLAYERS, natively
 
-from pixelis.adapters.chat_env import OVER, ChatEnv, rows
+from pixelis.adapters.chat_env import OVER, ChatEnv, rows, text_of
 from pixelis.adapters.skyrl import SkyRLEnv, register, skyrl_rows
-from pixelis.adapters.trl import environment, pays, pays_in_all, text_of
+from pixelis.adapters.trl import environment, pays, pays_in_all
 from pixelis.errors import ConfigError, UnknownEnvError
 
 

@@ -151,7 +151,7 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
             return {"text": text}
         space = self.inner.observation_space
         seen: Any = self.inner.render() if self._picture else picture_in(space, self._seen)
-        return {"text": text, "image": np.ascontiguousarray(seen, np.uint8)}
+        return {"text": text, "image": np.array(seen, np.uint8, order="C")}  # a copy: it may be shown again
 
     def _rendered_shape(self) -> tuple[int, ...]:
         self.inner.reset(seed=0)

@@ -138,7 +138,9 @@ def test_pictures_long_arrays_texts_and_a_success_of_its_own(seen_id: str, said:
     seen = env.reset()[0]
     assert seen["image"].shape == (20, 30, 3) and (seen["image"] == 7).all()
     assert "depth: an array of shape (40, 40)" in seen["text"] and "1 to 5 characters" in seen["text"]
-    assert env.step("too long a text")[4]["understood"] is False
+    again, _, _, _, info = env.step("too long a text")
+    assert info["understood"] is False
+    assert (again["image"] == 7).all() and not np.shares_memory(seen["image"], again["image"])
     assert env.step(said)[4]["success"] is (said == "hello")
     for least, reached in ((5.0, True), (5.1, False)):  # a sum that was asked for goes before what info says
         judged = made(seen_id, success_at=least)
