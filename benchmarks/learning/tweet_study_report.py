@@ -19,6 +19,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.publish.lora_analysis import LayerUpdate, inner_product, layer_updates
 from pixelis.agents.run_files.saved_run import ADAPTER, checkpoint_of
 from pixelis.agents.runs.metrics import read_metrics
+from pixelis.envs.tweet.reward import EvaluationReward
 from pixelis.envs.tweet.tweet_reply.env import GOOD_REPLY
 from pixelis.files import write_atomically
 from pixelis.rewards.text.diversity import (
@@ -33,8 +34,10 @@ from pixelis.rewards.text.diversity import (
 
 PASSES = GOOD_REPLY
 """Least reward of a reply that passes, as in the env's ``success``."""
-WORST = (-1.0, 0.0)
-"""Reward and embedding diversity from which the hypervolume is measured."""
+QUALITY, DIVERSITY = "never_paid", "embedding_diversity"
+"""What the front is drawn of. What was paid can be had by what only the paid reward likes."""
+WORST = (0.0, 0.0)
+"""Quality and diversity from which the hypervolume is measured."""
 DISTINCT_WORDS = 500
 """Words of a run's replies that distinct-n looks at; with fewer there is no value."""
 LOGGED = "diversity/mean_distance"
@@ -92,6 +95,12 @@ def measure_replies(rows: Sequence[Mapping[str, Any]], embed: Any) -> Numbers:
     found["vendi"] = _mean([vendi_score(each) for each in vectors])
     found["embedding_diversity"] = _mean([embedding_diversity(each) for each in vectors])
     return found
+
+
+def never_paid(rows: Sequence[Mapping[str, Any]]) -> float:
+    """Return the mean number, 0-1, that `EvaluationReward` gives the replies, of which no training knows."""
+    pairs = [(row["tweet"], one["text"]) for row in rows for one in row["replies"]]
+    return statistics.fmean(EvaluationReward()(pairs))
 
 
 def diversity_course(folder: Path) -> tuple[list[int], list[float]]:
@@ -152,7 +161,8 @@ def measure_run(folder: Path, start: Path | None, embed: Any) -> dict[str, Any]:
         embed: see `measure_replies`.
     """
     lines = (folder / "samples.jsonl").read_text(encoding="utf-8").splitlines()
-    numbers = measure_replies([json.loads(line) for line in lines[1:]], embed)
+    rows = [json.loads(line) for line in lines[1:]]
+    numbers = {QUALITY: never_paid(rows), **measure_replies(rows, embed)}
     steps, values = diversity_course(folder)
     means = smoothed(values)
     known = bool(means) and means[0] > 0
@@ -174,7 +184,7 @@ def summary(measured: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, An
     fronts = []
     for seed in range(len(next(iter(measured.values())))):
         points = {
-            name: (runs[seed]["numbers"]["reward"], runs[seed]["numbers"]["embedding_diversity"])
+            name: (runs[seed]["numbers"][QUALITY], runs[seed]["numbers"][DIVERSITY])
             for name, runs in measured.items()
         }
         known = {name: point for name, point in points.items() if None not in point}
@@ -240,7 +250,7 @@ def table_of(told: Mapping[str, Any]) -> str:
 
 
 def draw_pareto(told: Mapping[str, Any]) -> Any:
-    """Return a figure of reward against diversity: a mark a run, a line along each seed's front."""
+    """Return a figure of quality against diversity: a mark a run, a line along each seed's front."""
     figure, (axes,) = _panels(1)
     names = list(told["paradigms"])
     for each in told["fronts"]:
@@ -249,7 +259,7 @@ def draw_pareto(told: Mapping[str, Any]) -> Any:
         corners = [each["points"][name] for name in each["front"]]
         if corners:
             axes.step(*zip(*corners, strict=True), where="pre", color="0.6", lw=1, zorder=0)
-    axes.set_xlabel("mean reward of the replies (robust preset)")
+    axes.set_xlabel("mean of the reward that was never paid")
     axes.set_ylabel("embedding diversity of the replies to a tweet")
     _finish(figure, [axes])
     return figure

@@ -71,8 +71,17 @@ def test_what_cannot_be_measured_is_none():
         assert found[name] is None
 
 
-def measured(reward, diversity, collapse=None):
-    numbers = {"reward": reward, "embedding_diversity": diversity}
+def test_what_was_never_paid_knows_a_reply_from_nothing():
+    tweet = "Our village library closes on Saturday after ninety years."
+    found = [
+        report.never_paid([{"tweet": tweet, "replies": [{"text": text}] * 2}])
+        for text in ("Ninety years is a long time. Where will the old maps go when the doors close?", "")
+    ]
+    assert 0 <= found[1] < 0.5 < found[0] <= 1
+
+
+def measured(quality, diversity, collapse=None):
+    numbers = {"never_paid": quality, "embedding_diversity": diversity}
     course = {"steps": [1, 2], "values": [0.5, 0.2], "means": report.smoothed([0.5, 0.2])}
     sizes = {"model.layers.0.q": 3.0, "model.layers.0.v": 4.0, "model.layers.1.q": 1.0}
     norms = {name: {"norm": size, "change": size / 2} for name, size in sizes.items()}
@@ -81,18 +90,18 @@ def measured(reward, diversity, collapse=None):
 
 def test_the_summary_and_the_table_by_hand():
     runs = {
-        "base": [measured(-0.5, None), measured(-0.5, 0.1)],
+        "base": [measured(0.1, None), measured(0.1, 0.1)],
         "one": [measured(0.5, 0.4, 2), measured(0.7, 0.2)],
     }
     told = report.summary(runs)
-    spread = told["paradigms"]["one"]["reward"]
+    spread = told["paradigms"]["one"]["never_paid"]
     assert spread["mean"] == pytest.approx(0.6) and spread["std"] == pytest.approx(math.sqrt(0.02))
     assert told["paradigms"]["base"]["embedding_diversity"] == {"mean": 0.1, "std": None, "runs": 1}
-    # from (-1, 0): 1.5 x 0.4; and 1.7 x 0.2, which covers the other
-    assert [each["hypervolume"] for each in told["fronts"]] == pytest.approx([0.6, 0.34])
+    # from (0, 0): 0.5 x 0.4; and 0.7 x 0.2, which covers the other
+    assert [each["hypervolume"] for each in told["fronts"]] == pytest.approx([0.2, 0.14])
     assert [each["front"] for each in told["fronts"]] == [["one"], ["one"]]
     lines = report.table_of(told).splitlines()
-    assert lines[0] == "| paradigm | reward | embedding_diversity | collapse |"
+    assert lines[0] == "| paradigm | never_paid | embedding_diversity | collapse |"
     assert lines[3] == "| one | 0.600 ± 0.141 | 0.300 ± 0.141 | 2, – |"
     assert report.by_depth(runs["one"][0]["layer_norms"], "norm") == {0: 5.0, 1: 1.0}
     dots = report.draw_pareto(told).axes[0].lines
