@@ -131,11 +131,11 @@ def test_a_killed_learner_that_plays_ahead_goes_on_to_the_same_numbers(start, to
     killed.wait_for_steps(tmp_path / "killed", 5)
     family = killed.family
     killed.process.kill()
-    _, left = psutil.wait_procs(family, timeout=150)  # Ray's agents look every minute
-    assert len(family) >= 4 and not left
     resumed = start("train", "--resume", tmp_path / "killed")
     assert resumed.wait() == 0, resumed.said
     assert_equal(tmp_path / "whole", tmp_path / "killed")
+    _, left = psutil.wait_procs(family, timeout=150)  # Ray's agents look every minute
+    assert len(family) >= 4 and not left
 
 
 def versions_of(episodes) -> set[int]:
