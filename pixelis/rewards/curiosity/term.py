@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
@@ -70,6 +70,10 @@ class CuriosityTerm:
     the same steps come again within some ``cache_max_age`` updates (a small world, few levels), and not where
     every episode has a task of its own (``benchmarks/studies/curiosity_cache.py``).
 
+    A turn with a call that was not carried out is worth 0 and is not learnt from: its answer speaks of the
+    call and not of the world, each malformed call has a new one, and a policy that is paid for what is new
+    comes to write nothing else (measured on ZoomRead).
+
     Not potential-based: it changes which policy is best, the less the longer it learns.
 
     Args:
@@ -106,13 +110,15 @@ class CuriosityTerm:
         return CuriosityMemory()
 
     def score(self, steps: Sequence[tuple[CuriosityMemory, Transition]]) -> list[float]:
-        """Return the intrinsic reward of each step, at least 0.
+        """Return the intrinsic reward of each step, at least 0; 0 where a call was not carried out.
 
         Raises:
             RewardError: an observation holds nothing that can be encoded, or NaN or infinity; or an embedding
                 has not 768 numbers.
         """
-        seen = [self._see(memory, step) for memory, step in steps]
+        looked = [self._see(memory, step) for memory, step in steps]
+        done = [_carried_out(step) for _, step in steps]
+        seen = [transition for transition, counts in zip(looked, done, strict=True) if counts]
         keys = [_key(*transition) for transition in seen]
         known: dict[bytes, float] = {}
         missing: dict[bytes, Seen] = {}
@@ -130,15 +136,17 @@ class CuriosityTerm:
             for key in missing:
                 self.cache.put(key, known[key], self.model.updates)
         self._scored += seen
-        return [known[key] for key in keys]
+        return _spread((known[key] for key in keys), done)
 
     def measure(self, transitions: Sequence[Transition]) -> list[float]:
         """Return what transitions are worth to the model as it is: not cached, and nothing to learn from."""
+        done = [_carried_out(step) for step in transitions]
         seen = [
             (self._look(step.observation), action_text(step.action), self._look(step.next_observation))
-            for step in transitions
+            for step, counts in zip(transitions, done, strict=True)
+            if counts
         ]
-        return self._score_new(seen) if seen else []
+        return _spread(self._score_new(seen) if seen else (), done)
 
     def learn(self) -> dict[str, float]:
         """Train on what was scored since the last call, in bounded time; return metrics.
@@ -250,6 +258,16 @@ class CuriosityTerm:
             if look.features is None:
                 look.features, look.seen = known[look.digest], None
         return [look.features for look in looks if look.features is not None]
+
+
+def _carried_out(step: Transition) -> bool:
+    return all(call.get("ok", True) for call in step.calls)
+
+
+def _spread(values: Iterable[float], counts: Sequence[bool]) -> list[float]:
+    """Return the next value where one counts, 0 elsewhere."""
+    left = iter(values)
+    return [next(left) if one else 0.0 for one in counts]
 
 
 def _key(before: Look, action: str, after: Look) -> bytes:

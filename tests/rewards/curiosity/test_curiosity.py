@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,18 @@ def test_prose_around_a_call_makes_no_new_action():
     call = '<tool_call>{"name": "ZOOM"}</tool_call>'
     first, second = (score(term, text_step("a", turn, "b"))[0] for turn in (call, f"Let me see. {call} So!"))
     assert first == second and term.cache.hits == 1
+
+
+def test_a_call_that_was_not_carried_out_is_worth_nothing_and_not_learnt_from():
+    term, memory = CuriosityTerm(), CuriosityTerm().begin()
+    done, failed = {"tool": "ZOOM", "ok": True}, {"tool": "", "ok": False}
+    first, refused, third = text_step("a", "x", "b"), text_step("b", "y", "c"), text_step("c", "z", "d")
+    whole = [replace(first, calls=(done,)), replace(refused, calls=(done, failed)), replace(third, calls=())]
+    values = term.score([(memory, step) for step in whole])
+    assert values == [pytest.approx(score(CuriosityTerm(), first)[0]), 0.0, pytest.approx(values[2])]
+    assert values[2] == pytest.approx(score(CuriosityTerm(), third)[0]) and values[2] > 0
+    assert (term.steps, len(term.cache), len(term.state_dict()["scored"])) == (2, 2, 2)
+    assert term.score([(memory, whole[1])]) == [0.0]
 
 
 def test_equal_steps_of_a_batch_are_scored_once():
