@@ -43,7 +43,7 @@ ARMS: Mapping[str, Sequence[str]] = {
 MANY = tuple(ARMS)[:-1]
 SINGLE = ("task only", "curiosity", "progress kept at failure")
 """Where an episode is one turn without calls: coherence is 0 there, credit by turn changes nothing."""
-LAST = 10
+LAST, WINDOW, REACHED = 10, 5, 0.5
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,25 @@ def table(result: Mapping[str, Any]) -> str:
     for env, arms in result["environments"].items():
         for arm, seeds in arms.items():
             runs = list(seeds.values())
-            rows.append([env, arm, str(len(runs)), *(_change(runs, mode) for mode in MODES), _tool(runs)])
+            soon = ", ".join(str(steps_to(run["curve"]["success/rate"]) or "–") for run in runs)
+            rows.append([env, arm, *(_change(runs, mode) for mode in MODES), soon, _tool(runs)])
     modes = (f"{mode}, before → after (each seed)" for mode in MODES)
-    return markdown_table(["environment", "reward", "seeds", *modes, "right tool, calls an episode"], rows)
+    head = [
+        "environment",
+        "reward",
+        *modes,
+        f"steps to {REACHED} in training",
+        "right tool, calls an episode",
+    ]
+    return markdown_table(head, rows)
+
+
+def steps_to(success: Sequence[float | None]) -> int | None:
+    """Return after how many steps success in training first had a mean of `REACHED` over `WINDOW` of them."""
+    for end in range(WINDOW, len(success) + 1):
+        if np.mean([value or 0.0 for value in success[end - WINDOW : end]]) >= REACHED:
+            return end
+    return None
 
 
 def _change(runs: Sequence[Mapping[str, Any]], mode: str) -> str:
@@ -129,10 +145,10 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     for panel, (env, arms) in zip(axes.flat, shown.items(), strict=True):
         for arm, seeds in arms.items():
             for index, run in enumerate(seeds.values()):
-                curve = np.convolve(run["curve"]["success/rate"], np.ones(5) / 5, "valid")
+                curve = np.convolve(run["curve"]["success/rate"], np.ones(WINDOW) / WINDOW, "valid")
                 label = arm if index == 0 else None
                 colour = f"C{list(ARMS).index(arm)}"
-                panel.plot(range(5, 5 + len(curve)), curve, color=colour, label=label, lw=1)
+                panel.plot(range(WINDOW, WINDOW + len(curve)), curve, color=colour, label=label, lw=1)
         panel.set_title(env)
         panel.set_xlabel("steps")
         panel.legend(fontsize=6, framealpha=0.5)

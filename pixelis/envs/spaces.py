@@ -13,7 +13,8 @@ from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory
 
 TRUNCATION_MARK = "\n[… cut]"
 
-_SAMPLE_ALPHABET = 'abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 .,:;!?<>{}[]"/=_- éß漢🙂'
+# Each character once: releases of Gymnasium before 1.4 cannot draw from a text that repeats one.
+_SAMPLE_ALPHABET = 'abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:;!?<>{}[]"/=_-éß漢🙂'
 
 
 def truncate_text(text: str, max_length: int) -> str:

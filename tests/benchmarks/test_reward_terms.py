@@ -12,7 +12,8 @@ def run(before: float, after: float, *tool: float) -> dict[str, object]:
     phases = {
         phase: {mode: {"success": rate} for mode in reward_terms.MODES} for phase, rate in rates.items()
     }
-    return phases | ({"tool": list(tool)} if tool else {})
+    curve = {"curve": {"success/rate": [before] * 5 + [after] * 5}}
+    return {**phases, **curve, **({"tool": list(tool)} if tool else {})}
 
 
 def test_the_table_by_hand():
@@ -26,9 +27,15 @@ def test_the_table_by_hand():
     told = reward_terms.table({"environments": {"WebBrowse": web, "CodeProblem": code}}).splitlines()
     change, none = "0.125 → **0.750** (0.500, 1.000)", "0.000 → **0.000** (0.000)"
     assert told[2:] == [
-        f"| WebBrowse | task only | 2 | {change} | {change} | 0.25 → 1.00 |",
-        f"| CodeProblem | curiosity | 1 | {none} | {none} | – |",
+        f"| WebBrowse | task only | {change} | {change} | 10, 7 | 0.25 → 1.00 |",
+        f"| CodeProblem | curiosity | {none} | {none} | – | – |",
     ]
+
+
+def test_steps_to_a_success_by_hand():
+    assert reward_terms.steps_to([0.0, 0.5, 0.5, 0.5, 0.5, 0.5]) == 6
+    assert reward_terms.steps_to([1.0, None, 1.0, 0.0, 0.5]) == 5
+    assert reward_terms.steps_to([1.0] * 4) is None
 
 
 def test_every_reward_is_one_that_training_takes():

@@ -203,12 +203,16 @@ def load_copy(model: Any, folder: Path) -> None:
 
 
 def name_base(folder: Path, name: str) -> None:
-    """Let the adapters that peft wrote into a folder name their base so, and drop peft's empty card."""
+    """Let the adapters that peft wrote into a folder name their base so, and drop peft's empty card.
+
+    What is None is left out: each release of peft adds such fields, and an older one refuses those it lacks.
+    """
     for each in (folder, folder / REFERENCE):
         config = each / "adapter_config.json"
         if config.is_file():
             values = {**json.loads(config.read_text(encoding="utf-8")), "base_model_name_or_path": name}
-            config.write_text(json.dumps(values, indent=2, sort_keys=True), encoding="utf-8")
+            given = {key: value for key, value in values.items() if value is not None}
+            config.write_text(json.dumps(given, indent=2, sort_keys=True), encoding="utf-8")
             (each / "README.md").unlink(missing_ok=True)
 
 

@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import iterate
 
 from pixelis.errors import RewardError
@@ -22,9 +22,10 @@ from pixelis.wrappers.scoring.scoring import (
     as_text,
 )
 from pixelis.wrappers.scoring.traits import progress_of_lanes
+from pixelis.wrappers.vector.base import AnyVectorWrapper
 
 
-class VectorEpisodeReward(VectorWrapper[Any, Any, Any, Any, np.ndarray]):
+class VectorEpisodeReward(AnyVectorWrapper):
     """Follows the episodes of a vector environment and lets a scorer change their rewards, all at once.
 
     Every autoreset mode is followed. Next step: the step that only resets an environment is not scored.

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import iterate
 
 from pixelis.errors import ConfigError, OutputError
@@ -17,11 +17,12 @@ from pixelis.wrappers.recording.episode_recorder import Draft, EpisodeRecorder, 
 from pixelis.wrappers.recording.rows import as_batched, lane_info, rng_state
 from pixelis.wrappers.recording.values import encode
 from pixelis.wrappers.scoring.traits import traits_of
+from pixelis.wrappers.vector.base import AnyVectorWrapper
 
 _RESET_MASK = "reset_mask"
 
 
-class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
+class RecordTrajectory(AnyVectorWrapper):
     """The twin of ``pixelis.wrappers.RecordTrajectory``: one line per episode of each env, all in one file.
 
     Use it on top of vector reward wrappers, whose terms no single env sees; else a recorder on each env does
@@ -53,6 +54,8 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
         max_bytes: int | None = None,
     ) -> None:
         super().__init__(env)
+        # First: Gymnasium before 1.4 closes also what was refused here, when it is let go of.
+        self._drafts: list[Draft | None] = [None] * env.num_envs
         self._mode = env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         traits = traits_of(env).to_json()
         self._lanes = [{**lane, "traits": traits} for lane in describe_lanes(env)]
@@ -64,7 +67,6 @@ class RecordTrajectory(VectorWrapper[Any, Any, Any, Any, Any]):
                 f"RecordTrajectory: every must be 1 with autoreset mode SAME_STEP, got {every}: an episode "
                 "can only be replayed after the one before it; use another mode, or a recorder on each env"
             )
-        self._drafts: list[Draft | None] = [None] * env.num_envs
         self._ended = [False] * env.num_envs
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:

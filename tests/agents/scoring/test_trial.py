@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from packaging.version import Version
 
 from pixelis.agents import LoraSettings, Policy
 from pixelis.agents.scoring.logprobs import takes_positions
@@ -26,7 +28,9 @@ def policy(text_folder: Path) -> Policy:
 def test_trials_draw_nothing_and_count_nothing(tried, policy: Policy):
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    assert tried(policy)
+    # Models of transformers before 5.21, which Python 3.10 has, take none.
+    old = tried is takes_positions and Version(transformers.__version__) < Version("5.21")
+    assert tried(policy) is not old
     assert torch.equal(torch.get_rng_state(), before)
     assert policy.model.training and policy.tokens_read == 7
 

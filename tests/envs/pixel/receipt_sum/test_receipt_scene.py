@@ -98,7 +98,8 @@ def test_a_scene_nobody_wrote_is_a_task_error(small_receipt):
         "1 to 24 characters": {**good, "shop": "x" * 25},
         "a page of 372 x 314 that does not fit": {**good, "left": 200},
         "an integer from 0 to 50, got True": {**good, "tax": True},
-        r"'lines\[0\]\[3\]' is missing": {**good, "lines": [line[:3]]},
+        # The second is what pydantic before 2.14 calls it.
+        r"'lines\[0\](\[3\]|\.mark)' is missing": {**good, "lines": [line[:3]]},
         "as ReceiptScene.to_json writes it": None,
     }
     for words, data in broken.items():
