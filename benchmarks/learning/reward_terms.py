@@ -1,8 +1,8 @@
 """Do shaped rewards help to explore? ``python benchmarks/learning/reward_terms.py --runs FOLDER``.
 
 One environment of each kind (pixels, web, code). All runs start from an adapter that was taught by a player
-that does not do the task, so that the right tool (in code: a right program) occurs in less than a tenth of
-the episodes. From there GRPO goes on for the same number of steps under each reward; nothing else is set,
+that does not do the task, so that the right tool (in code: a right program) hardly occurs: success is 0.00 to
+0.04, sampled. From there GRPO goes on for the same number of steps under each reward; nothing else is set,
 so the learning rate finds itself. Held-out tasks are scored by the task alone, before and after. Killed, the
 same command goes on. Writes a table, a figure and JSON; a JSON keeps what it has.
 """
