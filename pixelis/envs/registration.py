@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 import gymnasium as gym
-from gymnasium.envs.registration import EnvSpec
 
 from pixelis.errors import PluginWarning, UnknownEnvError, import_hint, shown, suggest
 
@@ -113,13 +112,7 @@ def check_env_id(env_id: str) -> str:
 
 
 def _suggest_id(name: str) -> str:
-    """Return the closest of all ids, plugins' too; where none is close, those not of Gymnasium."""
-    added = [env_id for env_id, spec in gym.registry.items() if not _is_gymnasiums(spec)]
+    """Return the closest of all ids, plugins' too; where none is close, our own: others' may be hundreds."""
     close = suggest(name, gym.registry)
-    return close if close.startswith(" Did you mean") else suggest(name, added)
-
-
-def _is_gymnasiums(spec: EnvSpec) -> bool:
-    entry = spec.entry_point
-    module = entry if isinstance(entry, str) else getattr(entry, "__module__", "")
-    return module.startswith(("gymnasium.", "shimmy."))  # the latter are what its compatibility ids ask for
+    ours = [env_id for env_id in gym.registry if env_id.startswith("Pixelis/")]
+    return close if close.startswith(" Did you mean") else suggest(name, ours)
