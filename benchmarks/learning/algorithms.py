@@ -46,13 +46,18 @@ def table(result: Mapping[str, Any]) -> str:
     return markdown_table(["environment", "algorithm", "seeds", "steps", *modes, reached], rows)
 
 
+def steps_to(success: Sequence[float | None], reached: float) -> int | None:
+    """Return after how many steps success in training had a mean of ``reached`` over `STEPS` of them."""
+    for end in range(STEPS, len(success) + 1):
+        if np.mean([value or 0.0 for value in success[end - STEPS : end]]) >= reached:
+            return end
+    return None
+
+
 def minutes_to(curve: Mapping[str, Sequence[float | None]]) -> float | None:
     """Return the minutes after which success in training first had a mean of `REACHED` over `STEPS` steps."""
-    success = curve["success/rate"]
-    for end in range(STEPS, len(success) + 1):
-        if np.mean([value or 0.0 for value in success[end - STEPS : end]]) >= REACHED:
-            return curve["minutes"][end - 1]
-    return None
+    end = steps_to(curve["success/rate"], REACHED)
+    return None if end is None else curve["minutes"][end - 1]
 
 
 def _soon(runs: Sequence[Mapping[str, Any]]) -> str:

@@ -20,6 +20,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from algorithms import STEPS, steps_to
 from every_env import MODES, earlier, lesson, measured, train
 from learning_runs import LearningRuns, arguments, write_result
 from result_tables import markdown_table
@@ -43,7 +44,7 @@ ARMS: Mapping[str, Sequence[str]] = {
 MANY = tuple(ARMS)[:-1]
 SINGLE = ("task only", "curiosity", "progress kept at failure")
 """Where an episode is one turn without calls: coherence is 0 there, credit by turn changes nothing."""
-LAST, WINDOW, REACHED = 10, 5, 0.5
+LAST, REACHED = 10, 0.5
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def table(result: Mapping[str, Any]) -> str:
     for env, arms in result["environments"].items():
         for arm, seeds in arms.items():
             runs = list(seeds.values())
-            soon = ", ".join(str(steps_to(run["curve"]["success/rate"]) or "–") for run in runs)
+            soon = ", ".join(str(steps_to(run["curve"]["success/rate"], REACHED) or "–") for run in runs)
             rows.append([env, arm, *(_change(runs, mode) for mode in MODES), soon, _tool(runs)])
     modes = (f"{mode}, before → after (each seed)" for mode in MODES)
     head = [
@@ -114,14 +115,6 @@ def table(result: Mapping[str, Any]) -> str:
         "right tool, calls an episode",
     ]
     return markdown_table(head, rows)
-
-
-def steps_to(success: Sequence[float | None]) -> int | None:
-    """Return after how many steps success in training first had a mean of `REACHED` over `WINDOW` of them."""
-    for end in range(WINDOW, len(success) + 1):
-        if np.mean([value or 0.0 for value in success[end - WINDOW : end]]) >= REACHED:
-            return end
-    return None
 
 
 def _change(runs: Sequence[Mapping[str, Any]], mode: str) -> str:
@@ -145,10 +138,10 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     for panel, (env, arms) in zip(axes.flat, shown.items(), strict=True):
         for arm, seeds in arms.items():
             for index, run in enumerate(seeds.values()):
-                curve = np.convolve(run["curve"]["success/rate"], np.ones(WINDOW) / WINDOW, "valid")
+                curve = np.convolve(run["curve"]["success/rate"], np.ones(STEPS) / STEPS, "valid")
                 label = arm if index == 0 else None
                 colour = f"C{list(ARMS).index(arm)}"
-                panel.plot(range(WINDOW, WINDOW + len(curve)), curve, color=colour, label=label, lw=1)
+                panel.plot(range(STEPS, STEPS + len(curve)), curve, color=colour, label=label, lw=1)
         panel.set_title(env)
         panel.set_xlabel("steps")
         panel.legend(fontsize=6, framealpha=0.5)

@@ -33,9 +33,9 @@ def test_the_table_by_hand():
 
 
 def test_steps_to_a_success_by_hand():
-    assert reward_terms.steps_to([0.0, 0.5, 0.5, 0.5, 0.5, 0.5]) == 6
-    assert reward_terms.steps_to([1.0, None, 1.0, 0.0, 0.5]) == 5
-    assert reward_terms.steps_to([1.0] * 4) is None
+    assert reward_terms.steps_to([0.0, 0.5, 0.5, 0.5, 0.5, 0.5], 0.5) == 6
+    assert reward_terms.steps_to([1.0, None, 1.0, 0.0, 0.5], 0.5) == 5
+    assert reward_terms.steps_to([1.0] * 4, 0.5) is None
 
 
 def test_every_reward_is_one_that_training_takes():
