@@ -18,9 +18,8 @@ from pixelis.agents.sft.run import SftRun
 
 _REWARDS = {
     "coherence": {"encoder": "hashed"},
-    "curiosity": {},
+    "curiosity": {"fresh_size": 2},  # steps are few
     "penalty": {},
-    "task_gap": 1.0,  # the toy declares none
     "curriculum": {"stages": {"one": {"weights": {"curiosity": 0.3}, "steps": 1}, "two": {"weights": {}}}},
 }
 _DIALS = {"env": "dial_env:Toy/Dial-v0", "max_new_tokens": 3, "temperature": 3.0}
@@ -36,7 +35,7 @@ GRPO: dict[str, dict[str, Any]] = {
     "no penalty": {"beta": 0.0},
     "far answers": {"diversity": "far_answers:far", "steps": 1, "group_size": 24},
     "penalty in the reward": {"loss": {"kl": {"place": "reward", "estimator": "k1"}}},
-    "reward terms": {"rewards": _REWARDS, "env_kwargs": {"turns": 2}},
+    "reward terms": {**_ZOOM, "groups": 2, "rewards": _REWARDS},  # curiosity learns from calls carried out
     "vote": {"rewards": {"vote": {"pattern": "[a-z]", "threshold": 0.0}}, "group_size": 24},
     "ppo": {"algorithm": "ppo"},
     "steered": {"lr": "auto", "micro_batch_size": 2},
