@@ -31,8 +31,13 @@ MAKE = {"Pixelis/WebPage-v0": "url=file://{root}/benchmarks/quality/form.html"}
 """What cannot be made without a word: the page to play."""
 
 
-def checked(env_id: str, seeds: int) -> dict[str, Any]:
+def checked(env_id: str, seeds: int, commit: str) -> dict[str, Any]:
     """Run the check of an environment; return what it says, and when, of what and beside what.
+
+    Args:
+        env_id: the environment.
+        seeds: as of ``check-env``.
+        commit: what is checked, for the record.
 
     Raises:
         SystemExit: it cannot be checked at all.
@@ -45,8 +50,6 @@ def checked(env_id: str, seeds: int) -> dict[str, Any]:
     seconds, beside = others.read()
     if not done.stdout:
         raise SystemExit(f"{' '.join(words)} ended with {done.returncode} and said nothing")
-    git = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
-    commit = subprocess.run(git, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     return {
         "command": " ".join(words).format(root="$PWD"),
         "seeds": seeds,
@@ -56,6 +59,12 @@ def checked(env_id: str, seeds: int) -> dict[str, Any]:
         "processors_of_others": round(beside, 1),
         "report": json.loads(done.stdout),
     }
+
+
+def _commit() -> str:
+    """Return what is checked out: told once, since what is written here would make it dirty."""
+    git = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
+    return subprocess.run(git, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
 
 
 class _Others:
@@ -87,9 +96,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known: dict[str, Any] = {}
     if options.output.exists():
         known = json.loads(options.output.read_text(encoding="utf-8"))["environments"]
-    failed = False
+    failed, commit = False, _commit()
     for name in options.envs:
-        found = known[f"Pixelis/{name}-v0"] = checked(f"Pixelis/{name}-v0", options.seeds)
+        found = known[f"Pixelis/{name}-v0"] = checked(f"Pixelis/{name}-v0", options.seeds, commit)
         report = found["report"]
         broken = [each["clause"] for each in report["findings"] if not each["ok"]]
         failed = failed or bool(broken)
