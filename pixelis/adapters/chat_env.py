@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -123,7 +124,9 @@ def rows(
     *,
     lists_tools: bool = True,
 ) -> list[Message]:
-    """Return a row for each seed: ``prompt`` (messages), ``env_id``, ``env_kwargs``, ``seed``, ``options``.
+    """Return a row for each seed: ``prompt`` (messages), ``env_id``, ``seed``, ``env_kwargs``, ``options``.
+
+    The last two are JSON: a column of dicts gets the keys of all rows, and an empty one has no Parquet.
 
     Args:
         env_id: of the environment.
@@ -133,12 +136,13 @@ def rows(
         lists_tools: whether a system message lists the tools.
     """
     chat = ChatEnv(env_id, env_kwargs)
-    given = {"env_id": env_id, "env_kwargs": dict(env_kwargs or {}), "options": dict(options or {})}
+    given = {"env_kwargs": json.dumps(dict(env_kwargs or {})), "options": json.dumps(dict(options or {}))}
     try:
         first = chat.system() if lists_tools else []
         return [
             {
                 "prompt": [*first, {"role": "user", "content": chat.begin(seed, options)}],
+                "env_id": env_id,
                 "seed": int(seed),
                 **given,
             }

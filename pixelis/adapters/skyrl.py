@@ -7,12 +7,13 @@ with each turn. ``register()`` makes ``env_class="pixelis"`` known, ``skyrl_rows
     register()
     rows = skyrl_rows("Pixelis/WebBrowse-v0", range(1000), {"difficulty": 0})
 
-A row of SkyRL is text, so pictures are left out: an environment that cannot be played by its text should not
-be trained on this way.
+The trainer reads rows from a file, which ``examples/skyrl_rows.py`` writes. A row of SkyRL is text, so
+pictures are left out: an environment that cannot be played by its text should not be trained on this way.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = ["SkyRLEnv", "register", "skyrl_rows"]
 
 ENV_CLASS = "pixelis"
 """The name by which SkyRL knows it."""
+HOW = "make rows with pixelis.adapters.skyrl.skyrl_rows"
 
 
 class SkyRLEnv(BaseTextEnv):
@@ -39,10 +41,11 @@ class SkyRLEnv(BaseTextEnv):
 
     Args:
         env_config: SkyRL's; nothing of it is used.
-        extras: of the row: ``env_id``, ``seed``; if wanted ``env_kwargs``, and ``options`` for ``reset``.
+        extras: of the row: ``env_id``, ``seed``; if wanted ``env_kwargs``, and ``options`` for ``reset``, as
+            JSON or dicts.
 
     Raises:
-        ConfigError: the row lacks ``env_id`` or ``seed``.
+        ConfigError: the row lacks ``env_id`` or ``seed``, or the others are no dicts.
         UnknownEnvError: no such environment.
     """
 
@@ -51,11 +54,10 @@ class SkyRLEnv(BaseTextEnv):
         row = dict(extras or {})
         if missing := [name for name in ("env_id", "seed") if row.get(name) is None]:
             raise ConfigError(
-                f"a row for {ENV_CLASS!r} must have env_id and seed, got none for {missing[0]}; "
-                "make rows with pixelis.adapters.skyrl.skyrl_rows"
+                f"a {ENV_CLASS!r} row must have env_id and seed, got none for {missing[0]}; {HOW}"
             )
-        self._seed, self._options = int(row["seed"]), dict(row.get("options") or {})
-        self.chat = ChatEnv(str(row["env_id"]), row.get("env_kwargs") or {})
+        self._seed, self._options = int(row["seed"]), _mapping(row, "options")
+        self.chat = ChatEnv(str(row["env_id"]), _mapping(row, "env_kwargs"))
         self.max_turns = int(getattr(self.chat.env.unwrapped, "max_turns", 1))
 
     def init(self, prompt: list[Message]) -> tuple[list[Message], dict[str, Any]]:
@@ -80,6 +82,19 @@ class SkyRLEnv(BaseTextEnv):
     def close(self) -> None:
         """Close the environment."""
         self.chat.close()
+
+
+def _mapping(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    given = row.get(name) or {}
+    try:
+        found = json.loads(given) if isinstance(given, str) else given
+    except ValueError:
+        found = None
+    if not isinstance(found, Mapping):
+        raise ConfigError(
+            f"{name} of a {ENV_CLASS!r} row must be a dict, or JSON of one, got {given!r}; {HOW}"
+        )
+    return dict(found)
 
 
 def register() -> None:

@@ -42,7 +42,7 @@ def dataset(
     lists_tools: bool = True,
     first: bool = True,
 ) -> Dataset:
-    """Return a row for each seed: ``prompt`` (messages), ``env_id``, ``seed``, and JSON of the rest.
+    """Return a row for each seed: ``prompt`` (messages), ``env_id``, ``seed``, ``env_kwargs``, ``options``.
 
     Args:
         env_id: of the environment.
@@ -53,9 +53,8 @@ def dataset(
         first: whether the prompt holds the first observation; False where ``environment`` gives it.
     """
     found = rows(env_id, seeds, env_kwargs, options, lists_tools=lists_tools)
-    for row in found:
-        row["env_kwargs"], row["options"] = json.dumps(row["env_kwargs"]), json.dumps(row["options"])
-        if not first:
+    if not first:
+        for row in found:
             row["prompt"] = [{"role": "user", "content": ""}]
     return Dataset.from_list(found)
 

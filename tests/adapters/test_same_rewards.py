@@ -94,7 +94,7 @@ def test_one_turn_is_paid_what_the_environment_pays(seed: int):
     first, played = natively("Pixelis/ReasoningGym-v0", "oracle", seed)
     (row,) = rows("Pixelis/ReasoningGym-v0", [seed], {"task": "chain_sum"})
     assert row["prompt"] == [{"role": "user", "content": first}]  # no tools, so none are listed
-    given = {name: [json.dumps(row[name])] * 2 for name in ("env_kwargs", "options")}
+    given = {name: [row[name]] * 2 for name in ("env_kwargs", "options")}
     said = [[{"role": "assistant", "content": played[0][0]}], "I do not know"]
     ids = ["Pixelis/ReasoningGym-v0"] * 2
     assert pays(completions=said, env_id=ids, seed=[seed] * 2, trainer_state=None, **given) == [1.0, 0.0]
@@ -105,6 +105,10 @@ def test_what_cannot_be_played_so_is_one_clear_error():
         environment("Pixelis/ReasoningGym-v0", {"task": "chain_sum"})
     with pytest.raises(ConfigError, match="env_id and seed, got none for seed"):
         SkyRLEnv(None, {"env_id": "Pixelis/CodeProblem-v0"})
+    with pytest.raises(
+        ConfigError, match="options of a 'pixelis' row must be a dict, or JSON of one, got '7'"
+    ):
+        SkyRLEnv(None, {"env_id": "Pixelis/CodeProblem-v0", "seed": 0, "options": "7"})
     with pytest.raises(UnknownEnvError, match="Did you mean"):
         ChatEnv("Pixelis/ZoomReed-v0")
     with pytest.raises(ConfigError, match="goes on after one turn"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from letter_model import build_letter_model
+from pyarrow.parquet import read_table
 from warm_python import warm_python
 
 ROOT = Path(__file__).parents[2]
@@ -65,3 +66,17 @@ def test_own_environment_holds_to_the_contract(tmp_path):
 def test_sb3_ppo(tmp_path):
     said = warm_run(tmp_path, str(ROOT / "examples" / "sb3_ppo.py"), "--timesteps", "128", "--episodes", "5")
     assert [line.partition(":")[0] for line in said.splitlines()] == ["before", "after"]
+
+
+@pytest.mark.slow
+def test_rows_for_skyrl_are_read_back_and_played(tmp_path):
+    """Parquet knows no empty dict, and gives every row the keys of all: nothing is left of either."""
+    words = ["--rows", "12", "--output", "rows", "--turn", "<answer>6 tokens</answer>"]
+    said = run(tmp_path, str(ROOT / "examples" / "skyrl_rows.py"), *words)
+    assert said.endswith("{'reward': 0.0, 'turns': 1, 'success': 0.0}\n")
+    train, held_out = (
+        read_table(tmp_path / "rows" / f"{name}.parquet").to_pylist() for name in ("train", "validation")
+    )
+    assert len(train) == 12 and len(held_out) == 1
+    assert train[0]["env_kwargs"] == "{}" and held_out[0]["options"] == '{"split": "test"}'
+    assert train[0]["prompt"] != held_out[0]["prompt"]
