@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +45,29 @@ def test_problems_in_one_turn(tmp_path: Path):
     )  # fmt: skip
     paid = rewards(trainer)
     assert len(paid) == 2 and max(paid) > 0  # this model solves half of them
+
+
+def test_the_command_of_trl_takes_rows_and_reward_by_name(tmp_path: Path):
+    rows = dataset("Pixelis/CodeProblem-v0", range(8), {"max_turns": 1, "difficulty": 1})
+    rows.to_parquet(tmp_path / "rows" / "train.parquet")
+    words = (
+        "--dataset_name rows --reward_funcs pixelis.adapters.trl.pays --num_generations 4 --output_dir out "
+        "--max_steps 1 --per_device_train_batch_size 8 --max_completion_length 128 --use_cpu --bf16 false "
+        "--report_to none --logging_steps 1 --save_strategy no --seed 3"
+    )
+    command = [
+        Path(sys.executable).parent / "trl",
+        "grpo",
+        "--model_name_or_path",
+        find_folder("pixelis-mini"),
+    ]
+    env = {**os.environ, "HF_HOME": str(tmp_path / "hub"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, *words.split()], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=280
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (paid,) = re.findall(r"'rewards/pays/mean': '([^']+)'", done.stdout + done.stderr)
+    assert 0 < float(paid) < 1 and (tmp_path / "out" / "model.safetensors").is_file()
 
 
 def test_web_sites_by_native_tools(tmp_path: Path):
