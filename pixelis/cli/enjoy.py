@@ -19,7 +19,7 @@ from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
 from pixelis.errors import ConfigError
 
-PROGRAM = "pixelis enjoy"
+PROGRAM = "pixelis enjoy AGENT"
 DESCRIPTION = """\
 Watch an agent play held-out tasks: what the environment says, what the agent says, what its calls gave and
 what was paid. AGENT is a name of the zoo (pixelis zoo), or whoever evaluate_agent.py can let play."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pixelis.rewards.stack.stack import RewardStack
     from pixelis.wrappers.recording.rescore import Rescored
 
-PROGRAM = "replay.py"
+PROGRAM = "replay.py RUN"
 DESCRIPTION = """\
 Look at the episodes of a run: replay.py RUN (its folder, one file of its trajectories/, or a
 recording of RecordTrajectory) lists its files, and --terminal, --html FILE and --film FILE show
