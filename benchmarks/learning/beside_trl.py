@@ -36,6 +36,8 @@ ENV_KWARGS: dict[str, Any] = {"max_turns": 1}
 GROUPS, MEMBERS, LENGTH = 8, 8, 128
 EQUAL_RATE = 5e-4
 """Near to where ours begins on this model by itself, and to what TRL's documentation advises for adapters."""
+LEVELS = (0.8, 0.88)
+"""Of success in training, for the table's column of episodes."""
 ARMS = ("ours", "ours, equal settings", "TRL", "TRL, equal settings")
 OURS: Mapping[str, Sequence[str]] = {
     "ours": (),
@@ -204,11 +206,11 @@ def held_out(runs: LearningRuns, player: str, name: str, episodes: int) -> dict[
     return {row["mode"]: {"success": row["success_rate"], "interval": row["interval"]} for row in rows}
 
 
-def reached(rows: Sequence[Mapping[str, float]], success: float, width: int = 5) -> float | None:
-    """Return after how many minutes the mean success of ``width`` steps is as high, None if never."""
+def reached(rows: Sequence[Mapping[str, float]], success: float, width: int = 5) -> int | None:
+    """Return after how many steps the mean success of ``width`` of them is as high, None if never."""
     for end in range(width, len(rows) + 1):
         if sum(row["success"] for row in rows[end - width : end]) / width >= success:
-            return rows[end - 1]["minutes"]
+            return end
     return None
 
 
@@ -222,21 +224,24 @@ def best(rows: Sequence[Mapping[str, float]], width: int = 5) -> float:
 
 def table(result: Mapping[str, Any]) -> str:
     """Return the table for the docs: a row for each arm and seed, and the start."""
-    peak = max((best(run["curve"]) for run in _of(result, "TRL")), default=None)
-    to_peak = "" if peak is None else f"minutes to {peak:.2f}"
-    head = ["trainer", "seed", "steps", "seconds a step", to_peak, "held out, sampled", "held out, greedy"]
-    rows = [["before", "", "", "", "", *(_cell(result["start"][mode]) for mode in ("sampled", "greedy"))]]
+    head = ["trainer", "seed", "steps", "seconds a step", "minutes to its TRL's best"]
+    head += [f"episodes to {' and '.join(map(str, LEVELS))}", "held out, sampled", "held out, greedy"]
+    rows = [["before", *[""] * 5, *(_cell(result["start"][mode]) for mode in ("sampled", "greedy"))]]
     for arm, seeds in result["arms"].items():
         for seed, run in sorted(seeds.items()):
-            rows_of, took = run["curve"], None if peak is None else reached(run["curve"], peak)
-            step = 60 * rows_of[-1]["minutes"] / len(rows_of)
-            cells = [arm, seed, str(len(rows_of)), f"{step:.1f}", "never" if took is None else f"{took:.1f}"]
+            curve = run["curve"]
+            theirs = result["arms"].get(arm.replace("ours", "TRL"), {}).get(seed)
+            took = None if theirs is None else reached(curve, best(theirs["curve"]))
+            minutes = "never" if took is None else f"{curve[took - 1]['minutes']:.1f}"
+            step = 60 * curve[-1]["minutes"] / len(curve)
+            cells = [arm, seed, str(len(curve)), f"{step:.1f}", "" if theirs is None else minutes]
+            cells.append(", ".join(_episodes(reached(curve, level)) for level in LEVELS))
             rows.append([*cells, *(_cell(run["held_out"][mode]) for mode in ("sampled", "greedy"))])
     return markdown_table(head, rows)
 
 
-def _of(result: Mapping[str, Any], start: str) -> list[Mapping[str, Any]]:
-    return [run for arm, runs in result["arms"].items() if arm.startswith(start) for run in runs.values()]
+def _episodes(steps: int | None) -> str:
+    return "never" if steps is None else f"{steps * GROUPS * MEMBERS:,}"
 
 
 def _cell(found: Mapping[str, Any]) -> str:
