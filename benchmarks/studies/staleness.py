@@ -1,9 +1,9 @@
-"""What do episodes of old weights cost? ``python benchmarks/studies/staleness.py [--task zoom_read]``.
+"""What do episodes of old weights cost? ``python benchmarks/studies/staleness.py [--task zoom_read | cuts]``.
 
 Workers that play while the learner learns give it episodes of weights that are some steps old. Here one
 process plays that: in step n episodes are sampled with the weights from before step n - s, for s of 0, 1, 2,
 4 and 8, with truncated weights (``truncate``) and without (the clipped ratio to what sampled, alone). The
-first steps have no older weights than those of the start.
+first steps have no older weights than those of the start. ``cuts`` compares ways to correct, on ZoomRead.
 """
 
 from __future__ import annotations
@@ -37,6 +37,14 @@ TASKS: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """The toy at a fixed rate, ZoomRead at the one that finds itself."""
+CUTS_STALENESS = 4
+CUTS: Mapping[str, Mapping[str, Any]] = {
+    "none": {"type": "none"},
+    "truncate at 3": {"type": "truncate"},
+    "truncate at 1": {"type": "truncate", "cap": 1.0},
+    "mask above 1.2": {"type": "mask", "cap": 1.2},
+}
+"""What ``cuts`` compares; without a correction the clipped ratio to what sampled is all that holds back."""
 
 
 class StaleCollector:
@@ -89,6 +97,9 @@ def delayed(run: TrainingRun, settings: Mapping[str, Any]) -> None:
 
 def variants(task: str) -> dict[str, dict[str, Any]]:
     """Return the settings of every variant, by name."""
+    if task == "cuts":
+        common = {**TASKS["zoom_read"], "staleness": CUTS_STALENESS}
+        return {name: {**common, "loss": {"correction": cut}} for name, cut in CUTS.items()}
     return {
         f"{steps} steps old, {correction}": {
             **TASKS[task],
@@ -102,4 +113,4 @@ def variants(task: str) -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main(__doc__, variants, tasks=tuple(TASKS), arrange=delayed)
+    main(__doc__, variants, tasks=(*TASKS, "cuts"), arrange=delayed)
