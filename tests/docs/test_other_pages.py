@@ -18,6 +18,6 @@ def test_what_is_printed_stands_below(name: str, tmp_path: Path):
 def test_the_adapters_blocks_run(tmp_path: Path):
     Page("guide/other_trainers.md").write_modules(tmp_path, "page.py")
     printed = run(tmp_path, ["python", "page.py"]).splitlines()
-    assert printed[0].startswith("['prompt', 'seed', 'env_id', 'env_kwargs', 'options'] user")
+    assert printed[0].startswith("['prompt', 'env_id', 'seed', 'env_kwargs', 'options'] user")
     assert printed[1] == "[0.0]" and printed[2].startswith("What code is on the")
     assert "No tool call" in printed[-1]
