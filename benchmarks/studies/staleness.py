@@ -39,10 +39,16 @@ TASKS: Mapping[str, Mapping[str, Any]] = {
 """The toy at a fixed rate, ZoomRead at the one that finds itself."""
 CUTS_STALENESS = 4
 CUTS: Mapping[str, Mapping[str, Any]] = {
-    "none": {"type": "none"},
-    "truncate at 3": {"type": "truncate"},
-    "truncate at 1": {"type": "truncate", "cap": 1.0},
-    "mask above 1.2": {"type": "mask", "cap": 1.2},
+    "none": {"correction": {"type": "none"}},
+    "none, not clipped": {
+        "correction": {"type": "none"},
+        "surrogate": {"epsilon_low": 0.999, "epsilon_high": 99.0},
+    },
+    "truncate at 3": {"correction": {"type": "truncate"}},
+    "truncate at 1": {"correction": {"type": "truncate", "cap": 1.0}},
+    "mask above 1.2": {"correction": {"type": "mask", "cap": 1.2}},
+    "none, clipped above alone": {"correction": {"type": "none"}, "surrogate": {"epsilon_low": 0.999}},
+    "none, clipped below alone": {"correction": {"type": "none"}, "surrogate": {"epsilon_high": 99.0}},
 }
 """What ``cuts`` compares; without a correction the clipped ratio to what sampled is all that holds back."""
 
@@ -99,7 +105,7 @@ def variants(task: str) -> dict[str, dict[str, Any]]:
     """Return the settings of every variant, by name."""
     if task == "cuts":
         common = {**TASKS["zoom_read"], "staleness": CUTS_STALENESS}
-        return {name: {**common, "loss": {"correction": cut}} for name, cut in CUTS.items()}
+        return {name: {**common, "loss": loss} for name, loss in CUTS.items()}
     return {
         f"{steps} steps old, {correction}": {
             **TASKS[task],
