@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from every_env import MODES, earlier, lesson, measured, train
-from learning_runs import LearningRuns, arguments, write_result
+from learning_runs import LearningRuns, arguments, steps_to, write_result
 from result_tables import markdown_table
 
 ENVS = ("ZoomRead", "WebBrowse", "CodeProblem", "TweetReply")
-REACHED, STEPS = 0.8, 5
+REACHED = 0.8
 TRAIN, EXPERT = "train_agent.py", "expert_iteration.py"
 ALGORITHMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "GRPO": (TRAIN, ()),
@@ -44,14 +44,6 @@ def table(result: Mapping[str, Any]) -> str:
     modes = (f"{mode}, before → after (range)" for mode in MODES)
     reached = f"minutes to {REACHED} in training, by seed"
     return markdown_table(["environment", "algorithm", "seeds", "steps", *modes, reached], rows)
-
-
-def steps_to(success: Sequence[float | None], reached: float) -> int | None:
-    """Return after how many steps success in training had a mean of ``reached`` over `STEPS` of them."""
-    for end in range(STEPS, len(success) + 1):
-        if np.mean([value or 0.0 for value in success[end - STEPS : end]]) >= reached:
-            return end
-    return None
 
 
 def minutes_to(curve: Mapping[str, Sequence[float | None]]) -> float | None:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from learning_runs import LearningRuns, arguments, is_whole, write_result
+from learning_runs import STEPS, LearningRuns, arguments, is_whole, steps_to, write_result
 from result_tables import interval_cell, markdown_table
 
 from pixelis.agents.run_files.checkpoint import list_checkpoints
@@ -206,20 +207,10 @@ def held_out(runs: LearningRuns, player: str, name: str, episodes: int) -> dict[
     return {row["mode"]: {"success": row["success_rate"], "interval": row["interval"]} for row in rows}
 
 
-def reached(rows: Sequence[Mapping[str, float]], success: float, width: int = 5) -> int | None:
-    """Return after how many steps the mean success of ``width`` of them is as high, None if never."""
-    for end in range(width, len(rows) + 1):
-        if sum(row["success"] for row in rows[end - width : end]) / width >= success:
-            return end
-    return None
-
-
-def best(rows: Sequence[Mapping[str, float]], width: int = 5) -> float:
-    """Return the highest mean of ``width`` steps' success, of all where there are fewer."""
-    ends = range(width, len(rows) + 1) or [len(rows)]
-    return max(
-        sum(row["success"] for row in rows[max(0, end - width) : end]) / min(width, len(rows)) for end in ends
-    )
+def best(success: Sequence[float]) -> float:
+    """Return the highest mean of `STEPS` steps' success, of all where there are fewer."""
+    ends = range(min(STEPS, len(success)), len(success) + 1)
+    return max(statistics.fmean(success[max(0, end - STEPS) : end]) for end in ends)
 
 
 def table(result: Mapping[str, Any]) -> str:
@@ -231,13 +222,18 @@ def table(result: Mapping[str, Any]) -> str:
         for seed, run in sorted(seeds.items()):
             curve = run["curve"]
             theirs = result["arms"].get(arm.replace("ours", "TRL"), {}).get(seed)
-            took = None if theirs is None else reached(curve, best(theirs["curve"]))
+            success = _success(run)
+            took = None if theirs is None else steps_to(success, best(_success(theirs)))
             minutes = "never" if took is None else f"{curve[took - 1]['minutes']:.1f}"
             step = 60 * curve[-1]["minutes"] / len(curve)
             cells = [arm, seed, str(len(curve)), f"{step:.1f}", "" if theirs is None else minutes]
-            cells.append(", ".join(_episodes(reached(curve, level)) for level in LEVELS))
+            cells.append(", ".join(_episodes(steps_to(success, level)) for level in LEVELS))
             rows.append([*cells, *(_cell(run["held_out"][mode]) for mode in ("sampled", "greedy"))])
     return markdown_table(head, rows)
+
+
+def _success(run: Mapping[str, Any]) -> list[float]:
+    return [row["success"] for row in run["curve"]]
 
 
 def _episodes(steps: int | None) -> str:
@@ -258,7 +254,7 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True)
     for index, (arm, seeds) in enumerate(result["arms"].items()):
         for number, run in enumerate(seeds.values()):
-            success = [row["success"] for row in run["curve"]]
+            success = _success(run)
             smooth = [sum(success[max(0, end - 5) : end]) / min(end, 5) for end in range(1, len(success) + 1)]
             label = None if number else arm
             minutes = [row["minutes"] for row in run["curve"]]

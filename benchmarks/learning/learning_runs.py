@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -25,6 +26,9 @@ from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import newest_adapter
 from pixelis.agents.runs.evaluation_file import read_evaluations
 from pixelis.files import write_atomically
+
+STEPS = 5
+"""Over which success in training is averaged."""
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT / "configs"
@@ -165,6 +169,14 @@ def own_words(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Return what is a benchmark's own of its command's words, and what follows ``--``, for its runs."""
     cut = words.index("--") if "--" in words else len(words)
     return words[:cut], words[cut + 1 :]
+
+
+def steps_to(success: Sequence[float | None], reached: float) -> int | None:
+    """Return after how many steps success in training had a mean of ``reached`` over `STEPS` of them."""
+    for end in range(STEPS, len(success) + 1):
+        if statistics.fmean(value or 0.0 for value in success[end - STEPS : end]) >= reached:
+            return end
+    return None
 
 
 def write_result(path: Path | None, result: Mapping[str, Any]) -> None:

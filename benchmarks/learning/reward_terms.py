@@ -20,9 +20,8 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from algorithms import STEPS, steps_to
 from every_env import MODES, earlier, lesson, measured, train
-from learning_runs import LearningRuns, arguments, write_result
+from learning_runs import STEPS, LearningRuns, arguments, steps_to, write_result
 from result_tables import markdown_table
 
 from pixelis.agents.runs.metrics import read_metrics

@@ -50,7 +50,7 @@ CUTS: Mapping[str, Mapping[str, Any]] = {
     "none, clipped above alone": {"correction": {"type": "none"}, "surrogate": {"epsilon_low": 0.999}},
     "none, clipped below alone": {"correction": {"type": "none"}, "surrogate": {"epsilon_high": 99.0}},
 }
-"""What ``cuts`` compares; without a correction the clipped ratio to what sampled is all that holds back."""
+"""What ``cuts`` compares; without a correction the ratio to what sampled weighs, clipped or not."""
 
 
 class StaleCollector:

@@ -12,11 +12,12 @@ def curve(minutes: float, *success: float) -> list[dict[str, float]]:
 
 
 def test_steps_until_the_mean_of_five_is_reached():
-    rows = curve(1, 0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 0)  # means of five: .5, .6, .7, .6
-    assert [beside_trl.reached(rows, level) for level in (0.5, 0.6, 0.65, 0.7, 0.71)] == [5, 6, 7, 7, None]
-    assert beside_trl.best(rows) == pytest.approx(0.7)
-    assert beside_trl.best(rows[:2]) == 0.5  # fewer than five: all there are
-    assert beside_trl.reached(rows[:2], 0.1) is None
+    success = [0.5, 0.5, 0.5, 0.5, 0.5, 1, 1, 0]  # means of five: .5, .6, .7, .6
+    steps = [beside_trl.steps_to(success, level) for level in (0.5, 0.6, 0.65, 0.7, 0.71)]
+    assert steps == [5, 6, 7, 7, None]
+    assert beside_trl.best(success) == pytest.approx(0.7)
+    assert beside_trl.best(success[:2]) == 0.5  # fewer than five: all there are
+    assert beside_trl.steps_to(success[:2], 0.1) is None
 
 
 def test_a_row_is_compared_with_the_trl_of_its_seed_and_settings():
