@@ -35,9 +35,12 @@ class PagesServer:
         if path == "/never":
             self.leave.wait(30)
             return
+        if path.startswith("/late"):
+            time.sleep(0.5)
         body = BIG if path == "/big" else self.pages.get(path)
         handler.send_response(200 if body is not None else 404)
-        handler.send_header("Content-Type", "text/html; charset=utf-8")
+        kind = "image/svg+xml" if path.endswith(".svg") else "text/html"
+        handler.send_header("Content-Type", f"{kind}; charset=utf-8")
         if path == "/file":
             handler.send_header("Content-Disposition", "attachment; filename=file.bin")
         handler.end_headers()

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from pages_server import PagesServer
 
 from pixelis.envs.web.chromium.backend import ChromiumBackend, Click, ClickAt, Point
 from pixelis.envs.web.chromium.scripts import PageSettings
@@ -51,6 +52,15 @@ REDRAWN = """<title>start</title><svg width=200 height=100><rect width=200 heigh
   const shape = document.querySelector("rect");
   shape.addEventListener("mouseover", () => { shape.parentNode.append(shape); });
   shape.addEventListener("mouseup", () => { document.title = "pressed"; });
+</script>"""
+
+ICON = """<title>start</title><style>
+.more { height: 14px; content: url(/late.svg) } .more:hover { content: url(/late-hover.svg) }</style>
+<div id=area></div><div style="position: absolute; bottom: 0">Foot</div><script>
+  window.onload = () => {
+    area.innerHTML = "<span class=more></span>";
+    area.firstChild.onclick = () => { document.title = "pressed"; };
+  };
 </script>"""
 
 
@@ -140,6 +150,19 @@ def test_an_element_that_is_redrawn_under_the_mouse_is_still_pressed(tmp_path):
     shape = next(c.key for c in page.controls() if c.name.startswith("red"))
     assert backend.act(Click(shape)).title == "pressed"
     backend.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clock", [100, None])
+def test_an_icon_whose_images_come_late_is_pressed(clock):
+    icon = '<svg xmlns="http://www.w3.org/2000/svg" width="14" height="14"/>'
+    server = PagesServer({"/": ICON, "/late.svg": icon, "/late-hover.svg": icon})
+    backend = ChromiumBackend(PageSettings((f"127.0.0.1:{server.port}",), step_milliseconds=clock))
+    page = backend.open(f"{server.url}/")
+    assert backend.act(Click(key_of(page, "more"))).title == "pressed"
+    assert server.asked.count("/late.svg") == server.asked.count("/late-hover.svg") == 1
+    backend.close()
+    server.close()
 
 
 @pytest.mark.slow

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Coroutine
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from pixelis.envs.web.chromium.isolated_world import ScriptFailure
@@ -13,10 +14,14 @@ from pixelis.envs.web.chromium.loaded_page import LoadedPage, Raw, is_unloading
 from pixelis.envs.web.page.backend import PageActionError
 from pixelis.envs.web.page.snapshot import not_sent
 
+if TYPE_CHECKING:
+    from playwright.async_api import Request
+
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _NEAR, _CHASES = 2, 4  # pixels of a small step of the mouse; how often a moving element is followed
+_IMAGE_SECONDS = 2.0  # for which the images of a control are waited for
 _LOADABLE = ("http", "https", "file", "about", "blob", "javascript")
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
@@ -252,7 +257,10 @@ class ChromiumPage(LoadedPage):
             raise PageActionError("timeout") from None
 
     async def _aim(self, key: int, at: tuple[float, float] | None, only_move: bool = False) -> Raw:
-        place = await self._evaluate("__pixelis.aim(...given)", [key, self._token, at, only_move])
+        given = [key, self._token, at, only_move]
+        place = await self._evaluate("__pixelis.aim(...given)", given)
+        if "hidden" in place.get("error", ()) and await self._came(self._images):
+            place = await self._evaluate("__pixelis.aim(...given)", given)
         _raise_refusal(place)
         return place
 
@@ -267,11 +275,14 @@ class ChromiumPage(LoadedPage):
         """
         follows = place.get("follows", False)
         for _ in range(_CHASES):
+            pending = set(self._images)
             x, y = place["x"], place["y"]
             if follows:  # waited for, which takes a frame: else the browser makes one movement of two
                 await self._in_time(self._move(x - _NEAR, y))
             look = self._world.evaluate("__pixelis.settle(...given)", [key, x, y, at])
             _, found = await self._in_time(_both(self._move(x, y), look))
+            if await self._came(self._images - pending):
+                continue
             _raise_refusal(found)
             if abs(found["x"] - place["x"]) + abs(found["y"] - place["y"]) < 1:
                 return place
@@ -279,6 +290,22 @@ class ChromiumPage(LoadedPage):
         if press and not await self._evaluate("__pixelis.isThere(...given)", [key, *self.mouse, at]):
             raise PageActionError("missed")
         return place
+
+    async def _came(self, images: set[Request]) -> bool:
+        """Wait for images that decide where a control is; return whether there were any.
+
+        An icon has no size before its image is there: at first, and again where the mouse brings another one.
+        """
+        waiting = set(images)
+
+        async def come() -> None:
+            while waiting & self._images:
+                self._painted.clear()
+                await self._painted.wait()
+
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(come(), _IMAGE_SECONDS)
+        return bool(waiting)
 
     async def _move(self, x: float, y: float) -> None:
         await self._page.mouse.move(x, y)

@@ -31,7 +31,8 @@ class WatchedPage:
         self._ready, self._started = asyncio.Event(), asyncio.Event()
         self._navigating = self._blocked = self._failed = False
         self._requests: set[Request] = set()
-        self._idle = asyncio.Event()
+        self._images: set[Request] = set()
+        self._idle, self._painted = asyncio.Event(), asyncio.Event()
         self._happened: list[str] = []
 
     @classmethod
@@ -60,6 +61,7 @@ class WatchedPage:
         self._page = await self._context.new_page()
         self._gone = asyncio.Event()  # it crashed, or was closed
         self._requests.clear()
+        self._images.clear()
         self.mouse = (0.0, 0.0)
         self._listen()
         self._world = await IsolatedWorld.of(self._page, self.settings)
@@ -129,11 +131,15 @@ class WatchedPage:
             self._started.set()
         elif request.resource_type in ("fetch", "xhr", "script", "stylesheet"):
             self._requests.add(request)
+        elif request.resource_type == "image":
+            self._images.add(request)
 
     def _on_finished(self, request: Request) -> None:
         self._requests.discard(request)
         if not self._requests:
             self._idle.set()
+        self._images.discard(request)
+        self._painted.set()
 
     def _on_failed(self, request: Request) -> None:
         self._on_finished(request)
