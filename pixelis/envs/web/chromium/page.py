@@ -21,7 +21,7 @@ _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _NEAR, _CHASES = 2, 4  # pixels of a small step of the mouse; how often a moving element is followed
-_IMAGE_SECONDS = 2.0  # for which the images of a control are waited for
+_IMAGE_SECONDS = 2.0  # for which images are waited for
 _LOADABLE = ("http", "https", "file", "about", "blob", "javascript")
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
@@ -206,11 +206,12 @@ class ChromiumPage(LoadedPage):
         return await self.after(step=0)
 
     async def screenshot(self) -> bytes:
-        """Return the visible part of the page as PNG, a pixel of the page for each of its own.
+        """Return the visible part of the page as PNG, a pixel of the page for each of its own, with its images.
 
         Raises:
             PageActionError: ``timeout``: it did not paint in time; it stays as it is.
         """
+        await self._came(self._images)
         limit = 1000 * self.settings.action_seconds
         return await self._patiently(self._page.screenshot(type="png", scale="css", timeout=limit))
 
@@ -292,9 +293,10 @@ class ChromiumPage(LoadedPage):
         return place
 
     async def _came(self, images: set[Request]) -> bool:
-        """Wait for images that decide where a control is; return whether there were any.
+        """Wait for images that decide how the page looks; return whether there were any.
 
         An icon has no size before its image is there: at first, and again where the mouse brings another one.
+        One that does not come in time is not waited for again.
         """
         waiting = set(images)
 
@@ -305,6 +307,7 @@ class ChromiumPage(LoadedPage):
 
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(come(), _IMAGE_SECONDS)
+        self._images -= waiting
         return bool(waiting)
 
     async def _move(self, x: float, y: float) -> None:

@@ -32,6 +32,15 @@ PAGE = """<title>Acting</title><h1>Acting</h1><a href=/two>Second</a> <label>Nam
 <button onclick="document.body.style.background = 'rgb(200, 0, 0)'">Paint</button>
 <button onclick="setTimeout(() => { while (true); }, 600)">Hang</button>"""
 STYLE = """<title>Style</title><link rel=stylesheet href=/never><h1>Late</h1><button>Go</button>"""
+LATE = """<title>Late</title><div id=box style="position: absolute; top: 0; width: 80px; height: 80px"></div>
+<div id=other style="position: absolute; top: 90px; width: 80px; height: 80px"></div><script>
+  window.onload = () => {
+    box.style.background = "url(/late.svg)";
+    other.style.background = "url(/never)";
+  };
+</script>"""
+GREEN = """<svg xmlns="http://www.w3.org/2000/svg" width="80" height="80">
+<rect width="80" height="80" fill="#008000"/></svg>"""
 
 
 class Pictures(DomBackend):
@@ -273,7 +282,9 @@ def test_a_miniwob_page_has_views_in_its_own_size():
 
 @pytest.fixture(scope="module")
 def server():
-    pages = PagesServer({"/": PAGE, "/two": "<h1>Second</h1>", "/style": STYLE})
+    pages = PagesServer(
+        {"/": PAGE, "/two": "<h1>Second</h1>", "/style": STYLE, "/late": LATE, "/late.svg": GREEN}
+    )
     yield pages
     pages.close()
 
@@ -310,6 +321,15 @@ def test_a_page_that_hangs_does_not_hang_the_picture(server):
     observation, *_, info = press(env, "Paint")
     assert info["tool_calls"][0]["error_code"] == "timeout"  # and the page is loaded anew
     assert (observation["image"][600, 900] == 255).all() and "Paint" in observation["accessibility"]
+    env.close()
+
+
+@pytest.mark.slow
+def test_images_that_come_late_are_in_the_picture(server):
+    env = WebPageEnv(url=f"{server.url}/late", observe=("screenshot",))
+    image = env.reset(seed=0)[0]["image"]
+    assert image[40, 40].tolist() == [0, 128, 0] and (image[130, 40] == 255).all()
+    assert np.array_equal(env.step("hello")[0]["image"], image)
     env.close()
 
 
