@@ -206,7 +206,7 @@ class ChromiumPage(LoadedPage):
         return await self.after(step=0)
 
     async def screenshot(self) -> bytes:
-        """Return the visible part of the page as PNG, a pixel of the page for each of its own, with its images.
+        """Return the visible part of the page as PNG, a pixel for each of its own, with its images.
 
         Raises:
             PageActionError: ``timeout``: it did not paint in time; it stays as it is.
