@@ -63,6 +63,16 @@ ICON = """<title>start</title><style>
   };
 </script>"""
 
+MOVED = """<title>start</title><style>body { margin: 0 } img, svg { display: block }</style>
+<div id=area></div><svg width=18 height=18><circle cx=9 cy=9 r=4.5 fill=red></circle></svg>
+<button onclick="more()">More</button><script>
+  const more = () => {
+    area.append(Object.assign(new Image(), { src: `/late-${area.children.length}.svg` }));
+  };
+  window.onload = more;
+</script>"""
+IMAGE = '<svg xmlns="http://www.w3.org/2000/svg" width="14" height="14"/>'
+
 
 def page_of(tmp_path, html: str) -> str:
     file = tmp_path / "page.html"
@@ -155,12 +165,23 @@ def test_an_element_that_is_redrawn_under_the_mouse_is_still_pressed(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("clock", [100, None])
 def test_an_icon_whose_images_come_late_is_pressed(clock):
-    icon = '<svg xmlns="http://www.w3.org/2000/svg" width="14" height="14"/>'
-    server = PagesServer({"/": ICON, "/late.svg": icon, "/late-hover.svg": icon})
+    server = PagesServer({"/": ICON, "/late.svg": IMAGE, "/late-hover.svg": IMAGE})
     backend = ChromiumBackend(PageSettings((f"127.0.0.1:{server.port}",), step_milliseconds=clock))
     page = backend.open(f"{server.url}/")
     assert backend.act(Click(key_of(page, "more"))).title == "pressed"
     assert server.asked.count("/late.svg") == server.asked.count("/late-hover.svg") == 1
+    backend.close()
+    server.close()
+
+
+@pytest.mark.slow
+def test_a_page_whose_clock_stands_still_is_read_with_its_images():
+    server = PagesServer({"/": MOVED, "/late-0.svg": IMAGE, "/late-1.svg": IMAGE})
+    settings = PageSettings((f"127.0.0.1:{server.port}",), drawings=True, step_milliseconds=100)
+    backend = ChromiumBackend(settings)
+    page = backend.open(f"{server.url}/")
+    assert "red circle 9x9 at 9,23" in str(texts(page))
+    assert "red circle 9x9 at 9,37" in str(texts(backend.act(Click(key_of(page, "More")))))
     backend.close()
     server.close()
 

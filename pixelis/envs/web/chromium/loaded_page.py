@@ -210,8 +210,15 @@ class LoadedPage(WatchedPage):
                 return
 
     async def _look(self, said: list[str] | None = None) -> Raw:
-        raw = await self._evaluate("__pixelis.snapshot()")
+        raw = await self._with_images(await self._evaluate("__pixelis.snapshot()"))
         return await self._seen(raw, said or [])
+
+    async def _with_images(self, raw: Raw) -> Raw:
+        """Return a snapshot of a page whose clock stands still, anew if images came: they move the rest."""
+        if self.settings.step_milliseconds is None or not await self._came(self._images):
+            return raw
+        again: Raw = await self._evaluate("__pixelis.snapshot()")
+        return {**again, "said": [*raw["said"], *again["said"]]}
 
     async def _seen(self, raw: Raw, said: list[str]) -> Raw:
         if not self.settings.own and (raw["document"], raw["url"]) != (self._token, self._shown_url):

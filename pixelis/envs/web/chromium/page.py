@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from pixelis.envs.web.chromium.isolated_world import ScriptFailure
@@ -14,14 +13,10 @@ from pixelis.envs.web.chromium.loaded_page import LoadedPage, Raw, is_unloading
 from pixelis.envs.web.page.backend import PageActionError
 from pixelis.envs.web.page.snapshot import not_sent
 
-if TYPE_CHECKING:
-    from playwright.async_api import Request
-
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _NEAR, _CHASES = 2, 4  # pixels of a small step of the mouse; how often a moving element is followed
-_IMAGE_SECONDS = 2.0  # for which images are waited for
 _LOADABLE = ("http", "https", "file", "about", "blob", "javascript")
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
@@ -193,7 +188,8 @@ class ChromiumPage(LoadedPage):
         if "snapshot" not in done:
             return {**await self._arrived(said), "missed": missed}
         self.watched = done["watched"]
-        raw = await self._seen(done["snapshot"], [*said, *filter(None, [_refusal_notice(done["invalid"])])])
+        said += filter(None, [_refusal_notice(done["invalid"])])
+        raw = await self._seen(await self._with_images(done["snapshot"]), said)
         return {**raw, "missed": missed}
 
     async def wait(self, milliseconds: int) -> Raw:
@@ -291,24 +287,6 @@ class ChromiumPage(LoadedPage):
         if press and not await self._evaluate("__pixelis.isThere(...given)", [key, *self.mouse, at]):
             raise PageActionError("missed")
         return place
-
-    async def _came(self, images: set[Request]) -> bool:
-        """Wait for images that decide how the page looks; return whether there were any.
-
-        An icon has no size before its image is there: at first, and again where the mouse brings another one.
-        One that does not come in time is not waited for again.
-        """
-        waiting = set(images)
-
-        async def come() -> None:
-            while waiting & self._images:
-                self._painted.clear()
-                await self._painted.wait()
-
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(come(), _IMAGE_SECONDS)
-        self._images -= waiting
-        return bool(waiting)
 
     async def _move(self, x: float, y: float) -> None:
         await self._page.mouse.move(x, y)

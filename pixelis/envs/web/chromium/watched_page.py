@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page, Request
 
 PageT = TypeVar("PageT", bound="WatchedPage")
+
+_IMAGE_SECONDS = 2.0  # for which images are waited for
 
 
 class WatchedPage:
@@ -82,6 +85,24 @@ class WatchedPage:
         """Whether the browser is there."""
         browser = self._context.browser
         return browser is not None and browser.is_connected()
+
+    async def _came(self, images: set[Request]) -> bool:
+        """Wait for images that decide how the page looks; return whether there were any.
+
+        An icon has no size before its image is there: at first, and again where the mouse brings another one.
+        One that does not come in time is not waited for again.
+        """
+        waiting = set(images)
+
+        async def come() -> None:
+            while waiting & self._images:
+                self._painted.clear()
+                await self._painted.wait()
+
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(come(), _IMAGE_SECONDS)
+        self._images -= waiting
+        return bool(waiting)
 
     # ------------------------------------------------------------------ what the browser reports
 
