@@ -51,7 +51,7 @@ BUTTONS = {
 }
 SLOW = {
     "Hang": "while (true);",
-    "Deep": "let e = document.body; for (let i = 0; i < 30000; i++) { const d = document.createElement('div'); e.append(d); e = d; } e.textContent = 'x'",
+    "Deep": "let e = document.body; for (let i = 0; i < 6000; i++) { const d = document.createElement('div'); e.append(d); e = d; } e.textContent = 'x'",
     "Poison": "localStorage.hang = '1'; while (true);",
 }
 """Each costs the time that a page is given to answer, or most of it."""
