@@ -143,8 +143,9 @@ class MiniWoBEnv(PageEnv):
     scripted solvers do by these means, and which are out of reach.
 
     The page's clock stands still while the agent thinks, and moves half a second with each action, a WAIT by
-    what it is told. Animations and the time limit of ten seconds are off; frames keep the page's time. The page
-    is read when its images are there, or after two seconds.
+    what it is told. Animations and the time limit of ten seconds are off; frames keep the page's time.
+
+    The page is read when its images are there, or after two seconds.
 
     ## Action space
 
