@@ -47,7 +47,7 @@ def table(result: Mapping[str, Any]) -> str:
 
 
 def minutes_to(curve: Mapping[str, Sequence[float | None]]) -> float | None:
-    """Return the minutes after which success in training first had a mean of `REACHED` over `STEPS` steps."""
+    """Return the minutes after which success in training first was `REACHED`, as `steps_to` has it."""
     end = steps_to(curve["success/rate"], REACHED)
     return None if end is None else curve["minutes"][end - 1]
 
