@@ -53,7 +53,7 @@ def solve(name: str, model: Path | str, runs: LearningRuns, problems: int) -> Ro
         parts = [part for part in product(families(), DIFFICULTIES, MODES) if part not in done]
         if not parts:
             return
-        policy = Policy.load(model)
+        policy = Policy.load(model, dtype=yaml.safe_load(GRPO.read_text(encoding="utf-8"))["dtype"])
         for kind, difficulty, mode in parts:
             print(f"{name}: {kind} families, difficulty {difficulty}, {mode}", flush=True)
             with runs.timed(f"{name}, {mode} play"):

@@ -47,7 +47,13 @@ class LearningRuns:
     path: Path
 
     def train(
-        self, name: str, sft: Path, grpo: Path, seeds: Sequence[int], more: Sequence[str] = ()
+        self,
+        name: str,
+        sft: Path,
+        grpo: Path,
+        seeds: Sequence[int],
+        more: Sequence[str] = (),
+        every: Sequence[str] = (),
     ) -> dict[str, Path | str]:
         """Do what training is not done yet.
 
@@ -57,20 +63,21 @@ class LearningRuns:
             grpo: configuration of GRPO; all seeds start from ``runs/NAME-sft/adapter``.
             seeds: of GRPO.
             more: what GRPO's command is told besides.
+            every: what both commands are told.
 
         Returns:
             ``base``, ``sft`` and ``grpo seed N`` → model or adapter.
         """
         start = f"runs/{name}-sft"
         if not (self.path / start / "adapter").is_dir():
-            self._go_on("sft", "train_sft.py", start, "--config", str(sft))
+            self._go_on("sft", "train_sft.py", start, "--config", str(sft), *every)
         from_sft = ["--model", f"{start}/adapter", "--warm-start", "null"]
         base = yaml.safe_load(sft.read_text(encoding="utf-8"))["model"]
         models: dict[str, Path | str] = {"base": base, "sft": self.path / start / "adapter"}
         for seed in seeds:
             run, key = _run(name, seed), _key(seed)
             if not is_whole(self.path / run):
-                words = ["--config", str(grpo), "--seed", str(seed), *from_sft, *more]
+                words = ["--config", str(grpo), "--seed", str(seed), *from_sft, *every, *more]
                 self._go_on(key, "train_agent.py", run, *words)
             models[key] = newest_adapter(self.path / run)[0]
         return models

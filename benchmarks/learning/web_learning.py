@@ -6,16 +6,16 @@ r"""The README's result on web sites: ``python benchmarks/learning/web_learning.
 SmolLM2-135M-Instruct learns to use web sites of difficulty 0 and 1: SFT once on what the oracle does on
 training sites (`configs/web_browse_sft.yaml`), then GRPO once a seed (`configs/web_browse.yaml`), each by the
 command that a person types. Before, between and after, it plays the same held-out levels (split ``test``),
-half of them of each difficulty. What lies in ``--runs`` already is not done again; what follows ``--`` goes
-to every run of GRPO. Intervals are 95 %: Wilson's for a rate, Newcombe's for a paired difference
-(`pixelis.agents.runs.paired`).
+half of them of each difficulty; with ``--families`` it trains on these alone and plays all. What lies in
+``--runs`` already is not done again; what follows ``--`` goes to every run of GRPO. Intervals are 95 %:
+Wilson's for a rate, Newcombe's for a paired difference (`pixelis.agents.runs.paired`).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,25 +80,46 @@ def _browse(policy: Policy, config: Mapping[str, Any], seeds: range, mode: str) 
     return rows
 
 
-def rates(rows: Rows) -> dict[str, list[float]]:
-    """Return ``all``, each difficulty and each family → solved, of, Wilson's interval."""
-    keys: dict[str, Callable[[Mapping[str, Any]], bool]] = {"all": lambda row: True}
-    keys |= {f"difficulty {d}": lambda row, d=d: row["difficulty"] == d for d in DIFFICULTIES}
-    families = sorted({row["family"] for row in rows})
-    keys |= {family: lambda row, family=family: row["family"] == family for family in families}
+def parts(rows: Rows, seen: Sequence[str]) -> dict[str, Rows]:
+    """Return ``all`` → the rows, and where ``seen`` names families those of them and those of the others."""
+    if not seen:
+        return {"all": rows}
     return {
-        key: rate([row["success"] for row in rows if row["valid"] and belongs(row)])
-        for key, belongs in keys.items()
+        "all": rows,
+        "trained on": [row for row in rows if row["family"] in seen],
+        "never trained on": [row for row in rows if row["family"] not in seen],
     }
 
 
-def table(measured: Mapping[str, Mapping[str, Any]], gains: Mapping[str, Mapping[str, Any]]) -> str:
+def rates(rows: Rows, seen: Sequence[str] = ()) -> dict[str, list[float]]:
+    """Return each of `parts`, each difficulty and each family → solved, of, Wilson's interval."""
+    found = parts(rows, seen)
+    found |= {f"difficulty {d}": [row for row in rows if row["difficulty"] == d] for d in DIFFICULTIES}
+    for family in sorted({row["family"] for row in rows}):
+        found[family] = [row for row in rows if row["family"] == family]
+    return {key: rate([row["success"] for row in each if row["valid"]]) for key, each in found.items()}
+
+
+def gains(rows: Mapping[str, Rows], seen: Sequence[str] = ()) -> dict[str, Any]:
+    """Return ``MODEL minus base`` and ``minus sft`` of each of `parts` → the paired difference."""
+    names, found = list(rows), {}
+    for other in ("base", "sft"):
+        for name in names[names.index(other) + 1 :] if other in rows else ():
+            before, after = parts(rows[other], seen), parts(rows[name], seen)
+            for part in before:
+                words = f"{name} minus {other}" + ("" if part == "all" else f", {part}")
+                solved = ([row["success"] for row in each[part]] for each in (before, after))
+                found[words] = gain(*solved)
+    return found
+
+
+def table(measured: Mapping[str, Mapping[str, Any]], gained: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table of the docs, a row a model."""
     columns = list(next(iter(measured.values())))
     lines = []
     for name, found in measured.items():
         solved = [f"{found[key][0]}/{found[key][1]}" if key in found else "–" for key in columns[1:]]
-        differences = [gain_cell(gains.get(f"{name} minus {other}")) for other in ("base", "sft")]
+        differences = [gain_cell(gained.get(f"{name} minus {other}")) for other in ("base", "sft")]
         lines.append([name, rate_cell(found["all"]), *solved, *differences])
     return markdown_table(["model", *columns, "minus base", "minus sft"], lines)
 
@@ -109,10 +130,12 @@ def main() -> None:
     parser = arguments(__doc__, "played levels")
     parser.add_argument("--levels", type=int, default=200, help="held-out, half of each difficulty")
     parser.add_argument("--modes", nargs="*", default=["greedy"], choices=["greedy", "sampled"])
+    parser.add_argument("--families", nargs="*", default=[], help="to train on; all are played")
     parser.add_argument("--figure", type=Path, help="file for the picture of what happened in training")
     options = parser.parse_args(own)
     runs = LearningRuns(options.runs.resolve())
-    models = runs.train("web", SFT, GRPO, options.seeds, more)
+    every = [f"--env-kwargs.family=[{', '.join(options.families)}]"] if options.families else []
+    models = runs.train("web", SFT, GRPO, options.seeds, more, every)
     rows = {
         mode: {name: browse(name, model, runs, options.levels, mode) for name, model in models.items()}
         for mode in options.modes
@@ -132,16 +155,10 @@ def report(
         "levels": options.levels,
     }
     for mode, rows in played.items():
-        measured = {name: rates(each) for name, each in rows.items()}
-        solved = {name: [row["success"] for row in each] for name, each in rows.items()}
-        gains = {
-            f"{name} minus {other}": gain(solved[other], solved[name])
-            for other in ("base", "sft")
-            if other in rows
-            for name in list(rows)[list(rows).index(other) + 1 :]
-        }
-        print(f"{mode}\n{table(measured, gains)}", flush=True)
-        result[mode] = {"models": measured, "gains": gains}
+        measured = {name: rates(each, options.families) for name, each in rows.items()}
+        gained = gains(rows, options.families)
+        print(f"{mode}\n{table(measured, gained)}", flush=True)
+        result[mode] = {"models": measured, "gains": gained}
     write_result(options.json, result | training(trained, options.figure) | {"seconds": seconds})
 
 

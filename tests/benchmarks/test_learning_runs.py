@@ -182,6 +182,36 @@ def test_gains_between_models_by_hand():
     ]
 
 
+def test_families_that_were_never_trained_on_are_told_apart():
+    def rows(**solved):
+        return [
+            {"difficulty": at % 2, "family": family, "valid": True, "success": one}
+            for family, outcomes in solved.items()
+            for at, one in enumerate(outcomes)
+        ]
+
+    played = {
+        "sft": rows(mail=[False, True], shop=[True, False, False]),
+        "grpo seed 7": rows(mail=[True, True], shop=[False, False, False]),
+    }
+    measured = web_learning.rates(played["sft"], seen=["mail"])
+    assert {key: found[:2] for key, found in measured.items()} == {
+        "all": [2, 5],
+        "trained on": [1, 2],
+        "never trained on": [1, 3],
+        "difficulty 0": [1, 3],
+        "difficulty 1": [1, 2],
+        "mail": [1, 2],
+        "shop": [1, 3],
+    }
+    gained = web_learning.gains(played, seen=["mail"])
+    assert {key: one["difference"] for key, one in gained.items()} == {
+        "grpo seed 7 minus sft": 0.0,
+        "grpo seed 7 minus sft, trained on": 0.5,
+        "grpo seed 7 minus sft, never trained on": pytest.approx(-1 / 3),
+    }
+
+
 def test_what_was_played_is_told_mode_by_mode(tmp_path: Path, capsys):
     def rows(*solved):
         return [
@@ -193,7 +223,7 @@ def test_what_was_played_is_told_mode_by_mode(tmp_path: Path, capsys):
         "greedy": {"base": rows(False, False), "sft": rows(True, False), "grpo seed 7": rows(True, True)},
         "sampled": {"sft": rows(False, True), "grpo seed 7": rows(False, True)},
     }
-    options = argparse.Namespace(levels=2, json=tmp_path / "found.json", figure=None)
+    options = argparse.Namespace(levels=2, json=tmp_path / "found.json", figure=None, families=[])
     web_learning.report(played, {}, options, {"sft": {"wall": 1.0}})
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     differences = {name: one["difference"] for name, one in found["greedy"]["gains"].items()}
