@@ -290,6 +290,10 @@ def main() -> None:
     runs = LearningRuns(args.runs)
     kept = json.loads(args.json.read_text("utf-8")) if args.json and args.json.is_file() else {"arms": {}}
     found = {"command": COMMAND, "trl": TRL, **kept}
+    if found["trl"] != TRL:
+        raise SystemExit(
+            f"{args.json} has runs of TRL {found['trl']}, this would add some of {TRL}; name another --json"
+        )
     found["start"] = held_out(runs, MODEL, "start", args.episodes)
     for seed in args.seeds:
         for arm in args.arms:

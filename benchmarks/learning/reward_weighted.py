@@ -43,6 +43,8 @@ def weighed(transcripts: Path, file: Path) -> None:
     """Write chats whose weight is their reward over the mean, those without reward left out."""
     rows = [json.loads(line) for line in transcripts.read_text("utf-8").splitlines()]
     rows = [row for row in rows if row["reward"] > 0]
+    if not rows:
+        raise SystemExit(f"no episode in {transcripts} was paid anything: there is nothing to weigh")
     mean = sum(row["reward"] for row in rows) / len(rows)
     chats = [{"messages": _messages(row), "weight": row["reward"] / mean} for row in rows]
     write_atomically(file, "".join(json.dumps(chat) + "\n" for chat in chats))

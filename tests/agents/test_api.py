@@ -12,6 +12,7 @@ import yaml
 from letter_model import build_letter_model
 
 from pixelis.agents import evaluate, train
+from pixelis.agents.runs.evaluate import wilson_interval
 from pixelis.agents.runs.metrics import comparable_metrics
 from pixelis.cli.evaluate import main as evaluate_command
 from pixelis.errors import CheckpointError, ConfigError
@@ -73,6 +74,28 @@ def test_without_labels_members_come_to_agree(settings):
     assert row["vote/answered"] > 0  # a letter and the end of the turn, which an untrained model seldom says
     with pytest.raises(ConfigError, match=r"reward is missing: .* or a vote"):
         train(rows=rows, **settings)
+
+
+@pytest.mark.slow
+def test_a_labelled_check_set_watches_a_vote(settings):
+    """Sampled as in training, from the first step on; its interval counts each of its rows once."""
+
+    def known(row, text):
+        return float(text == row["answer"]) if "answer" in row else None
+
+    held = [{**row, "prompt": f"Which, {row['prompt']}", "split": "test"} for row in ROWS[:3]]
+    rows = [{"prompt": row["prompt"], "split": "train"} for row in ROWS] + held
+    settings |= {"rewards": {"vote": {"threshold": 0.0}}, "eval_every": 2, "eval_episodes": 40}
+    run = train(rows=rows, reward=known, steps=3, **settings)
+    measured = {row["step"]: row for row in run.metrics if "evaluation/success" in row}
+    assert list(measured) == [1, 2, 3]
+    for row in measured.values():
+        low, high = wilson_interval(row["evaluation/success"] * 3, 3)
+        assert (row["evaluation/success_low"], row["evaluation/success_high"]) == pytest.approx((low, high))
+    assert {row["success/rate"] for row in run.metrics} == {None}
+    shown = [{"prompt": row["prompt"]} for row in ROWS[:1]]  # nothing is held out of one row
+    with pytest.raises(ConfigError, match="eval_every 2 would check a vote on what it trains on"):
+        train(rows=shown, steps=3, output="runs/other", **settings)
 
 
 @pytest.mark.slow

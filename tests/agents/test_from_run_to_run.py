@@ -152,7 +152,20 @@ def test_from_run_goes_on_without_what_has_no_counterpart(earlier, toy_config, t
     config.pop("model")
     with TrainingRun.start(TrainConfig.from_mapping(config)) as run:
         assert run.trainer.rewards.stack is None
-        assert "checkpoints/step-00000003: the weights\n" in (run.folder.path / "log.txt").read_text()
+        taken = (run.folder.path / "log.txt").read_text()
+        assert "checkpoints/step-00000003: the weights, not what its reward terms have learnt" in taken
+        assert "not its stored episodes (algorithm.replay is not set here)" in taken
+
+
+def test_from_run_leaves_episodes_that_were_credited_otherwise(earlier, toy_config, tmp_path):
+    algorithm = {"replay": {"ratio": 0.5}, "credit": "turn"}
+    values = {"output": str(tmp_path / "next"), "from_run": str(earlier), "algorithm": algorithm}
+    config = toy_config(**values).to_mapping()
+    config.pop("model")
+    with TrainingRun.start(TrainConfig.from_mapping(config)) as run:
+        taken = (run.folder.path / "log.txt").read_text()
+        assert "0 stored episodes, not" in taken and "that were credited as wholes" in taken
+        run.complete()
 
 
 def test_from_run_must_be_a_run_and_the_only_start(earlier, toy_config, letter_model, tmp_path):

@@ -141,8 +141,10 @@ class TermRewards:
         Raises:
             CheckpointError: it is damaged, of another version, or of other settings.
         """
-        if self.stack is None or not (folder / _FILE).is_file():
+        if not (folder / _FILE).is_file():
             return []
+        if self.stack is None:
+            return ["not what its reward terms have learnt (there are none here)"]
         try:
             return self.stack.take_over(read_tensors(folder / _FILE))
         except StateError as error:

@@ -16,7 +16,7 @@ from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.losses.credit import by_token, turn_advantages, turn_returns, zero_variance_turn_groups
 from pixelis.agents.rl.comparison import GroupComparison, compared
 from pixelis.agents.rl.shaping import ShapingSettings, extra_rewards
-from pixelis.agents.rl.vote import voted
+from pixelis.agents.rl.vote import unlabelled, voted
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.vote import VoteSettings
 from pixelis.errors import ConfigError
@@ -144,7 +144,8 @@ def score(
         rewards = voted(rewards, episodes, settings.vote)
     extra = np.zeros(len(episodes))
     if settings.shaping is not None:
-        extra += extra_rewards(episodes, settings.shaping)
+        seen = episodes if settings.vote is None else unlabelled(episodes, rewards)
+        extra += extra_rewards(seen, settings.shaping)
     if penalties is not None:
         extra -= penalties
     if settings.credit == "turn":

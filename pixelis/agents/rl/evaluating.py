@@ -20,10 +20,11 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.state_files import random_state, restore_random_state, write_json
-from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, play, summarise
+from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, play, summarise, wilson_interval
 from pixelis.agents.runs.evaluation_file import evaluation_to_row
 from pixelis.agents.runs.transcripts import episode_row
 from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.vote import read_vote
 from pixelis.files import writing
 
 BEST, EVALUATION = "best", "evaluation.json"
@@ -31,6 +32,9 @@ BEST, EVALUATION = "best", "evaluation.json"
 
 class Evaluating:
     """Plays ``eval_episodes`` tasks every ``eval_every`` steps and at the end, greedily.
+
+    Where members vote for what is right, the tasks are the check set: they are played as in training,
+    sampled, and after the first step too, so that what a vote spoils is seen from where it began.
 
     The adapter with the highest success rate, of equals the highest mean reward, of these the earliest, is
     kept as the folder ``best`` of the run, with its numbers as ``best/evaluation.json``.
@@ -54,6 +58,8 @@ class Evaluating:
         self._config, self._policy, self._env, self._run = config, policy, env, run
         self._describe = describe
         self._best: dict[str, float] | None = None
+        self._votes = read_vote(config.rewards) is not None
+        self._different = 0
 
     def after(self, step: int) -> Row:
         """Evaluate if it is time to; return the metrics under ``evaluation/``, none otherwise.
@@ -62,8 +68,8 @@ class Evaluating:
             EpisodesFailedError: no episode could be played to its end.
             OutputError: a file cannot be written.
         """
-        every = self._config.eval_every
-        if step % every and step != self._config.steps:
+        is_due = step % self._config.eval_every == 0 or step == self._config.steps
+        if not is_due and not (self._votes and step == 1):
             return {}
         started, generators = time.perf_counter(), random_state()
         try:
@@ -75,7 +81,7 @@ class Evaluating:
             self._leave(row, step)
         known: Row = {"evaluation/reward": row.mean_reward, "evaluation/failed_share": _failed_share(row)}
         if row.says_success:
-            low, high = row.interval
+            low, high = self._interval(row)
             known |= {
                 "evaluation/success": row.success_rate,
                 "evaluation/success_low": low,
@@ -97,18 +103,30 @@ class Evaluating:
 
     def _play(self, step: int) -> Evaluation:
         config, env = self._config, self._env
+        sampling = SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True)
+        if self._votes:
+            sampling = replace(sampling, greedy=False, temperature=config.temperature, top_p=config.top_p)
         episodes, mode = play(
             self._policy,
             env.make,
             env.held_out_seeds(config.eval_episodes),
-            settings=SamplingSettings(max_new_tokens=config.max_new_tokens, greedy=True),
+            settings=sampling,
             options=env.options("test"),
             rng_seed=config.seed,
             at_once=AtOnce(pictured=PICTURED),
         )
         self._run.write_rows(f"evaluation-step-{step:08d}", [episode_row(episode) for episode in episodes])
+        self._different = len({each.info.get("task", {}).get("hash", each.seed) for each in episodes})
         row = summarise(episodes, agent=f"step {step}", mode=mode)
         return replace(row, step=step, planned=config.eval_episodes, tasks=env.tasks_named("test"))
+
+    def _interval(self, row: Evaluation) -> tuple[float, float]:
+        """Return the interval of success: that of a check set counts each different task once.
+
+        Its tasks are a file's few rows, played again and again: one that changes changes all its episodes.
+        """
+        trials = min(row.episodes, self._different)
+        return wilson_interval(row.success_rate * trials, trials) if self._votes else row.interval
 
     def _key(self, row: Evaluation) -> tuple[float, float]:
         return row.success_rate if row.says_success else 0.0, row.mean_reward

@@ -183,11 +183,15 @@ class GrpoLearner:
             self.replay.load_state_dict(read_tensors(folder / _REPLAY))
 
     def take_over(self, folder: Path, step: int) -> list[str]:
-        """Take the stored episodes of another run's checkpoint, if both store some."""
-        if self.replay is None or not (folder / _REPLAY).is_file():
+        """Take the stored episodes of another run's checkpoint, if both store some and credit them alike."""
+        if not (folder / _REPLAY).is_file():
             return []
-        self.replay.take_over(read_tensors(folder / _REPLAY), step)
-        return [f"{len(self.replay)} stored episodes"]
+        if self.replay is None:
+            return ["not its stored episodes (algorithm.replay is not set here)"]
+        by_turn = self._settings.credit == "turn"
+        others = self.replay.take_over(read_tensors(folder / _REPLAY), step, by_turn=by_turn)
+        credit = f"not {others} that were credited {'as wholes' if by_turn else 'by turn'}"
+        return [f"{len(self.replay)} stored episodes", *([credit] if others else [])]
 
 
 def longest_completion(config: TrainConfig, env: TaskEnv) -> int:

@@ -11,6 +11,7 @@ from pixelis.agents.playing.term_rewards import TermRewards, check_credit
 from pixelis.agents.rl.batch import BatchSettings
 from pixelis.agents.rl.gradient import UpdateSettings
 from pixelis.agents.rl.grpo import batch_settings
+from pixelis.agents.rl.vote import check_held_out
 from pixelis.agents.runs.watch.watch import Watch
 from pixelis.agents.settings.algorithm import Grpo
 from pixelis.agents.settings.loss import Correction
@@ -45,6 +46,7 @@ class TrainingParts:
             ConfigError: a name in the settings is wrong, or something does not go with the environment.
             UserCodeError: a reward term's or a scorer's own code raised.
         """
+        check_held_out(config, env)
         rewards = TermRewards(config.rewards, env.traits)
         check_credit(rewards.stack, config.algorithm)
         watched = config.watch

@@ -114,10 +114,23 @@ class ReplayBuffer:
             for each in state["stored"]
         ]
 
-    def take_over(self, state: Mapping[str, Any], step: int) -> None:
-        """Take another run's episodes as if its last step, ``step``, had come just before the first here."""
+    def take_over(self, state: Mapping[str, Any], step: int, *, by_turn: bool) -> int:
+        """Take another run's episodes as if its last step, ``step``, had come just before the first here.
+
+        Args:
+            state: what `state_dict` returned there.
+            step: its last one.
+            by_turn: whether advantages are given by turn here. Episodes whose own are given otherwise are not
+                taken: one number for an episode says nothing of its turns, nor the other way round.
+
+        Returns:
+            How many were not taken for that.
+        """
         self.load_state_dict(state)
-        self._stored = [replace(each, step=each.step - step) for each in self._stored][: self.capacity]
+        fit = [each for each in self._stored if (len(each.advantage) > 1) == by_turn]
+        others = len(self._stored) - len(fit)
+        self._stored = [replace(each, step=each.step - step) for each in fit][: self.capacity]
+        return others
 
 
 def with_replay(batch: StepBatch, drawn: Sequence[ReplayEntry], max_completion_length: int) -> StepBatch:

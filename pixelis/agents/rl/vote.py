@@ -2,20 +2,48 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pixelis.agents.episodes.answers import said_of
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.settings.vote import VoteSettings
+from pixelis.agents.settings.vote import VoteSettings, read_vote
 from pixelis.envs.actions import parse_action
-from pixelis.errors import AnswerError, RewardError
+from pixelis.errors import AnswerError, ConfigError, RewardError
 from pixelis.rewards.answers.agreement import AnswerForm, Ballot, form_from, vote
+
+if TYPE_CHECKING:
+    from pixelis.agents.episodes.task_env import TaskEnv
+    from pixelis.agents.settings.rl import TrainConfig
+
+_LOG = logging.getLogger(__name__)
+
+
+def check_held_out(config: TrainConfig, env: TaskEnv) -> None:
+    """Check that what watches a vote is not what it trains on; warn where nothing watches it.
+
+    Raises:
+        ConfigError: evaluations in training would play the tasks that members vote on.
+    """
+    if read_vote(config.rewards) is None:
+        return
+    if not config.eval_every:
+        _LOG.warning(
+            "members vote and nothing tells whether they are right: give some tasks of the split 'test' "
+            "labels and play them every few steps (--eval-every 20), see docs/guide/without_labels.md"
+        )
+    elif not env.holds_out:
+        raise ConfigError(
+            f"eval_every {config.eval_every} would check a vote on what it trains on, as {env.id} holds no "
+            "tasks back; give some rows the split 'test', or leave eval_every 0"
+        )
 
 
 def voted(rewards: np.ndarray, episodes: Sequence[Episode], settings: VoteSettings) -> np.ndarray:
@@ -39,6 +67,26 @@ def voted(rewards: np.ndarray, episodes: Sequence[Episode], settings: VoteSettin
         ballot = ballot_of(scored, settings)
         found[group, [each.member for each in scored]] = ballot.agrees
     return found
+
+
+def unlabelled(episodes: Sequence[Episode], rewards: np.ndarray) -> list[Episode]:
+    """Return episodes as what is added to rewards may see them beside a vote: as if nobody knew the labels.
+
+    Args:
+        episodes: of a step.
+        rewards: float64 [P, G], what `voted` paid.
+    """
+    return [
+        replace(
+            each,
+            success=None,
+            reward=float(rewards[each.group, each.member]) if each.valid_for_training else 0.0,
+            turn_rewards=[],
+            reward_terms={},
+            reward_parts={},
+        )
+        for each in episodes
+    ]
 
 
 def vote_metrics(episodes: Sequence[Episode], settings: VoteSettings) -> Row:

@@ -54,7 +54,8 @@ class VoteSettings(Settings):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.kind == "auto":
-            for name in (name for name in ("tolerance", "choices") if getattr(self, name)):
+            given = {"tolerance": self.tolerance is not None, "choices": bool(self.choices)}
+            for name in (name for name, is_given in given.items() if is_given):
                 raise ConfigError(f"{name} is read with a kind of answer only; give kind, or leave it out")
             return self
         try:

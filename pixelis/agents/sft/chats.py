@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,10 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.chat import ChatFormat
 from pixelis.agents.sft.demonstrate import add_observation, add_turn
 from pixelis.envs.tool_listing import called
-from pixelis.errors import ConfigError
+from pixelis.errors import ConfigError, shown
 
+MOST_WEIGHT = 1e15
+"""A line's weight times a message's must be a number in float32, sums of many of them included."""
 _SPEAKERS, _OBSERVERS = ("assistant",), ("user", "tool")
 _ROLES = ("system", *_OBSERVERS, *_SPEAKERS)
 
@@ -25,14 +26,14 @@ def load_chats(path: str | Path, chat: ChatFormat) -> list[Episode]:
     """Read demonstrations from a JSONL file, one chat a line.
 
     A line is ``{"messages": [...], "tools": [...], "difficulty": 0, "weight": 1}``; the last three may be
-    left out. ``weight`` is what its tokens count in the loss, at least 0 (reward-weighted SFT). Messages
-    have OpenAI's form: ``{"role": "user", "content": "..."}``, the roles being ``system`` (first, or not at
-    all), ``user``, ``tool`` and ``assistant``. Content is text, or a list of parts ``{"type": "text", "text":
-    ...}`` and ``{"type": "image_url", "image_url": {"url": "file.png"}}`` (``{"type": "image", "image":
-    "file.png"}`` and a key ``"image"`` beside ``"content"`` are the same); image paths count from the file's
-    folder. An assistant's ``tool_calls`` become ``<tool_call>`` texts, its ``"weight"`` is multiplied with
-    the line's, and 0 leaves it out of the loss. What is said between two assistant messages becomes one
-    observation.
+    left out. ``weight`` is what its tokens count in the loss, from 0 to `MOST_WEIGHT` (reward-weighted SFT).
+    Messages have OpenAI's form: ``{"role": "user", "content": "..."}``, the roles being ``system`` (first, or
+    not at all), ``user``, ``tool`` and ``assistant``. Content is text, or a list of parts ``{"type": "text",
+    "text": ...}`` and ``{"type": "image_url", "image_url": {"url": "file.png"}}`` (``{"type": "image",
+    "image": "file.png"}`` and a key ``"image"`` beside ``"content"`` are the same); image paths count from
+    the file's folder. An assistant's ``tool_calls`` become ``<tool_call>`` texts, its ``"weight"`` is
+    multiplied with the line's, and 0 leaves it out of the loss. What is said between two assistant messages
+    becomes one observation.
 
     Returns:
         Episodes whose ``info["task"]["difficulty"]`` is the line's.
@@ -123,8 +124,10 @@ def _turns(messages: Sequence[Mapping[str, Any]], folder: Path) -> Iterator[_Sai
 
 def _weight(holder: Mapping[str, Any]) -> float:
     weight = holder.get("weight", 1)
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf:
-        raise ValueError(f"weight must be a finite number of at least 0, got {weight!r}")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= MOST_WEIGHT:
+        raise ValueError(
+            f"weight must be a finite number of at least 0, got {shown(weight)}; {MOST_WEIGHT:g} at most"
+        )
     return float(weight)
 
 

@@ -14,6 +14,11 @@ RowSplit = Annotated[str, OneOf(SPLITS, "leave it out to have it chosen")]
 """The split that a row names."""
 
 
+def asked(text: str) -> str:
+    """Return a question as it is compared with those of the other split: without case and runs of spaces."""
+    return " ".join(text.split()).casefold()
+
+
 def hashed_split(key: str) -> str:
     """Return the split of everything with one key: a fifth of all keys, by SHA-256, is for testing."""
     return "test" if hashlib.sha256(key.encode()).digest()[0] % _TEST_SHARE == 0 else "train"

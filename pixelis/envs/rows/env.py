@@ -28,7 +28,7 @@ ENV_ID = "Pixelis/Rows-v0"
 SUCCESS = 1.0
 """Least reward of an episode that counts as a success."""
 
-RowReward = Callable[[Mapping[str, Any], str], float]
+RowReward = Callable[[Mapping[str, Any], str], float | None]
 """From a row and a reply to what the reply is worth."""
 Rows = str | os.PathLike[str] | Iterable[Mapping[str, Any]]
 
@@ -95,17 +95,22 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         """A text, which is the whole turn."""
         return AnswerForm(tagged=False)
 
-    def worth(self, row: Mapping[str, Any], text: str, number: int | str = "?") -> float:
-        """Return what the function says a reply is worth, 0 without one.
+    def worth(self, row: Mapping[str, Any], text: str, number: int | str = "?") -> float | None:
+        """Return what the function says a reply is worth; None where there is no function.
+
+        It may be None for a row without ``answer`` where other rows have one: nobody has labelled it. For
+        others None is most often a ``return`` that was forgotten.
 
         Raises:
             RewardError: that is no finite number.
             UserCodeError: the function raised.
         """
         if self._reward is None:
-            return 0.0
+            return None
         with user_code(f"the reward of row {number}"):
             value = self._reward(row, text)
+        if value is None and self.rows.is_partly_labelled and row.get("answer") is None:
+            return None
         try:
             return check_number(value, "reward")
         except RewardError as error:
@@ -130,10 +135,10 @@ class RowsEnv(ToolEnv[Mapping[str, Any]]):
         return {**super().players(), "oracle": AnswerPlayer}
 
     def _judge(self, task: Task, answer: str | None, workspace: Mapping[str, Any]) -> Verdict:
-        if self._reward is None:
+        worth = self.worth(dict(workspace), answer or "", task.id.rpartition("-")[2])
+        if worth is None:
             return Verdict(None, {"task": 0.0})
-        number = task.id.rpartition("-")[2]
-        worth = 0.0 if answer is None else self.worth(dict(workspace), answer, number)
+        worth = 0.0 if answer is None else worth
         return Verdict(worth >= SUCCESS, {"task": worth})
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pixelis.envs.data.lines import FileLine, find_file, good_rows, json_object, read_lines
-from pixelis.envs.data.splits import hashed_split
+from pixelis.envs.data.splits import asked, hashed_split
 from pixelis.envs.tasks import SPLITS, Task
 from pixelis.errors import DatasetError, PixelisError, shown
 from pixelis.files import write_atomically, writing
@@ -78,6 +78,9 @@ class RowTasks:
     Args:
         rows: at least one.
 
+    Attributes:
+        is_partly_labelled: some rows have an ``answer`` and others do not.
+
     Raises:
         DatasetError: no row is for training.
     """
@@ -87,14 +90,15 @@ class RowTasks:
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = {split: [row for row in rows if row.split == split] for split in ("train", "test")}
+        self.is_partly_labelled = len({row.values.get("answer") is None for row in rows}) > 1
         named = any("split" in row.values for row in rows)
         if named and not self._rows["train"]:
             raise DatasetError("every row has the split 'test'; give some 'train', or leave 'split' out")
-        train, test = ({row.values["prompt"] for row in self._rows[split]} for split in self._rows)
+        train, test = ({asked(row.values["prompt"]) for row in self._rows[split]} for split in self._rows)
         if train & test:
             raise DatasetError(
-                f"the prompt {shown(min(train & test), 60)} is in both splits; train and test must not meet, "
-                "so give both rows the same split"
+                f"the prompt {shown(min(train & test), 60)} is in both splits, letter case and spaces apart; "
+                "train and test must not meet, so give both rows the same split"
             )
         if not all(self._rows.values()):
             self._rows = {"train": list(rows), "test": list(rows)}
@@ -137,7 +141,7 @@ def _row(line: FileLine | _Numbered) -> Row:
         json.dumps(values)
     except (TypeError, ValueError, RecursionError) as error:
         raise DatasetError(f"a row must hold JSON values ({error}); leave other fields out") from None
-    split = values.get("split", hashed_split(prompt))
+    split = values.get("split", hashed_split(asked(prompt)))
     if not isinstance(split, str) or split not in SPLITS:
         raise DatasetError(
             f"field 'split' must be 'train' or 'test', got {shown(split, 60)}; leave it out to have it chosen"

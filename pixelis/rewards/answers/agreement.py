@@ -96,12 +96,15 @@ def vote(
 
     The support s of an answer is the weight of all that agree with it, its own included:
 
-        s_i = sum_j w_j [a_i agrees with a_j],   majority = those that agree with an answer of the largest s
+        s_i = sum_j w_j [a_i agrees with a_j],   majority = those that agree with all answers of the largest s
 
-    Two answers agree if either would be right were the other the truth. An answer that is none of the form
-    counts as none. The group abstains where nobody answered, where the largest support is that of a single
-    member (``alone``, except that different answers of equal support are a ``tie``), where answers of the
-    largest support do not all agree with each other (a ``tie``), and where its share is below ``threshold``.
+    Two answers agree if either would be right were the other the truth. Within a tolerance answers form no
+    chain: of 1.0, 1.1, 1.2 and 1.3 at a tolerance of 0.1 the majority is 1.1 and 1.2; each of the others is
+    too far from one of them. An answer that is none of the form counts as none.
+
+    The group abstains where nobody answered, where the largest support is that of a single member (``alone``,
+    except that different answers of equal support are a ``tie``), where answers of the largest support do not
+    all agree with each other (a ``tie``), and where the majority's share is below ``threshold``.
 
     Args:
         answers: of n members, None for a member that gave none.
@@ -113,20 +116,18 @@ def vote(
     w = np.ones(len(read)) if weights is None else np.asarray(weights, dtype=np.float64)
     agrees = np.array([[_agree(one, other) for other in read] for one in read]).reshape(len(read), len(read))
     support, given = agrees @ w, np.array([one is not None for one in read], dtype=bool)
+    nobody = np.zeros(len(read), dtype=bool)
     if not given.any():
         return Ballot(given, 0.0, 0.0, 0, "no answer")
     best = float(support.max())
     leaders = np.flatnonzero(support > best - SAME)
     share, entropy = best / float(w.sum()), _entropy(agrees, support, w)
-    reason = ""
     if not agrees[np.ix_(leaders, leaders)].all():
-        reason = "tie"
-    elif agrees[leaders].any(axis=0).sum() < 2:
-        reason = "alone"
-    elif share < threshold - SAME:
-        reason = "threshold"
-    right: np.ndarray = np.zeros(len(read), bool) if reason else np.any(agrees[leaders], axis=0)
-    return Ballot(right, share, entropy, int(given.sum()), reason)
+        return Ballot(nobody, share, entropy, int(given.sum()), "tie")
+    right = np.all(agrees[leaders], axis=0)
+    share = float(w[right].sum() / w.sum())
+    reason = "alone" if right.sum() < 2 else "threshold" if share < threshold - SAME else ""
+    return Ballot(nobody if reason else right, share, entropy, int(given.sum()), reason)
 
 
 def _agree(one: TypedAnswer | None, other: TypedAnswer | None) -> bool:

@@ -58,12 +58,23 @@ def test_another_runs_episodes_count_as_just_played():
     other, own = ReplayBuffer(), ReplayBuffer(capacity=2, staleness=2)
     for step in (38, 39, 40):
         other.add(batch(0.1 * step), step)
-    own.take_over(other.state_dict(), 40)
+    assert own.take_over(other.state_dict(), 40, by_turn=False) == 0
     assert contents(own) == [(0, 4.0), (-1, pytest.approx(3.9))]
     own.forget(1)
     assert len(own) == 2
     own.forget(2)
     assert contents(own) == [(0, 4.0)]
+
+
+def test_episodes_that_were_credited_otherwise_are_not_taken():
+    """One advantage for an episode says nothing of its tokens, and many make no one."""
+    other, own = ReplayBuffer(), ReplayBuffer()
+    other.add(batch(4.0), 1)
+    whole = other.state_dict()
+    assert (own.take_over(whole, 1, by_turn=True), len(own)) == (1, 0)
+    by_turn = {"stored": [{**whole["stored"][0], "advantage": torch.tensor([0.0, 4.0, 4.0])}]}
+    assert (own.take_over(by_turn, 1, by_turn=False), len(own)) == (1, 0)
+    assert (own.take_over(by_turn, 1, by_turn=True), len(own)) == (0, 1)
 
 
 def test_a_batch_with_replayed_episodes():

@@ -125,6 +125,29 @@ def test_the_envs_reward_is_not_looked_at_and_what_is_added_is():
     np.testing.assert_allclose(found, [[0.475, 0.475, -0.475, -0.475]])
 
 
+@pytest.mark.parametrize(
+    "shaping",
+    [
+        ShapingSettings(bonus="diversity", bonus_weight=0.5, diversity="ngrams"),
+        ShapingSettings(duplicate_penalty=1.5),
+    ],
+)
+def test_what_is_added_beside_a_vote_knows_no_labels(shaping):
+    """Neither the env's success nor its reward may come back through a bonus or a penalty."""
+
+    def advantages(success, rewards):
+        episodes = [
+            saying(f"<answer>{text}</answer>", member, group, success=success[member], reward=rewards[member])
+            for group in range(2)
+            for member, text in enumerate(["a", "b b", "a", "c c c"])
+        ]
+        return score(episodes, 2, 4, settings=BatchSettings(vote=VOTE, shaping=shaping)).advantages
+
+    without = advantages([None] * 4, [0.0] * 4)
+    assert np.ptp(without) > 0
+    np.testing.assert_array_equal(without, advantages([False, False, False, True], [0.0, 0.0, 0.0, 1.0]))
+
+
 def test_a_group_that_abstains_is_not_trained_on(play):
     episodes = [play(float(member), group=0, member=member) for member in range(3)]
     batch = make_batch(
@@ -141,6 +164,7 @@ def test_a_group_that_abstains_is_not_trained_on(play):
         ({"treshold": 1}, "rewards.vote: unknown setting 'treshold'. Did you mean 'threshold'?"),
         ({"threshold": 2}, "rewards.vote: threshold must be"),
         ({"tolerance": 0.5}, "tolerance is read with a kind of answer only"),
+        ({"tolerance": 0}, "tolerance is read with a kind of answer only"),
         ({"kind": "choice"}, "two or more different texts"),
         ({"kind": "text", "tolerance": 0.5}, "takes no tolerance"),
         ({"pattern": "("}, "pattern must be a regular expression"),

@@ -51,8 +51,34 @@ def test_a_row_may_name_its_split():
         RowsEnv(rows=named[:1], reward=equal)
     with pytest.raises(DatasetError, match="'a' is in both splits"):
         RowsEnv(rows=[*named, {"prompt": "a", "split": "train"}], reward=equal)
+    with pytest.raises(DatasetError, match="'a' is in both splits"):  # nor when it is written otherwise
+        RowsEnv(rows=[*named, {"prompt": "A ", "split": "train"}], reward=equal)
     with pytest.raises(DatasetError, match="row 1: field 'split' must be 'train' or 'test', got 'dev'"):
         RowsEnv(rows=[{"prompt": "a", "split": "dev"}], reward=equal)
+
+
+def test_prompts_that_differ_in_case_and_spaces_alone_are_never_held_apart():
+    """Of forty prompts a fifth would be for testing; forty ways to write one of them stay together."""
+    words = [f"What {' ' * number}is {'IT' if number % 2 else 'it'}?{' ' * number}" for number in range(40)]
+    env = RowsEnv(rows=[{"prompt": word} for word in words], reward=equal)
+    assert prompts(env, "train") == prompts(env, "test")  # all of them: there is nothing to hold out
+
+
+def test_a_row_that_nobody_labelled_is_no_failure():
+    """A labelled check set beside training rows without labels: of these nothing is known."""
+
+    def known(row, text):
+        return float(text == row["answer"]) if "answer" in row else None
+
+    rows = [{"prompt": "a", "split": "train"}, {"prompt": "b", "answer": "c", "split": "test"}]
+    env = RowsEnv(rows=rows, reward=known)
+    for split, success in (("train", None), ("test", False)):
+        env.reset(seed=0, options={"split": split})
+        _, reward, _, _, info = env.step("d")
+        assert (reward, info.get("success")) == (0.0, success)
+    forgotten = RowsEnv(rows=[{"prompt": "a", "answer": "b"}], reward=lambda row, text: None)
+    with pytest.raises(ConfigError, match=r"row 1: .*got None"):
+        forgotten.check_reward()
 
 
 def test_too_few_rows_to_hold_some_out_are_all_played():

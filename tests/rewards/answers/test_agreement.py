@@ -52,8 +52,11 @@ def test_the_threshold_itself_is_enough():
 def test_numbers_within_a_tolerance_by_hand():
     # supports 2, 3, 2, 1: the two outer ones agree with 1.1 and not with each other
     assert vote(["1.0", "1.1", "$1.2", "3"], NEAR).agrees.tolist() == [True, True, True, False]
-    # supports 2, 3, 3, 2: both leaders agree with each other, so what agrees with either is right
-    assert vote(["1.0", "1.1", "1.2", "1.3"], NEAR).agrees.all()
+    # supports 2, 3, 3, 2: the leaders agree with each other, and each of the others with one of them alone
+    chain = vote(["1.0", "1.1", "1.2", "1.3"], NEAR)
+    assert chain.agrees.tolist() == [False, True, True, False]
+    assert chain.share == 0.5  # what is paid, not the support of a leader
+    assert vote(["1.0", "1.1", "1.2", "1.3"], NEAR, threshold=0.6).abstains == "threshold"
     # supports 2, 2, 2, 2 in two parts
     assert vote(["1.0", "1.1", "3.0", "3.1"], NEAR).abstains == "tie"
     # no numbers are no answers

@@ -39,7 +39,7 @@ class QuestionFile(RowFile[QuestionRow]):
         if row.image != self._seen:
             self._check_image(row.image)
             self._seen = row.image
-        return RowKey(row.split, int.from_bytes(row.digest(), "big"))
+        return RowKey(row.split, int.from_bytes(row.digest(os.path.abspath(self.resolve(row.image))), "big"))
 
     def _check_image(self, image: str) -> None:
         path = self.resolve(image)

@@ -13,7 +13,7 @@ from annotated_types import MaxLen
 from pydantic import BeforeValidator, ConfigDict, PlainValidator, with_config
 from typing_extensions import NotRequired, TypedDict
 
-from pixelis.envs.data.splits import RowSplit, hashed_split
+from pixelis.envs.data.splits import RowSplit, asked, hashed_split
 from pixelis.envs.schema import Bool, OneOf, Record, Text, read_fields
 from pixelis.envs.spaces import clean_text
 from pixelis.errors import AnswerError, DatasetError, shown
@@ -57,12 +57,16 @@ class QuestionRow:
             data["regions"] = [dict(region) for region in self.regions]
         return data
 
-    def digest(self) -> bytes:
+    def digest(self, image: str | None = None) -> bytes:
         """Return 8 bytes that tell what is asked here from what is asked elsewhere, whatever its split.
 
         The answer is no part of it: a row without one must not be trained on where it is tested with one.
+
+        Args:
+            image: where the image lies, however the row writes it; None: as it is written.
         """
-        text = json.dumps([self.question, posixpath.normpath(self.image)])
+        place = posixpath.normpath(self.image) if image is None else image
+        text = json.dumps([asked(self.question), place])
         return hashlib.sha256(text.encode()).digest()[:8]
 
 

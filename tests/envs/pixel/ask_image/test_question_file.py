@@ -86,6 +86,9 @@ def test_the_same_question_in_both_splits_is_refused(folder):
     with pytest.raises(DatasetError, match=r"lines 2 \(train\) and 4 \(test\) ask the same"):
         QuestionFile.open(path)
     assert QuestionFile.open(write(folder, ROW, ROW, {**other, "split": "test"})).count("train") == 2
+    for again in ({"question": " what? "}, {"image": str(folder / "a.png")}, {"image": "./a.png"}):
+        with pytest.raises(DatasetError, match="ask the same"):
+            QuestionFile.open(write(folder, ROW, {**ROW, **again, "split": "test"}, name="again.jsonl"))
 
 
 def test_images_are_opened_beforehand_when_asked_for(folder):
