@@ -240,12 +240,22 @@ class Toolset(Generic[W]):
             text = f"{name}: {_explain(problem)} Arguments: {', '.join(_signature(tool)) or 'none'}."
             code = "out_of_range" if problem.validator in ("minimum", "maximum") else "bad_arguments"
             return ToolResult(name, False, text, error_code=code, arguments=arguments)
+        arguments = {key: _whole(value, properties.get(key, {})) for key, value in arguments.items()}
         try:
             output = _output(name, tool.run(workspace, arguments))
         except CallRefused as refusal:
             return ToolResult(name, False, f"{name}: {refusal.message}", {}, refusal.error_code, arguments)
         code = output.error_code
         return ToolResult(name, code is None, output.text, output.data, code, arguments)
+
+
+def _whole(value: Any, schema: Mapping[str, Any]) -> Any:
+    """Return a valid value, with ``int`` where its schema wants one: JSON Schema takes 5.0 for an integer."""
+    if isinstance(value, float) and value.is_integer() and schema.get("type") == "integer":
+        return int(value)
+    if isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
+        return [_whole(each, items) for each in value]
+    return value
 
 
 def _is_quoted(text: str) -> bool:

@@ -105,6 +105,18 @@ def test_schemas_are_what_chat_templates_take():
     }
 
 
+def test_a_whole_number_is_an_integer_however_it_is_written():
+    """JSON Schema takes 5.0 for an integer, and what counts frames does not."""
+    count, counts = {"type": "integer"}, {"type": "array", "items": {"type": "integer"}}
+    schema = {"properties": {"n": count, "several": counts, "x": {"type": "number"}}}
+    got = []
+    tool = Tool("COUNT", "Counts.", schema, lambda workspace, arguments: got.append(arguments))
+    toolset = Toolset([tool], lambda task: None)
+    assert toolset.call(None, "COUNT", {"n": 5.0, "several": [1.0, 2], "x": 3.0}).ok
+    assert repr(got) == "[{'n': 5, 'several': [1, 2], 'x': 3.0}]"
+    assert not toolset.call(None, "COUNT", {"n": 5.5}).ok
+
+
 def test_names_must_differ():
     with pytest.raises(ValueError, match="must differ"):
         Toolset([ADD, ADD], lambda task: [])

@@ -88,6 +88,7 @@ class DomBackend:
             case Type(key, text, submit):
                 element = self._page.element(key)
                 notice = self._page.type_into(element, text)
+                element = self._page.tree.by_key[key]  # of the copy, where suggestions came under the field
                 return (self._enter(element) if submit and element.tag == "input" else "") or notice
             case Select(key, option):
                 self._page.select(self._page.element(key), option)
@@ -106,6 +107,7 @@ class DomBackend:
             if target is None:
                 raise PageActionError("off_site")
         self._page.press_widget(element)
+        element = self._page.tree.by_key.get(element.key, element)  # of the copy that a widget has changed
         if "href" in element.attrs:
             self._follow(element.get("href"))
         elif is_submit(element):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -54,7 +55,7 @@ def sanitise(kind: str, text: str) -> str:
     if kind in ("email", "url"):
         return text.strip(" \t\f")
     if kind == "number":
-        return text if _NUMBER.match(text) else ""
+        return text if _NUMBER.match(text) and math.isfinite(float(text)) else ""
     if kind in _DATED:
         return text if _is_dated(kind, text) else ""
     return text

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Protocol
 
 from pixelis.envs.web.sites.levels import WebDifficulty, WebLevel
@@ -162,9 +163,10 @@ def _answer(level: WebLevel, state: State, request: Request) -> Response:
             site["extras"].append(request.get("what"))
             return Response.redirect(CLUTTER_PATH)
         return _note(level, state, "Information", "There is nothing here that you need.")
-    if len(site["seen"]) < 200 and request.path not in site["seen"]:
+    response = families()[level.family].handle(level, state, request)
+    if response.status == HTTPStatus.OK and request.path not in site["seen"]:  # as many as there are pages
         site["seen"].append(request.path)
-    return families()[level.family].handle(level, state, request)
+    return response
 
 
 def _note(level: WebLevel, state: State, title: str, text: str) -> Response:
@@ -174,7 +176,7 @@ def _note(level: WebLevel, state: State, title: str, text: str) -> Response:
 def not_found(level: WebLevel, state: State) -> Response:
     """Return the page of an address that the site does not have."""
     page = render(level, state, "note.html", title="Not found", text="There is no such page.")
-    return Response(404, page.html)
+    return Response(HTTPStatus.NOT_FOUND, page.html)
 
 
 @dataclass(frozen=True)

@@ -341,3 +341,22 @@ def test_a_redirect_without_end_is_a_timeout():
     with pytest.raises(PageActionError) as caught:
         backend.act(Goto("/a"))
     assert caught.value.code == "timeout"
+
+
+def test_enter_after_suggestions_sends_what_the_form_holds():
+    """The field of the page that has changed, whose form is still full; not the one it was before."""
+    browser = Browser(
+        "<form method=post action=/save><input name=who aria-label=who value=Ada>"
+        "<input name=town aria-label=town data-autocomplete='Ulm|Bonn'><button>Save</button></form>"
+    )
+    browser.do(Type(browser.key("who"), "Ben", False))
+    browser.do(Type(browser.key("town"), "Ulm", True))
+    sent = [request for request in browser.requests if request.method == "POST"]
+    assert [(one.get("who"), one.get("town")) for one in sent] == [("Ben", "Ulm")]
+
+
+@pytest.mark.parametrize("text", ["1e999", "-1e999", "9" * 400])
+def test_a_number_beyond_all_numbers_is_none(text):
+    browser = Browser("<form method=post action=/save><input type=number name=age aria-label=age></form>")
+    assert browser.do(Type(browser.key("age"), text, True)).notice == NOT_TAKEN
+    assert browser.requests[-1].get("age") == ""

@@ -30,7 +30,7 @@ def box() -> SmallSite:
     }
     data = {"messages": messages, "searchable": True, "writes": True, "per_page": 8}
     goal = {"mail": wanted, "rules": [["1"], ["2"]]}
-    return SmallSite("mail", data, {"mail": mail, "forwarded": [], "notice": ""}, goal)
+    return SmallSite("mail", data, {"mail": mail, "forwarded": [], "replies": [], "notice": ""}, goal)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,10 @@ def test_a_flag_is_switched_and_shown(box):
 def test_which_replies_are_the_one_that_was_asked_for(box, reply, right):
     box.post("/m/2/reply", text=reply)
     assert box.status.goals == (False, right)
-    assert not box.status.collateral  # message 2 is of the task
+    assert box.status.collateral == (() if right else ("sent message 2 another reply",))
+    box.post("/m/2/reply", text="See you there.")
+    assert box.status.goals == (False, True)
+    assert bool(box.status.collateral) != right and not box.status.unsafe  # what went out stays out
 
 
 def test_a_rule_wants_all_that_it_says(box):
