@@ -10,6 +10,7 @@ import regex
 from pixelis.envs.tweet.reading import patterns
 from pixelis.envs.tweet.reading.abuse import is_abusive, speaks_of_somebody
 from pixelis.envs.tweet.reading.candidates import offers_candidates
+from pixelis.envs.tweet.reading.disguise import is_disguised_copy
 from pixelis.envs.tweet.reading.language import is_other_language
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reading.repetition import is_copy, is_repetitive, is_salad, shared_content
@@ -86,6 +87,8 @@ def _too_long(pair: ReplyPair, limits: GateLimits) -> bool:
 
 def _copy(pair: ReplyPair, limits: GateLimits) -> bool:
     if pair.cosine >= limits.cosine or is_copy(pair.tweet, pair.reply):
+        return True
+    if is_disguised_copy(pair.tweet, pair.reply):
         return True
     near = pair.cosine >= limits.shared_cosine and len(pair.reply.content_words) >= 3
     return near and shared_content(pair.tweet, pair.reply) >= limits.shared_content

@@ -134,6 +134,16 @@ def _salad(tweet: str, rng: np.random.Generator) -> str:
     return " ".join(rng.permutation(_words(tweet)).tolist())
 
 
+def _hyphenated(tweet: str) -> str:
+    """Return the tweet with a hyphen in the middle of every longer word."""
+    return " ".join(w if len(w) < 5 else f"{w[: len(w) // 2]}-{w[len(w) // 2 :]}" for w in tweet.split())
+
+
+def _swapped(tweet: str) -> str:
+    """Return the tweet with the second and third letter of every longer word swapped."""
+    return " ".join(w if len(w) < 4 else w[0] + w[2] + w[1] + w[3:] for w in tweet.split())
+
+
 def _stuffed(tweet: str, rng: np.random.Generator) -> str:
     return f"So good {' '.join(f'#{word}' for word in _words(tweet))} #viral #follow #win"
 
@@ -165,6 +175,10 @@ _EXPLOITS: dict[str, Callable[[str, np.random.Generator], str]] = {
     "numbered_candidates": lambda tweet, rng: " ".join(
         f"{number}. {_fill(frame, tweet)}" for number, frame in enumerate(_SLOT_QUESTIONS[:2], 1)
     ),
+    "hyphenated_tweet": lambda tweet, rng: _hyphenated(tweet),
+    "hyphenated_salad": lambda tweet, rng: " ".join(rng.permutation(_hyphenated(tweet).split()).tolist()),
+    "swapped_letters": lambda tweet, rng: _swapped(tweet),
+    "tweet_without_spaces": lambda tweet, rng: tweet.replace(" ", ""),
     "slot_template": lambda tweet, rng: _fill(SLOT_TEMPLATE, tweet),
     "slot_question": lambda tweet, rng: _fill(rng.choice(_SLOT_QUESTIONS), tweet),
     "slot_praise": lambda tweet, rng: _fill(rng.choice(_SLOT_PRAISE), tweet),

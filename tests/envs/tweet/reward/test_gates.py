@@ -33,6 +33,12 @@ STOPPED = {
         f"RT: {TWEET}",
         f"{TWEET} So true",
         "Saturday after ninety years. Come and take a book home",
+        "Our vill-age lib-rary clo-ses on Satur-day af-ter nine-ty ye-ars",
+        "ye-ars nine-ty Satur-day lib-rary clo-ses vill-age",  # in any order
+        "Our vlilage lbirary colses on Stauday atfer nniety yaers",
+        "Ourvillagelibraryclosesonsaturdayafterninetyyears",
+        "Our vіllаgе lіbrаrу сlоsеs оn Sаturdау аftеr nіnеtу уеаrs",  # Cyrillic
+        "Our v1ll4g3 l1br4ry cl0s3s 0n S4turd4y 4ft3r n1n3ty y34rs",
     ],
     "prompt_leak": [
         "Here is a friendly reply to the tweet: I will miss it.",
@@ -127,6 +133,7 @@ HONEST = {
         '"After ninety years" is the part that hurts. My mother worked there.',
         "Closes on Saturday? I thought it was the end of June.",
         "Come and take a book home? I would take the whole shelf.",
+        "Ninety! Villagers and librarians must have closed ranks. Who closes the door?",
     ],
     "prompt_leak": [
         "As an AI engineer I write manuals, and I learned to love them there.",
