@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -18,13 +15,11 @@ import psutil
 from typing_extensions import Self
 
 from pixelis.cli.interrupts import INTERRUPTED, interrupt
-from pixelis.files import writing
+from pixelis.processes import ENDING, adopt_orphans, held, start
 
 GRACE_SECONDS = 10.0
 """How long a child that is to end has for it, before it is killed."""
 _POLL_SECONDS = 0.1
-_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # prctl's numbers, of Linux
-_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Children:
@@ -41,7 +36,7 @@ class Children:
 
     def __enter__(self) -> Self:
         """Become the parent of what loses its own."""
-        _prctl(_SET_SUBREAPER, 1)
+        adopt_orphans()
         return self
 
     def __exit__(
@@ -66,20 +61,8 @@ class Children:
         Raises:
             OutputError: the log cannot be written.
         """
-        with _held(), contextlib.ExitStack() as opened:
-            out = None
-            if log is not None:
-                with writing(log):
-                    log.parent.mkdir(parents=True, exist_ok=True)
-                    out = opened.enter_context(log.open("ab"))
-            process = subprocess.Popen(
-                [str(word) for word in words],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=None if out is None else subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=partial(_end_with, os.getpid(), orphaned) if _IS_LINUX else None,
-            )
+        with held():
+            process = start(words, log, orphaned)
             self._started.append(process)
         return process
 
@@ -148,7 +131,7 @@ class Relay:
 
     def __enter__(self) -> Self:
         """Start catching signals."""
-        for number in _ENDING:
+        for number in ENDING:
             if number in (signal.SIGINT, signal.SIGTERM) or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._caught)
         return self
@@ -194,20 +177,6 @@ def how_it_ended(code: int) -> str:
 
 # ---------------------------------------------------------------------- private
 
-_IS_LINUX = sys.platform == "linux"
-
-
-def _prctl(option: int, value: int) -> None:
-    if _IS_LINUX:
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def _end_with(parent: int, number: signal.Signals) -> None:
-    """Ask the system for a signal when the parent dies; called in the child, before its program starts."""
-    _prctl(_SET_DEATH_SIGNAL, number)
-    if os.getppid() != parent:  # it has died just now
-        os._exit(INTERRUPTED)
-
 
 def _living() -> list[psutil.Process]:
     """Return the processes below this one, at any depth, that have not ended."""
@@ -231,30 +200,9 @@ def _kill_tree(pid: int) -> None:
 
 
 @contextlib.contextmanager
-def _held() -> Iterator[None]:
-    """Inside the block the signals that end programs wait for its end.
-
-    What their handlers raise is lost in the middle of a fork, where Python runs the callbacks of others.
-    """
-    came: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, frame: came.append(number))
-        for number in _ENDING
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for number in came:
-        signal.raise_signal(number)
-
-
-@contextlib.contextmanager
 def _deaf() -> Iterator[None]:
     """Inside the block the signals that end programs do nothing."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in _ENDING}
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ENDING}
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""A vLLM server of the trainer's own: started when it is first needed, ended with the process.
+"""A vLLM server of the trainer's own: started when it is first needed, ended with the process, killed or not.
 
 vLLM pins another transformers than ours, so that it lives in an environment of its own (`make vllm`).
 """
@@ -10,7 +10,6 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import time
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import psutil
 
 from pixelis.agents.rollout.vllm.client import VllmClient
 from pixelis.errors import ConfigError, SamplerError
-from pixelis.files import writing
+from pixelis.processes import held, start
 
 PYTHON = Path("~/.cache/pixelis/vllm/bin/python")
 """Where `make vllm` puts it."""
@@ -42,6 +41,7 @@ class VllmServer:
 
     Raises:
         ConfigError: there is no such interpreter.
+        OutputError: the log cannot be written.
         SamplerError: it does not start.
     """
 
@@ -57,21 +57,14 @@ class VllmServer:
             found.bind(("127.0.0.1", 0))
             port = found.getsockname()[1]
         self.url, self.log = f"http://127.0.0.1:{port}", log
-        with writing(log):
-            log.parent.mkdir(parents=True, exist_ok=True)
-            file = log.open("ab")
         words = [str(python), "-m", "vllm.entrypoints.openai.api_server"]
         words += flags(model, port, dtype, rank, max_context)
-        with file:
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                env={**os.environ, **ENVIRONMENT, "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
+        threads = os.environ.get("OMP_NUM_THREADS", "1")
+        with held():
+            self._process = start(
+                words, log, environment={**os.environ, **ENVIRONMENT, "OMP_NUM_THREADS": threads}
             )
-        atexit.register(self.close)
+            atexit.register(self.close)
         try:
             self._wait()
         except BaseException:
