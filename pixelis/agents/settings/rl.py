@@ -159,6 +159,12 @@ class TrainConfig(PlayedSettings):
             raise ConfigError(f"step_size is read with lr auto only; leave it out, or lr {self.lr}")
         if self.sampler.type == "vllm" and self.train == "full":
             raise ConfigError("sampler vllm needs an adapter, whose weights it is given; set train: lora")
+        if self.sampler.type == "vllm" and self.top_p < 1 and self.loss.correction.type == "none":
+            raise ConfigError(
+                f"loss.correction none needs top_p 1 with sampler vllm, got {self.top_p:g}: servers say the "
+                "log-probabilities of the nucleus, to which every ratio would be too small. Leave "
+                "loss.correction out, or set top_p: 1"
+            )
         if self.shard and (self.train == "full" or self.quantization != "none"):
             what = "train full" if self.train == "full" else f"quantization {self.quantization}"
             raise ConfigError(f"shard is for frozen weights as they are, without {what}; leave one out")

@@ -28,6 +28,7 @@ from pixelis.agents.rl.update import Updater
 from pixelis.agents.rollout.collector import EpisodeRequest, collect
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction, sampler_gaps
+from pixelis.errors import ConfigError
 
 GROUPS, MEMBERS, TURN = 8, 8, 4
 GAPS = {
@@ -64,6 +65,15 @@ def test_it_is_off_where_they_are_the_same(toy_config: Callable[..., TrainConfig
             row, _, _ = run.trainer.step()
         rows.append({key: value for key, value in row.items() if not key.startswith("time/")})
     assert rows[0] == rows[1]  # to the bit
+
+
+def test_a_nucleus_by_servers_needs_a_correction():
+    served = {"env": "Pixelis/CodeProblem-v0", "model": "pixelis-mini", "sampler": "vllm", "top_p": 0.9}
+    with pytest.raises(ConfigError, match=r"loss.correction none needs top_p 1 with sampler vllm, got 0.9"):
+        TrainConfig.from_mapping({**served, "loss": {"correction": "none"}})
+    TrainConfig.from_mapping(served)
+    TrainConfig.from_mapping({**served, "top_p": 1.0, "loss": {"correction": "none"}})
+    TrainConfig.from_mapping({**served, "sampler": "own", "loss": {"correction": "none"}})
 
 
 def test_the_log_says_what_was_chosen_and_why(toy_config: Callable[..., TrainConfig]):
