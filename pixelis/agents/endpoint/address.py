@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from pixelis.addresses import is_this_machine, without_secrets
 from pixelis.errors import ConfigError
 
 PREFIX = "openai:"
@@ -27,11 +27,7 @@ class Address:
     @property
     def is_this_machine(self) -> bool:
         """Whether the server is on this machine, and so may go without a key."""
-        host = urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
+        return is_this_machine(urlsplit(self.url).hostname or "")
 
 
 def is_address(name: str) -> bool:
@@ -53,7 +49,7 @@ def read_address(name: str) -> Address:
         if not model or not known:
             raise ValueError
     except ValueError:  # such as a port that is no number
-        raise ConfigError(f"a model at an address is named {_FORM}; got {_without_secrets(name)!r}") from None
+        raise ConfigError(f"a model at an address is named {_FORM}; got {without_secrets(name)!r}") from None
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError(
             f"the URL of {PREFIX}{model} must hold neither user, password nor query, as it is written into "
@@ -61,9 +57,3 @@ def read_address(name: str) -> Address:
         )
     path = parts.path.rstrip("/")
     return Address(model, f"{parts.scheme}://{parts.netloc}{path or '/v1'}")
-
-
-def _without_secrets(name: str) -> str:
-    """Return a name without what stands between ``//`` and ``@``, or behind ``?``."""
-    head, slashes, rest = name.partition("?")[0].partition("//")
-    return head + slashes + rest.rpartition("@")[2]

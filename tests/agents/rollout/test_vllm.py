@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.server
-import json
 import threading
 import time
 from pathlib import Path
@@ -14,16 +13,17 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from vllm_servers import replayed
 
-from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.lora import LoraSettings
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
-from pixelis.agents.rollout.vllm.client import ServerFacts, ServerFault, checked_turn
-from pixelis.agents.rollout.vllm.engine import VllmEngine, check_context
+from pixelis.agents.rollout.vllm.answers import ServerFacts, ServerFault, checked_turn
+from pixelis.agents.rollout.vllm.checks import check_context
+from pixelis.agents.rollout.vllm.engine import VllmEngine
 from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
@@ -249,88 +249,31 @@ def ended(reason: str, count: int) -> dict:
         ({"token_ids": [1], "logprobs": {"token_logprobs": [-1.0]}}, "broken off: None after 1 of 3 tokens"),
         (ended("abort", 1), "broken off: 'abort' after 1 of 3 tokens"),
         (ended("length", 2), "broken off: 'length' after 2 of 3 tokens"),
+        (ended("stop", 2), "broken off: 'stop' after token 4, which ends no turn"),
+        ({**ended("stop", 1), "finish_reason": {}}, "broken off: dict after 1 of 3"),
+        ({"token_ids": [True, 5], "logprobs": {"token_logprobs": [-1.0] * 2}}, "no turn of 1 to 3"),
+        ({"token_ids": [10**30], "logprobs": {"token_logprobs": [-1.0]}}, "no turn of 1 to 3"),
+        ({"token_ids": "ab", "logprobs": {"token_logprobs": "ab"}}, "no token ids, or no log-probabilities"),
+        *(
+            ({"token_ids": [5], "logprobs": {"token_logprobs": [each]}}, "log-probability that is none")
+            for each in ("-0.5", True, False, -(10**400), -1e300, float("nan"), [-0.5])
+        ),
     ],
 )
 def test_an_answer_that_is_no_turn_is_a_fault(choice, words):
     with pytest.raises(ServerFault, match=words):
-        checked_turn(choice, 3)
+        checked_turn(choice, 3, {5})
 
 
 def test_a_turn():
     choice = {
         **{"token_ids": [4, 5], "logprobs": {"token_logprobs": [-0.5, 1e-6]}, "finish_reason": "stop"},
     }
-    tokens, logprobs, reason = checked_turn(choice, 3)
+    tokens, logprobs, reason = checked_turn(choice, 3, {5})
     assert tokens.tolist() == [4, 5] and tokens.dtype == np.int64
     assert logprobs.tolist() == [-0.5, 0.0] and logprobs.dtype == np.float32
     assert reason == "stop"
-    assert checked_turn(ended("length", 3), 3).finish_reason == "length"
-
-
-def recorded(answers_by: str | None, finish_reason: str):
-    """Return a handler that says what a server of vLLM has said, of pixelis-mini and an adapter.
-
-    Args:
-        answers_by: the model that it says has answered; None: the one that was asked for, as vLLM does.
-        finish_reason: why its turns end.
-    """
-
-    class Recorded(http.server.BaseHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            path = {"/version": {"version": "0.32.0"}, "/v1/models": {"data": [{"id": "mini"}]}}
-            self.say(path.get(self.path, {}))
-
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path != "/v1/completions":
-                self.say("Success: LoRA adapter 'it' added successfully.")
-            elif "prompt_logprobs" in asked:
-                self.score(asked)
-            else:
-                count = asked["max_tokens"] if finish_reason == "length" else 1
-                tokens = [*[65] * (count - 1), asked["stop_token_ids"][0] if finish_reason == "stop" else 66]
-                self.server.wrote.append(asked["model"])
-                choice = {
-                    **{"index": 0, "text": "", "token_ids": tokens, "finish_reason": finish_reason},
-                    "logprobs": {"token_logprobs": [-0.5] * count},
-                }
-                self.complete(answers_by or asked["model"], choice)
-
-        def score(self, asked) -> None:
-            # A real one has the model; here the trainer's own policy says what one would.
-            ids = asked["prompt"]
-            episode = Episode("", 0, 0, 0, [Segment.given(ids[:1]), Segment.written(ids[1:])])
-            with torch.no_grad():
-                own = self.server.policy.logprobs([episode]).logprobs[0, 1:].tolist()
-            found = [None, *({str(i): {"logprob": each}} for i, each in zip(ids[1:], own, strict=True))]
-            self.complete(asked["model"], {"index": 0, "text": "", "prompt_logprobs": found})
-
-        def complete(self, model: str, choice) -> None:
-            self.say({"id": "cmpl-1", "object": "text_completion", "model": model, "choices": [choice]})
-
-        def say(self, what) -> None:
-            body = (what if isinstance(what, str) else json.dumps(what)).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    return Recorded
-
-
-@contextlib.contextmanager
-def replayed(policy: Policy, answers_by: str | None = None, finish_reason: str = "stop"):
-    """Serve what was recorded; give the server, whose ``wrote`` names the adapters that were asked to."""
-    handler = recorded(answers_by, finish_reason)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.policy, server.wrote = policy, []
-        server.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
+    assert checked_turn(ended("length", 3), 3, {5}).finish_reason == "length"
 
 
 @pytest.mark.parametrize("reason", ["stop", "length"])

@@ -5,65 +5,54 @@ Source: vLLM's documentation of the OpenAI-compatible server and of LoRA adapter
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any
 
 import numpy as np
 
-from pixelis.agents.episodes.episode import FinishReason
+from pixelis.addresses import is_this_machine, without_secrets
 from pixelis.agents.rollout.sampling import SamplingSettings
-from pixelis.errors import MissingDependencyError
+from pixelis.agents.rollout.vllm.answer_deadline import AnswerDeadline
+from pixelis.agents.rollout.vllm.answers import (
+    Completion,
+    ServerFacts,
+    ServerFault,
+    checked_choice,
+    checked_facts,
+    checked_scores,
+    checked_turn,
+    read_json,
+    words_of,
+)
+from pixelis.errors import ConfigError, MissingDependencyError
 
 CONNECT_SECONDS = 10.0
-
-
-class ServerFault(Exception):
-    """A server is gone, late, or answers what is no answer; the message says which, in some words."""
-
-
-@dataclass(frozen=True)
-class ServerFacts:
-    """What a server says of itself.
-
-    Attributes:
-        version: of vLLM.
-        model: the name under which it serves its base model.
-        max_context: tokens of prompt and turn together; None where it does not say.
-    """
-
-    version: str
-    model: str
-    max_context: int | None
-
-
-class Completion(NamedTuple):
-    """A turn that a server has written.
-
-    Attributes:
-        tokens: int64 [n].
-        logprobs: float32 [n], of what drew them.
-        finish_reason: why it ended, as the server says.
-    """
-
-    tokens: np.ndarray
-    logprobs: np.ndarray
-    finish_reason: FinishReason
+_MOST_BYTES, _BYTES_A_TOKEN = 2**20, 2**12
+"""Of an answer, and more for each token of prompt and turn; vLLM takes some hundred for one."""
+_NEUTRAL = {
+    "top_k": 0,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+}
+"""What changes nothing; where it is not said, the generation_config.json of a server's model decides."""
 
 
 class VllmClient:
     """Speaks to one server.
 
     Args:
-        url: its address, such as ``http://127.0.0.1:8000``.
-        timeout_seconds: the longest wait for an answer.
+        url: its address, such as ``http://127.0.0.1:8000``; it may hold user and password.
+        timeout_seconds: the longest wait for a whole answer.
 
     Attributes:
         url: see there.
+        shown: the address without user and password, for messages.
 
     Raises:
+        ConfigError: the address is none.
         MissingDependencyError: ``httpx`` is not installed.
     """
 
@@ -74,17 +63,28 @@ class VllmClient:
             raise MissingDependencyError(
                 "sampler vllm needs httpx; install it with pip install 'pixelis[vllm]'"
             ) from error
-        self.url = url.rstrip("/")
-        self._failures = (httpx.HTTPError, httpx.InvalidURL)
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
-        timeout = httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS)
-        self._http = httpx.Client(base_url=self.url, timeout=timeout, limits=limits)
+        self.url, self.shown = url.rstrip("/"), without_secrets(url.rstrip("/"))
+        self._seconds, self._failures = timeout_seconds, (httpx.HTTPError, httpx.InvalidURL)
+        try:
+            whole = httpx.URL(self.url)
+            # httpx logs addresses as they are, so that what is secret is kept out of its own.
+            base, name = whole.copy_with(userinfo=b""), (whole.username, whole.password)
+        except httpx.InvalidURL:
+            raise ConfigError(f"sampler.urls: {self.shown!r} is no address of a server") from None
+        self._http = httpx.Client(
+            base_url=base,
+            auth=name if any(name) else None,
+            headers={"Accept-Encoding": "identity"},  # bytes are counted as they come
+            timeout=httpx.Timeout(timeout_seconds, connect=CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),  # see `AnswerDeadline`
+            trust_env=not is_this_machine(base.host),  # a proxy would look for this machine at its own place
+        )
 
     def is_up(self) -> bool:
         """Return whether it answers at all."""
         try:
-            return self._http.get("/health", timeout=CONNECT_SECONDS).status_code == 200
-        except self._failures:
+            return self._fetch("GET", "/health", None, _MOST_BYTES, CONNECT_SECONDS)[0] == 200
+        except ServerFault:
             return False
 
     def facts(self) -> ServerFacts:
@@ -93,12 +93,9 @@ class VllmClient:
         Raises:
             ServerFault: nobody answers, or something else than vLLM does.
         """
-        try:
-            version = self._ask("GET", "/version")["version"]
-            first = self._ask("GET", "/v1/models")["data"][0]
-            return ServerFacts(str(version), str(first["id"]), first.get("max_model_len"))
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ServerFault("what answers there is no vLLM server") from error
+        return checked_facts(
+            read_json(self._ask("GET", "/version")), read_json(self._ask("GET", "/v1/models"))
+        )
 
     def load_adapter(self, name: str, folder: Path) -> None:
         """Let it serve an adapter in a folder that it can read.
@@ -127,6 +124,14 @@ class VllmClient:
     ) -> Completion:
         """Return a turn by the model of a name, which is that of an adapter.
 
+        Args:
+            model: the name.
+            prompt: token ids.
+            limit: most tokens of the turn.
+            settings: how to draw.
+            seed: of the draws.
+            stop_ids: tokens that end it; none: it has ``limit`` tokens.
+
         Raises:
             ServerFault: it gives none, or says that another model wrote it.
         """
@@ -136,13 +141,15 @@ class VllmClient:
             "max_tokens": limit,
             "temperature": 0.0 if settings.greedy else settings.temperature,
             "top_p": settings.top_p,
+            **_NEUTRAL,
             "seed": seed,
             "stop_token_ids": sorted(stop_ids),
+            "ignore_eos": not stop_ids,
             "logprobs": 0,
             "return_token_ids": True,
             "skip_special_tokens": False,
         }
-        return checked_turn(self._choice(body), limit)
+        return checked_turn(self._choice(body, len(prompt) + limit), limit, stop_ids)
 
     def score(self, model: str, tokens: Sequence[int]) -> np.ndarray:
         """Return the log-probability of each token but the first given those before it, float32 [n - 1].
@@ -151,12 +158,7 @@ class VllmClient:
             ServerFault: it gives none.
         """
         body = {"model": model, "prompt": list(tokens), "max_tokens": 1, "prompt_logprobs": 0}
-        found: Any = self._choice(body).get("prompt_logprobs")
-        try:
-            pairs = zip(tokens[1:], found[1:], strict=True)
-            return np.array([each[str(token)]["logprob"] for token, each in pairs], np.float32)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ServerFault("it does not say the log-probabilities of a prompt") from error
+        return checked_scores(self._choice(body, len(tokens) + 1), tokens)
 
     def close(self) -> None:
         """Close the connections."""
@@ -164,54 +166,31 @@ class VllmClient:
 
     # ------------------------------------------------------------------ private
 
-    def _choice(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        answer = self._ask("POST", "/v1/completions", body)
-        try:
-            choice, model = answer["choices"][0], answer["model"]
-        except (KeyError, IndexError, TypeError) as error:
-            raise ServerFault("its answer holds no completion, or not by which model it is") from error
-        if model != body["model"]:
-            raise ServerFault(f"it answers by other weights: {model!r}, asked for was {body['model']!r}")
-        return choice
+    def _choice(self, body: Mapping[str, Any], tokens: int) -> Mapping[str, Any]:
+        answer = self._ask("POST", "/v1/completions", body, _MOST_BYTES + _BYTES_A_TOKEN * tokens)
+        return checked_choice(read_json(answer), body["model"])
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        try:
-            answer = self._http.request(method, path, json=body)
-        except self._failures as error:
-            raise ServerFault(f"{type(error).__name__} ({str(error) or 'no answer in time'})") from error
-        if answer.status_code != 200:
-            raise ServerFault(f"it answers {answer.status_code}: {_words_of(answer.text)}")
-        if path.endswith("lora_adapter"):  # the answer is a sentence
-            return answer.text
-        try:
-            return answer.json()
-        except ValueError as error:
-            raise ServerFault("it answers something that is no JSON") from error
+    def _ask(self, method: str, path: str, body: Any = None, most: int = _MOST_BYTES) -> bytes:
+        status, answer = self._fetch(method, path, body, most, self._seconds)
+        if status != 200:
+            raise ServerFault(f"it answers {status}: {words_of(answer.decode(errors='replace'))}")
+        return answer
 
-
-def checked_turn(choice: Mapping[str, Any], limit: int) -> Completion:
-    """Return the turn that a completion is.
-
-    Raises:
-        ServerFault: they are no turn of at most ``limit`` tokens.
-    """
-    try:
-        tokens = np.asarray(choice["token_ids"])
-        logprobs = np.asarray(choice["logprobs"]["token_logprobs"], dtype=np.float32)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ServerFault("its answer holds no token ids, or no log-probabilities") from error
-    whole = tokens.ndim == 1 and 1 <= len(tokens) <= limit and tokens.dtype.kind == "i" and tokens.min() >= 0
-    if not whole or logprobs.shape != tokens.shape:
-        raise ServerFault(
-            f"its answer is no turn of 1 to {limit} tokens ({tokens.size} ids, {logprobs.size} logprobs)"
-        )
-    if not all(math.isfinite(each) and each <= 1e-3 for each in logprobs.tolist()):
-        raise ServerFault("its answer holds a log-probability that is none")
-    reason: Any = choice.get("finish_reason")
-    if reason not in get_args(FinishReason) or (reason == "length" and len(tokens) < limit):
-        raise ServerFault(f"its answer was broken off: {reason!r} after {len(tokens)} of {limit} tokens")
-    return Completion(tokens.astype(np.int64), np.minimum(logprobs, 0.0), reason)
-
-
-def _words_of(text: str) -> str:
-    return " ".join(text.split())[:200]
+    def _fetch(self, method: str, path: str, body: Any, most: int, seconds: float) -> tuple[int, bytes]:
+        """Return the status and the body of an answer, of at most so many bytes and seconds."""
+        found = bytearray()
+        with AnswerDeadline(seconds) as deadline:
+            try:
+                traced = {"trace": deadline.watch}
+                with self._http.stream(method, path, json=body, extensions=traced) as answer:
+                    for part in answer.iter_raw():
+                        found += part
+                        if len(found) > most:
+                            raise ServerFault(f"its answer is longer than {most} bytes")
+            except self._failures as error:
+                if deadline.is_over:
+                    raise ServerFault(f"it has given no whole answer in {seconds:g} s") from error
+                raise ServerFault(f"{type(error).__name__} ({str(error) or 'no answer in time'})") from error
+            if deadline.is_over:  # what ends with the connection looks whole when that is cut
+                raise ServerFault(f"it has given no whole answer in {seconds:g} s")
+        return answer.status_code, bytes(found)

@@ -17,22 +17,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from pixelis.agents.episodes.episode import Episode, Segment
+from pixelis.addresses import without_secrets
+from pixelis.agents.episodes.episode import Segment
 from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
-from pixelis.agents.rollout.vllm.client import Completion, ServerFacts, ServerFault, VllmClient
+from pixelis.agents.rollout.vllm.answers import Completion, ServerFault
+from pixelis.agents.rollout.vllm.checks import check_context, check_model
+from pixelis.agents.rollout.vllm.client import VllmClient
 from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
 from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, SamplerError
 
 _LOG = logging.getLogger(__name__)
-MOST_APART = 0.25
-"""Nats a token, in the mean of a text: servers that score further from us have other weights. Rounding in
-half precision makes some hundredths."""
-_PROBED = 64
 
 
 class VllmEngine:
@@ -98,11 +96,13 @@ class VllmEngine:
     ) -> Completion:
         """Return a turn, by the server of a row or, where that fails, by another.
 
-        Who answers by another adapter than was asked for, and so by other weights, has failed.
+        Who answers by another adapter than was asked for, and so by other weights, has failed. Where there is
+        one server alone it is asked once more: a single bad answer ends no run.
 
         Raises:
             SamplerError: no server is left.
         """
+        asked_again = False
         while True:
             living = self.living
             if not living:
@@ -114,7 +114,11 @@ class VllmEngine:
                     raise ServerFault("its answer holds a token outside the vocabulary")
                 return found
             except ServerFault as fault:
-                self._lose(client, fault)
+                if asked_again or self.living != [client]:
+                    self._lose(client, fault)
+                else:
+                    asked_again = True
+                    _LOG.warning("the server at %s is asked once more: %s", client.shown, fault)
 
     def all_at_once(self, count: int) -> ThreadPoolExecutor:
         """Return threads that wait for answers."""
@@ -137,22 +141,47 @@ class VllmEngine:
         policy.save_adapter(folder)
         for client in self.living:
             try:
-                is_new = client.url not in self._checked
-                if is_new:
-                    check_context(client.facts(), policy)
-                client.load_adapter(name, folder)
-                if is_new:
-                    self._compare(client, name, policy)
-                    self._checked.add(client.url)
-                elif before:
-                    client.unload_adapter(before)
+                self._give(client, name, policy)
             except ServerFault as fault:
-                self._lose(client, fault)
+                if self.living != [client] or not self._give_again(client, name, policy, fault):
+                    self._lose(client, fault)
         self._serving = name
         if before:
             shutil.rmtree(self._folder / before, ignore_errors=True)
         if not self.living:
             raise self._nobody()
+
+    def _give(self, client: VllmClient, name: str, policy: Policy) -> None:
+        """Let a server serve an adapter in the place of the one before; check one that is new.
+
+        Raises:
+            ServerFault: it does not, or it is not what it should be.
+        """
+        is_new = client.url not in self._checked
+        if is_new:
+            check_context(client.facts(), policy)
+        client.load_adapter(name, self._folder / name)
+        if self._serving:
+            try:
+                client.unload_adapter(self._serving)
+            except ServerFault:  # it has been started since, by whatever words
+                is_new = True
+                check_context(client.facts(), policy)
+        if is_new:
+            check_model(client, name, policy)
+            self._checked.add(client.url)
+
+    def _give_again(self, client: VllmClient, name: str, policy: Policy, fault: ServerFault) -> bool:
+        """Do what `_give` does to the last server that is left, as to a new one; return whether it works."""
+        _LOG.warning("the server at %s is asked once more: %s", client.shown, fault)
+        self._checked.discard(client.url)
+        with contextlib.suppress(ServerFault):
+            client.unload_adapter(name)  # it may have it, and would refuse the name
+        try:
+            self._give(client, name, policy)
+        except ServerFault:
+            return False
+        return True
 
     def _check_policy(self, policy: Policy) -> None:
         if not policy.has_adapter:
@@ -183,32 +212,16 @@ class VllmEngine:
             urls = [self._server.url]
         self._clients = [VllmClient(url, self._settings.timeout_seconds) for url in urls]
 
-    def _compare(self, client: VllmClient, name: str, policy: Policy) -> None:
-        """Check that a server scores a text as the policy does: base, adapter and tokens are the same."""
-        generator = np.random.default_rng(0)
-        text = "Say in a few words what a look at the picture shows, then call the tool: "
-        ids = [int(each) for each in policy.tokenizer(text)["input_ids"]]
-        ids += generator.integers(0, policy.vocabulary_size, max(0, 16 - len(ids))).tolist()
-        ids = ids[:_PROBED]
-        episode = Episode("", 0, 0, 0, [Segment.given(ids[:1]), Segment.written(ids[1:])])
-        with torch.no_grad():
-            own = policy.logprobs([episode]).logprobs[0, 1:].cpu().numpy()
-        apart = float(np.abs(own - client.score(name, ids)).mean())
-        if not apart <= MOST_APART:
-            raise ServerFault(
-                f"its model is another one: {apart:.2f} nats a token from ours, {MOST_APART:g} are allowed"
-            )
-
     def _lose(self, client: VllmClient, fault: ServerFault) -> None:
         with self._lock:
             if client.url in self._lost:
                 return
             self._lost[client.url] = str(fault)
         left = len(self.living)
-        _LOG.warning("the server at %s is left out: %s; %d left", client.url, fault, left)
+        _LOG.warning("the server at %s is left out: %s; %d left", client.shown, fault, left)
 
     def _nobody(self) -> SamplerError:
-        told = "; ".join(f"{url}: {why}" for url, why in self._lost.items())
+        told = "; ".join(f"{without_secrets(url)}: {why}" for url, why in self._lost.items())
         return SamplerError(
             f"no vLLM server can be used ({told}); start one, and go on from the last checkpoint with "
             "--resume"
@@ -271,20 +284,6 @@ class VllmRows:
         """Drop the other rows."""
         self._rows = [self._rows[row] for row in rows]
         self._homes = [self._homes[row] for row in rows]
-
-
-def check_context(facts: ServerFacts, policy: Policy) -> None:
-    """Check that a server takes episodes as long as the policy's context.
-
-    Raises:
-        ServerFault: it does not.
-    """
-    served, wanted = facts.max_context, policy.max_context
-    if served is not None and wanted is not None and served < wanted:
-        raise ServerFault(
-            f"vLLM {facts.version} there takes {served} tokens, the model's context is {wanted}; start it "
-            f"with --max-model-len {wanted}"
-        )
 
 
 def _served_rank(rank: int) -> int:

@@ -116,6 +116,7 @@ def flags(model: str, port: int, dtype: str, rank: int, max_context: int | None)
     """Return the words that a server is started with, for one of one's own too (docs/guide/scaling.md)."""
     # Log-probabilities are those of what is drawn from: after temperature and nucleus.
     drawn = ["--logprobs-mode", "processed_logprobs"]
+    drawn += ["--generation-config", "vllm"]  # no top_k or penalty that the model's own file says
     adapters = ["--enable-lora", "--max-lora-rank", str(rank), "--max-loras", "2"]
     where = ["--host", "127.0.0.1", "--port", str(port)]
     # On a CPU a request with a seed ends the engine when its prompt is read in parts (0.32: the seed's
