@@ -76,6 +76,9 @@ class CuriosityTerm:
 
     Not potential-based: it changes which policy is best, the less the longer it learns.
 
+    It helps to find a tool that is hardly ever used (ZoomRead: sooner than by the task alone, as far in the
+    end). It did not help on web sites, and on code it was behind (``docs/results``, "Rewards").
+
     Args:
         encoder: ``hashed``, ``sentence-transformer``, ``clip``, a function from an observation to 768
             numbers, or a ``StateEncoder``.

@@ -179,6 +179,9 @@ class CoherenceMemory:
 class CoherenceTerm:
     """Pays ``coherence`` of the whole episode with its last step, and 0 before. Not potential-based.
 
+    It helps to find tools that belong together and are hardly ever used (ZoomRead: sooner than by the task
+    alone, as far in the end). It did not help on web sites (``docs/results``, "Rewards").
+
     Args:
         encoder: ``(observation) -> float32 [d]``, also as ``"module:name"`` (a class is called without
             arguments), or one that curiosity takes by name (``hashed``, ``sentence-transformer``, ``clip``);
