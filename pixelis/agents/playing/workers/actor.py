@@ -60,6 +60,12 @@ class Worker:
             reply = {"error": f"{type(error).__name__}: {one_line(error)}"}, {}
         return sorted(versions), pack(*reply)
 
+    def close(self) -> None:
+        """Close the envs, and take the adapter from servers that others have started."""
+        if self._player is not None:
+            self._player.close()
+            self._player = None
+
     def _ready(self) -> Player:
         if self._player is None:
             config = TrainConfig.from_mapping(self._config)

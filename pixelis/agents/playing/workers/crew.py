@@ -22,6 +22,8 @@ START_SECONDS = 600.0
 """How long is waited for anybody to be ready."""
 OTHERS_SECONDS = 60.0
 """How long is waited at the start, once one is ready, for the others."""
+CLOSE_SECONDS = 5.0
+"""How long workers may take to close what they have open; then they are killed."""
 MOST_LOSSES = 3
 """Times that everyone may be lost without a piece played between."""
 
@@ -121,6 +123,7 @@ class Crew:
             TrainingError: a worker that has been replaced cannot play, and nobody else is left.
             SamplerError: nobody plays.
         """
+        self._ready_last = time.monotonic()  # while nobody waited, nobody looked who is ready
         while self.ledger.open(rollout):
             self._go_on()
         pieces = sorted(piece for piece in self._replies if piece.rollout == rollout)
@@ -130,8 +133,7 @@ class Crew:
 
     def close(self) -> None:
         """End the workers."""
-        for hand in self._hands.values():
-            self._end(hand)
+        self._end(*self._hands.values())
         self._hands.clear()
 
     # ------------------------------------------------------------------ private
@@ -245,9 +247,17 @@ class Crew:
         self._hands[self._hired] = Hand(self._hired, actor, actor.about.remote())
         self._hired += 1
 
-    def _end(self, hand: Hand) -> None:
-        with contextlib.suppress(Exception):  # it is gone, or the cluster is
-            self._cluster.ray.kill(hand.actor)
+    def _end(self, *hands: Hand) -> None:
+        """Let workers close what they have open, for a short time, and kill them."""
+        try:
+            with contextlib.suppress(Exception):  # they are gone, or the cluster is
+                closing = [hand.actor.close.remote() for hand in hands if hand.greeting is None]
+                if closing:
+                    self._cluster.ray.wait(closing, num_returns=len(closing), timeout=CLOSE_SECONDS)
+        finally:
+            for hand in hands:
+                with contextlib.suppress(Exception):
+                    self._cluster.ray.kill(hand.actor)
 
     def _nobody(self, why: str) -> SamplerError:
         needs = f"{self._config.worker_threads} processors"

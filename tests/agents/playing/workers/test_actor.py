@@ -29,3 +29,17 @@ def test_a_worker_says_by_which_weights_it_has_played(toy_config):
         assert {turn.finish_reason for turn in turns} <= {"stop", "length"}
     versions, reply = worker.play(order, pack({}, parameters))  # what goes wrong is a reply, of no weights
     assert versions == [] and unpack(reply)[0] == {"error": "KeyError: 'version'"}
+
+
+def test_a_worker_closes_what_it_has_open(toy_config, tmp_path):
+    notes = tmp_path / "notes"
+    config = toy_config(env="slow_toy_env:Toy/SlowEcho-v0", env_kwargs={"notes": str(notes)})
+    worker = Worker(config.to_mapping(), sys.path)
+    worker.close()  # nothing is open
+    assert "error" not in worker.about()
+    parameters = {str(n): each for n, each in enumerate(policy_of(config, None).trainable_parameters())}
+    order = pack(play_order([EpisodeRequest(3, 0, 0)], SamplingSettings(max_new_tokens=2), 0, None))
+    worker.play(order, pack({"version": 0}, parameters))
+    before = notes.read_text() if notes.exists() else ""
+    worker.close()
+    assert notes.read_text().count("closed") == before.count("closed") + 1

@@ -22,7 +22,7 @@ from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.playing.player import play_order
 from pixelis.agents.playing.sources import policy_of
 from pixelis.agents.playing.workers.cluster import Cluster, check_answers
-from pixelis.agents.playing.workers.crew import MOST_LOSSES, Crew, PieceOfWork
+from pixelis.agents.playing.workers.crew import MOST_LOSSES, START_SECONDS, Crew, PieceOfWork
 from pixelis.agents.playing.workers.ledger import Piece
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rollout.collector import EpisodeRequest
@@ -193,6 +193,33 @@ def test_what_was_played_by_other_weights_is_not_kept_but_played_again(here, toy
         crew.close()
 
 
+def test_who_dies_while_nobody_waits_is_replaced_and_all_close_what_they_have_open(
+    here, toy_config, tmp_path
+):
+    notes = tmp_path / "notes"
+    played = {**PLAYED, "env_kwargs": {"notes": str(notes)}, "rewards": {}}
+    config = toy_config(**played, workers=1)
+    order = pack(play_order([EpisodeRequest(3, 0, 0)], SamplingSettings(max_new_tokens=2), 0, None))
+    policy = policy_of(config, None)
+    parameters = {str(number): each for number, each in enumerate(policy.trainable_parameters())}
+    weights = here.put(pack({"version": 0}, parameters))
+    about = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(policy.model)}
+    crew = Crew(here, config, about)
+    try:
+        for rollout in range(2):
+            crew.plan({Piece(rollout, 0): PieceOfWork(order, weights, 0)})
+            (reply,) = crew.take(rollout)
+            assert "error" not in unpack(reply)[0]
+            if rollout == 0:
+                here.ray.kill(crew.ready[0].actor)
+                crew._ready_last -= 2 * START_SECONDS  # of learning and evaluating
+        assert crew.ledger.lost == 1
+        before = notes.read_text().count("closed")  # those that only showed what the environment is
+    finally:
+        crew.close()
+    assert notes.read_text().count("closed") == before + 1
+
+
 def test_workers_live_where_labels_say(cluster, start, toy_config, tmp_path):
     where = {"ray_address": cluster.address, "worker_labels": {"browser": "here"}}
     learner = start("train", toy_config(output=str(tmp_path / "labelled"), **PLAYED, workers=1, **where))
@@ -256,3 +283,24 @@ def test_what_workers_cannot_play_is_told_in_one_line(cluster, start, toy_config
 def test_addresses_where_no_cluster_can_be_are_refused_at_once(address):
     with pytest.raises(ConfigError, match=r"ray_address must be auto, or HOST:PORT .*ray start --head"):
         check_answers(address)
+
+
+def python_elsewhere(folder: Path) -> str:
+    """Return a Python beside which there is no ``ray``, though it has the module."""
+    found = folder / "python"
+    found.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    found.chmod(0o755)
+    return str(found)
+
+
+def test_ray_is_asked_whatever_lies_beside_python(cluster, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", python_elsewhere(tmp_path))
+    check_answers(cluster.address)
+
+
+def test_a_ray_that_cannot_be_asked_is_told_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere"))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(ConfigError, match=r"no process can be started with '.*nowhere'"):
+            check_answers(address)
