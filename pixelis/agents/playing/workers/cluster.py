@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pixelis.errors import ConfigError, MissingDependencyError, SamplerError
@@ -111,12 +110,18 @@ def check_answers(address: str) -> None:
         raise ConfigError(
             f"{where}: nothing answers there ({error}); start one with `ray start --head`"
         ) from error
-    command = [str(Path(sys.executable).with_name("ray")), "health-check", "--address", address]
+    # Not the command ray, which need not lie beside this Python.
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=HEALTH_SECONDS)
         why = "" if done.returncode == 0 else (done.stderr.strip() or "it is not healthy").splitlines()[-1]
     except subprocess.TimeoutExpired:
         why = f"no answer in {HEALTH_SECONDS:g} s"
+    except OSError as error:
+        raise ConfigError(
+            f"{where}: Ray cannot be asked whether it is one, since no process can be started with "
+            f"{sys.executable!r} ({one_line(error)})"
+        ) from error
     if why:
         raise ConfigError(f"{where}: what answers there is no cluster that can be used ({why[:300]})")
 
