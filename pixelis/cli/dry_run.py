@@ -43,6 +43,8 @@ def told(cost: StepCost, config: TrainConfig) -> list[str]:
     how = "whole steps were taken" if cost.is_measured else f"from steps of {groups} groups"
     episodes = f"{config.groups} groups of {config.group_size} episodes"
     lines = [f"a step: {episodes}; {how}; nothing was written"]
+    if config.workers is not None:
+        lines += [f"this is for one process: what it saves that {config.workers} workers play is not in it"]
     width = max(map(len, [*cost.seconds, *cost.memory]))
     lines += ["", "seconds a step, if every group is trained on"]
     lines += [f"  {name:{width}}  {value:9.2f}" for name, value in cost.seconds.items()]

@@ -9,7 +9,8 @@ then a line through what was seen:
     rewards
     update          d · tokens in forward passes: gradient, reference and the KL of the step
 
-Where whole steps fit into the probe they are what is told.
+Where whole steps fit into the probe they are what is told. All of it is what this process needs alone: what
+workers save is not modelled.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.settings.rl import TrainConfig
+from pixelis.agents.settings.rl import TrainConfig, chosen_correction
 from pixelis.agents.settings.run_settings import AUTO
+from pixelis.agents.settings.workers import OF_WORKERS
 
 SECONDS = 10.0
 """How long the probe may take, after its first step."""
@@ -117,11 +119,22 @@ def step_cost(config: TrainConfig, seconds: float = SECONDS) -> StepCost:
     env, _ = TrainingRun.opened_env(config)
     config = TrainingRun.choose_model(config, env)
     policy = TrainingRun.load_policy(config, None)
-    config = TrainingRun.settle(config, policy)
+    config = in_one_process(TrainingRun.settle(config, policy))
     assert env is not None  # it is a required setting
     with tempfile.TemporaryDirectory(prefix="pixelis-probe-") as folder:
         probing = _Probing(config, env, policy, Path(folder))
         return probing.cost(seconds)
+
+
+def in_one_process(config: TrainConfig) -> TrainConfig:
+    """Return settings without workers, and otherwise with the same work in a step."""
+    if config.workers is None:
+        return config
+    fields = TrainConfig.model_fields
+    values = {name: fields[name].get_default(call_default_factory=True) for name in ("workers", *OF_WORKERS)}
+    if config.loss.correction.type == "auto":  # it goes by how old the weights are that play
+        values["loss"] = {"correction": chosen_correction(config)}
+    return config.with_values(**values)
 
 
 class _Probing:

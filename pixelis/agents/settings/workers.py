@@ -46,7 +46,7 @@ class PlayedSettings(RolloutRunSettings):
     @model_validator(mode="after")
     def _check_workers(self) -> Self:
         if self.workers is None:
-            self.refuse_changed(_OF_WORKERS, "without workers")
+            self.refuse_changed(OF_WORKERS, "without workers")
             return self
         parts = -(-self.groups // (self.groups_at_once or 1))
         if parts < self.workers:
@@ -58,7 +58,7 @@ class PlayedSettings(RolloutRunSettings):
         return self
 
 
-_OF_WORKERS = (
+OF_WORKERS = (
     "ray_address",
     "worker_threads",
     "worker_gpus",
@@ -66,3 +66,4 @@ _OF_WORKERS = (
     "worker_timeout_seconds",
     "max_staleness",
 )
+"""Settings that nothing reads without ``workers``."""

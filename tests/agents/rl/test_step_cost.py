@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.step_cost import kept_bytes, line_at, step_cost
+from pixelis.agents.rl.step_cost import in_one_process, kept_bytes, line_at, step_cost
+from pixelis.agents.settings.rl import chosen_correction
 from pixelis.cli.train import main
 
 
@@ -55,6 +56,27 @@ def test_the_command_says_what_a_step_costs_and_writes_nothing(toy_config, tmp_p
     assert "2 groups of 4 episodes; whole steps were taken; nothing was written" in out
     assert "keys and values" in out and "\n40 steps: about 0 minutes of training" in out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_probe_for_workers_is_that_of_one_process(toy_config):
+    config = toy_config(workers=4, max_staleness=2, worker_labels={"browser": "here"}, groups_at_once=1)
+    probed = in_one_process(config)
+    assert probed.workers is None and probed.max_staleness == 0 and probed.worker_labels == {}
+    assert probed.groups_at_once == 1 and probed.with_values(groups=1).groups == 1
+    assert chosen_correction(probed) == chosen_correction(config) == "truncate"
+    alone = toy_config()
+    assert in_one_process(alone) is alone
+
+
+@pytest.mark.slow
+def test_the_command_probes_what_workers_are_to_play(toy_config, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    config = toy_config()
+    words = ["--env", config.env, "--model", config.model, "--groups", "4", "--group-size", "2"]
+    assert main([*words, "--max-new-tokens", "2", "--steps", "40", "--workers", "4", "--dry-run"]) == 0
+    assert (
+        "this is for one process: what it saves that 4 workers play is not in it" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
