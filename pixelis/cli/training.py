@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,14 +77,18 @@ class TrainingCommand:
         rank, size = launched()
         if size > 1 and not self.in_team:
             alone(self.program)
+        is_dry = self.dry is not None and DRY_RUN in words
+        if is_dry:
+            alone(DRY_RUN)
+        # Before any process waits for the others: all of them end by --help, or by a mistake in the words.
+        with contextlib.redirect_stdout(io.StringIO()) if rank > 0 else contextlib.nullcontext():
+            config, resume = self.read([word for word in words if self.dry is None or word != DRY_RUN])
         if rank > 0:
             from pixelis.agents.rl.helper import help_out
 
             help_out()
             return 0
-        config, resume = self.read([word for word in words if self.dry is None or word != DRY_RUN])
-        if self.dry is not None and DRY_RUN in words:
-            alone(DRY_RUN)
+        if self.dry is not None and is_dry:
             if resume is not None:
                 raise ConfigError(f"{DRY_RUN} is for a new run; leave --resume out")
             return self.dry(config, open_console())

@@ -17,6 +17,8 @@ from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rl.team import Team
 from pixelis.agents.run_files.checkpoint import latest_checkpoint, list_checkpoints
 from pixelis.agents.runs.metrics import read_metrics
+from pixelis.cli import USER_MISTAKE
+from pixelis.cli.train import main
 from pixelis.errors import ConfigError
 from pixelis.rewards.terms.traits import RewardTraits
 
@@ -125,7 +127,27 @@ def test_what_trains_in_one_process_says_so(start, tmp_path):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_help_ends_all_processes_and_is_printed_once(start):
+    started = start("train", "--help", processes=2)
+    assert started.wait() == 0, started.said
+    assert started.said.count("usage: ") == 1
+
+
 # ---------------------------------------------------------------------- parts
+
+
+def test_a_process_that_helps_ends_by_the_words_too(monkeypatch, capsys):
+    for name, value in {"RANK": "1", "WORLD_SIZE": "2"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0 and capsys.readouterr().out == ""
+    assert main(["--nonsense", "3"]) == USER_MISTAKE
+    assert "unknown argument '--nonsense'" in capsys.readouterr().err
+    assert main(["--env", "Pixelis/ZoomRead-v0", "--dry-run"]) == USER_MISTAKE
+    assert "--dry-run trains in one process" in capsys.readouterr().err
 
 
 def test_what_torchrun_says(monkeypatch):
