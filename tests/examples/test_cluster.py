@@ -18,10 +18,16 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples" / "cluster"
 BATCH = (FOLDER / "train.sbatch").read_text()
 
 
-def read(words: list[str]) -> tuple[int, list[str]]:
-    """Return how many processes a torchrun command starts, and the words it gives to ``pixelis train``."""
+def read(words: list[str], grace: int) -> tuple[int, list[str]]:
+    """Return how many processes a torchrun command starts, and the words it gives to ``pixelis train``.
+
+    Args:
+        words: after ``torchrun``.
+        grace: seconds between the signal and the end of the job.
+    """
     parsed = get_args_parser().parse_args(words)
     assert parsed.module and parsed.training_script == "pixelis" and parsed.training_script_args[0] == "train"
+    assert 60 < parsed.shutdown_timeout < grace, "a step is finished and saved before anyone kills it"
     return int(parsed.nnodes) * int(parsed.nproc_per_node), parsed.training_script_args[1:]
 
 
@@ -31,7 +37,7 @@ def test_the_job_of_kubernetes_is_a_training_that_has_groups_enough():
     (container,) = pod["spec"]["containers"]
     given = [each.replace("$(JOB_COMPLETION_INDEX)", "1") for each in container["command"]]
     assert given[0] == "torchrun" and given != container["command"]
-    processes, words = read(given[1:])
+    processes, words = read(given[1:], pod["spec"]["terminationGracePeriodSeconds"])
     config, _ = COMMAND.read(words)
     assert config.groups >= processes == 8
     gpus = container["resources"]["limits"]["nvidia.com/gpu"]
@@ -52,7 +58,9 @@ def test_the_job_of_slurm_reads_and_its_training_has_groups_enough():
     text = text.replace('"${words[@]}"', "--config zoom_read --output runs/a --device cuda")
     for name, value in values.items():
         text = text.replace(f"${name}", value)
-    processes, words = read(shlex.split(text))
+    signalled = re.search(r"^#SBATCH --signal=INT@(\d+)$", BATCH, re.MULTILINE)
+    assert signalled is not None
+    processes, words = read(shlex.split(text), int(signalled[1]))
     config, _ = COMMAND.read(words)
     assert config.groups >= processes == 8
     assert 'words=(--config "${CONFIG:-zoom_read}" --output "$run" --device cuda)' in BATCH
