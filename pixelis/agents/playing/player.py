@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
-from pixelis.agents.distributed.code import code_fingerprint
+from pixelis.agents.distributed.code import code_versions
 from pixelis.agents.distributed.episode_messages import episodes_message
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.loading import frozen_fingerprint
+from pixelis.agents.models.policy import Policy
 from pixelis.agents.playing.sources import engine_of, open_env, policy_of
 from pixelis.agents.playing.term_rewards import TermRewards
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
@@ -51,7 +52,7 @@ class Player:
 
     def about(self) -> dict[str, Any]:
         """Return what must be the same wherever the run is played, in words and fingerprints."""
-        return {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(self.policy.model)}
+        return same_everywhere(self.policy)
 
     def play(self, order: Mapping[str, Any]) -> tuple[list[Episode], Reply]:
         """Play what `play_order` has made, by the policy as it is; return the episodes, also as a message."""
@@ -68,6 +69,11 @@ class Player:
     def close(self) -> None:
         """Close the envs."""
         self._collector.close()
+
+
+def same_everywhere(policy: Policy) -> dict[str, Any]:
+    """Return what must be the same in all processes of a run, by its name in a message."""
+    return {**code_versions(), "base model": frozen_fingerprint(policy.model)}
 
 
 def play_order(

@@ -19,17 +19,15 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import read_episodes
 from pixelis.agents.distributed.launched import launched
 from pixelis.agents.distributed.process_group import LEADER, ProcessGroup
 from pixelis.agents.distributed.shards import Shards
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.aggregation import StepCounts
-from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.noise_scale import squared_norm
-from pixelis.agents.playing.player import play_order
+from pixelis.agents.playing.player import play_order, same_everywhere
 from pixelis.agents.playing.shares import add_paid, added, check_shareable, shared_out, state_to_pay_by
 from pixelis.agents.rl.gradient import BatchGradient, Totals
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
@@ -169,7 +167,7 @@ class Team:
     def _begin(self, config: TrainConfig, checkpoint: Path) -> None:
         start = {"do": "begin", "config": config.to_mapping(), "checkpoint": str(checkpoint.resolve())}
         self._tell_all(start)
-        own = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(self._policy.model)}
+        own = same_everywhere(self._policy)
         for rank, (reply, _) in self.replies():
             for what, wanted in own.items():
                 if reply[what] != wanted:

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import read_episodes
 from pixelis.agents.distributed.wire import pack, unpack
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.models.loading import frozen_fingerprint
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.playing.player import play_order
+from pixelis.agents.playing.player import play_order, same_everywhere
 from pixelis.agents.playing.shares import (
     add_paid,
     added,
@@ -71,9 +69,8 @@ class RayCollector:
         check_shareable(config, rewards, "workers")
         self._config, self._rewards, self.stats = config, rewards, RolloutStats()
         self._cluster = Cluster(config.ray_address, config.workers * config.worker_threads)
-        about = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(policy.model)}
         try:
-            self._crew = Crew(self._cluster, config, about)
+            self._crew = Crew(self._cluster, config, same_everywhere(policy))
         except BaseException:
             self._cluster.close()
             raise

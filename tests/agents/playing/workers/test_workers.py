@@ -15,11 +15,9 @@ import psutil
 import pytest
 from started import TOYS
 
-from pixelis.agents.distributed.code import code_fingerprint
 from pixelis.agents.distributed.episode_messages import read_episodes
 from pixelis.agents.distributed.wire import pack, unpack
-from pixelis.agents.models.loading import frozen_fingerprint
-from pixelis.agents.playing.player import play_order
+from pixelis.agents.playing.player import play_order, same_everywhere
 from pixelis.agents.playing.sources import policy_of
 from pixelis.agents.playing.workers.cluster import Cluster, check_answers
 from pixelis.agents.playing.workers.crew import MOST_LOSSES, START_SECONDS, Crew, PieceOfWork
@@ -177,7 +175,7 @@ def test_what_was_played_by_other_weights_is_not_kept_but_played_again(here, toy
     policy = policy_of(config, None)
     parameters = {str(number): each for number, each in enumerate(policy.trainable_parameters())}
     right, wrong = (here.put(pack({"version": version}, parameters)) for version in (5, 4))
-    about = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(policy.model)}
+    about = same_everywhere(policy)
     crew = Crew(here, config, about)
     try:
         crew.plan({Piece(0, 0): PieceOfWork(order, right, 5)})
@@ -203,7 +201,7 @@ def test_who_dies_while_nobody_waits_is_replaced_and_all_close_what_they_have_op
     policy = policy_of(config, None)
     parameters = {str(number): each for number, each in enumerate(policy.trainable_parameters())}
     weights = here.put(pack({"version": 0}, parameters))
-    about = {"code of Pixelis": code_fingerprint(), "base model": frozen_fingerprint(policy.model)}
+    about = same_everywhere(policy)
     crew = Crew(here, config, about)
     try:
         for rollout in range(2):
