@@ -124,6 +124,10 @@ class SamplerError(TrainingError):
     """No server that samples can be used; training can go on from its last checkpoint once there is one."""
 
 
+class LostProcessError(TrainingError):
+    """Another process of a training is gone; it can go on from its last checkpoint."""
+
+
 class EndpointError(PixelisError, RuntimeError):
     """A model's server refuses whatever it is asked: a wrong key, model or kind of request."""
 

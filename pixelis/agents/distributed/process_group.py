@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from pixelis.agents.distributed.launched import launched
 from pixelis.agents.distributed.wire import pack, unpack
-from pixelis.errors import TrainingError
+from pixelis.errors import LostProcessError, TrainingError
 
 LEADER = 0
 _FOREVER = datetime.timedelta(days=7)
@@ -64,7 +64,7 @@ class ProcessGroup:
         """Send a message, see `pack`.
 
         Raises:
-            TrainingError: the other process is gone.
+            LostProcessError: the other process is gone.
         """
         data = torch.frombuffer(bytearray(pack(value, tensors)), dtype=torch.uint8)
         self._try(lambda: dist.send(torch.tensor([len(data)]), rank), rank)
@@ -74,7 +74,7 @@ class ProcessGroup:
         """Wait for a message and return it.
 
         Raises:
-            TrainingError: the other process is gone.
+            LostProcessError: the other process is gone.
         """
         size = torch.zeros(1, dtype=torch.long)
         self._try(lambda: dist.recv(size, rank), rank)
@@ -86,7 +86,7 @@ class ProcessGroup:
         """Give everyone the leader's numbers, in place; every process calls this at the same time.
 
         Raises:
-            TrainingError: another process is gone.
+            LostProcessError: another process is gone.
         """
         for each in tensors:
             held = each.detach().cpu().contiguous()
@@ -99,7 +99,7 @@ class ProcessGroup:
         """Leave the sums over all processes with the leader, in place; every process calls this.
 
         Raises:
-            TrainingError: another process is gone.
+            LostProcessError: another process is gone.
         """
         for each in tensors:
             held = each.detach().float().cpu().clone()
@@ -112,16 +112,16 @@ class ProcessGroup:
         """Return the sums over all processes of some numbers; every process calls this at the same time.
 
         Raises:
-            TrainingError: another process is gone.
+            LostProcessError: another process is gone.
         """
         held = torch.tensor(numbers)
         self._try(lambda: dist.all_reduce(held), None)
         return held.tolist()
 
-    def lost(self, rank: int | None = None) -> TrainingError:
+    def lost(self, rank: int | None = None) -> LostProcessError:
         """Return what is to be said when another process is gone, None: nobody knows which."""
         who = "another process" if rank is None else f"process {rank}"
-        return TrainingError(
+        return LostProcessError(
             f"{who} of {self.size} is gone, its connection is closed; go on from the last checkpoint "
             "with --resume, with as many processes as you like"
         )

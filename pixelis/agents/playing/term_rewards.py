@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,13 @@ class TermRewards:
                 "; does the environment say success in info?" if "success" in metric else "",
             )
         return {"rewards/stage": stage}
+
+    def remember(self) -> Callable[[], None]:
+        """Return what puts the terms back to where they are now."""
+        if self.stack is None:
+            return lambda: None
+        stack, state = self.stack, deepcopy(self.stack.state_dict())
+        return lambda: stack.load_state_dict(state)
 
     def save_files(self, folder: Path) -> None:
         """Write what the terms have learnt into a checkpoint's folder."""

@@ -21,7 +21,7 @@ from pixelis.agents.rl.parts import update_settings
 from pixelis.agents.rl.team import add_up
 from pixelis.agents.run_files.saved_run import trained_in
 from pixelis.agents.settings.rl import TrainConfig
-from pixelis.errors import TrainingError
+from pixelis.errors import LostProcessError, TrainingError
 from pixelis.files import one_line
 
 
@@ -59,7 +59,7 @@ def _serve(world: ProcessGroup) -> None:
                     assert helper is not None  # the first order is to begin
                     reply = helper.do(order)
             except Exception as error:
-                is_gone = isinstance(error, TrainingError) and "is gone" in str(error)
+                is_gone = isinstance(error, LostProcessError)
                 if is_gone or (helper is not None and helper.is_broken):
                     raise
                 reply = {"error": f"{type(error).__name__}: {one_line(error)}"}, {}

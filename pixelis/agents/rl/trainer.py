@@ -119,6 +119,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         self._learner = LEARNERS[config.algorithm.type](config, policy, env, gradient, parts.batch)
         self._base = frozen_fingerprint(policy.model)
         self._last: tuple[list[Episode], StepBatch]
+        self._go_back: Callable[[], None] | None = None  # while a step is played that others may be lost in
 
     @property
     def total_steps(self) -> int:
@@ -137,7 +138,10 @@ class Trainer(LanguageStepper[TrainConfig]):
 
     def take_step(self, number: int) -> Row:
         """Play, score and update."""
+        if self.team is not None or self.config.workers is not None or self.config.sampler.type != "own":
+            self._go_back = self.rewards.remember()
         played = self._play(number)
+        self._go_back = None
         self._failures.note(played.episodes, f"step {number}")
         batch = self._learner.batch(played, number)
         if played.is_training:
@@ -158,6 +162,13 @@ class Trainer(LanguageStepper[TrainConfig]):
             row |= self.watch.note(played.episodes, row)
         self._last = played.episodes, batch
         return row
+
+    def go_back(self) -> bool:
+        """Put reward terms back to before a step was played; nothing else that is saved changes meanwhile."""
+        if self._go_back is None:
+            return False
+        self._go_back()
+        return True
 
     def after_step(self) -> None:
         """Write sample episodes where it is time to, and a checkpoint where the curriculum has moved on."""

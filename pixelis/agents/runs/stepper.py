@@ -12,7 +12,13 @@ from typing import Any, Generic, TypeVar
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.run_files.about import read_about, write_about
-from pixelis.agents.run_files.checkpoint import discard_after, save_checkpoint, save_named, step_of
+from pixelis.agents.run_files.checkpoint import (
+    discard_after,
+    list_checkpoints,
+    save_checkpoint,
+    save_named,
+    step_of,
+)
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.saved_run import PROGRESS
 from pixelis.agents.run_files.state_files import (
@@ -31,7 +37,7 @@ from pixelis.agents.runs.sinks.sink import RunFacts, StepSample
 from pixelis.agents.runs.smoothing import Smoothing
 from pixelis.agents.runs.system import SystemMeter
 from pixelis.agents.settings.run_settings import AnyRunSettings
-from pixelis.errors import CheckpointError, ConfigError, OutputError
+from pixelis.errors import CheckpointError, ConfigError, LostProcessError, OutputError, SamplerError
 
 _OPTIMISER, _RANDOM = "optimiser.pt", "random.pt"
 
@@ -119,6 +125,10 @@ class Stepper(ABC, Generic[C]):
         """
         raise NotImplementedError
 
+    def go_back(self) -> bool:
+        """Put everything back to before the step that has failed; return whether that can be done."""
+        return False
+
     @property
     def stopped_by(self) -> tuple[Alarm, ...]:
         """The alarms that ended training before its end; empty where none did."""
@@ -166,6 +176,7 @@ class Stepper(ABC, Generic[C]):
 
         Raises:
             TrainingError: updates are not finite, or memory ran out for good; the last checkpoint is intact.
+            SamplerError, LostProcessError: others who play are gone; finished steps are saved, see `go_back`.
             OutputError: a file could not be written; the last checkpoint is intact.
         """
         with self._opened_log() as log:
@@ -174,7 +185,7 @@ class Stepper(ABC, Generic[C]):
             self.alarms.stopped = ()
             try:
                 while not (self._is_over() or self.alarms.stopped or (should_stop and should_stop())):
-                    row = self.timed_step()
+                    row = self._next_step()
                     row |= self.measure()
                     row |= self.alarms.note(row)
                     row |= self._smoothing.note(row) | meter.read()
@@ -252,6 +263,22 @@ class Stepper(ABC, Generic[C]):
         self.run.discard_after(self.finished_steps)
 
     # ------------------------------------------------------------------ private
+
+    def _next_step(self) -> Row:
+        """Take the next step; where it fails as others who play are gone, save what was there before it."""
+        before = random_state()
+        try:
+            return self.timed_step()
+        except (SamplerError, LostProcessError) as error:
+            saved = [step_of(each) for each in list_checkpoints(self.run.checkpoints)]
+            if self.finished_steps not in saved and self.go_back():
+                restore_random_state(before)
+                with contextlib.suppress(OutputError):  # what stopped training is told, not this
+                    self.save()
+                    error.args = (
+                        f"{error.args[0]}; step {self.finished_steps}, the last one, has been saved",
+                    )
+            raise
 
     @contextlib.contextmanager
     def _opened_log(self) -> Iterator[MetricsLog]:

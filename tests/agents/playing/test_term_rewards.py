@@ -110,6 +110,24 @@ def test_a_resumed_run_equals_an_unbroken_one(toy_config, tmp_path):
         assert torch.equal(one, two)
 
 
+def test_what_was_paid_in_a_step_that_failed_is_put_back(toy_config, tmp_path):
+    def written(rewards: TermRewards, name: str) -> bytes:
+        (tmp_path / name).mkdir()
+        rewards.save_files(tmp_path / name)
+        return (tmp_path / name / "rewards.pt").read_bytes()
+
+    with TrainingRun.start(toy_config(rewards=SHAPED, env_kwargs=TURNS)) as run:
+        trainer = run.trainer
+        trainer.step()
+        before = written(trainer.rewards, "before")
+        put_back = trainer.rewards.remember()
+        trainer._play(2)
+        assert written(trainer.rewards, "played") != before
+        put_back()
+        assert written(trainer.rewards, "put back") == before
+    TermRewards({}).remember()()  # without terms there is nothing
+
+
 def test_a_run_goes_on_from_the_beginning_of_a_stage(toy_config):
     config = toy_config(steps=5, rewards=SHAPED)
     before = comparable_metrics(train(config).folder.metrics)

@@ -17,7 +17,7 @@ from pixelis.agents.run_files.saved_run import ADAPTER, PROGRESS
 from pixelis.agents.runs.metrics import Row, comparable_metrics, read_metrics
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.settings.run_settings import RunSettings
-from pixelis.errors import CheckpointError, ConfigError
+from pixelis.errors import CheckpointError, ConfigError, LostProcessError, TrainingError
 
 
 class Walk(Stepper[RunSettings]):
@@ -72,14 +72,14 @@ Make = Callable[..., Walk]
 def make(tmp_path: Path, text_folder: Path) -> Make:
     """Return a builder of walks in a folder, each with a policy of its own."""
 
-    def make_walk(name: str, checkpoint: Path | None = None, **changes: Any) -> Walk:
+    def make_walk(name: str, checkpoint: Path | None = None, kind: type[Walk] = Walk, **changes: Any) -> Walk:
         config = RunSettings(**{"checkpoint_every": 2, "keep_checkpoints": 9, **changes})
         path = tmp_path / name
         run = RunFolder(path) if path.exists() else RunFolder.create(path, config.to_mapping())
         torch.manual_seed(0)
         adapter = checkpoint / ADAPTER if checkpoint else text_folder
         policy = Policy.load(adapter, device="cpu", lora=None if checkpoint else LoraSettings(rank=2))
-        walk = Walk(config, policy, run)
+        walk = kind(config, policy, run)
         if checkpoint:
             torch.manual_seed(99)  # what the process did before must not matter
             walk.load_checkpoint(checkpoint)
@@ -129,6 +129,49 @@ def test_going_on_from_a_checkpoint_changes_nothing_and_drops_what_came_after(ma
     again.train()
     assert comparable_metrics(again.run.metrics) == comparable_metrics(whole.run.metrics)
     assert torch.equal(again.weight, whole.weight) and names(again) == names(whole)
+
+
+class Deserted(Walk):
+    """A walk whose others are lost in step 4, before it has changed anything but the random numbers."""
+
+    can_go_back, error = True, LostProcessError("process 1 of 2 is gone")
+
+    def take_step(self, number: int) -> Row:
+        if number == 4:
+            torch.randn(3)
+            raise type(self.error)(*self.error.args)
+        return super().take_step(number)
+
+    def go_back(self) -> bool:
+        return self.can_go_back
+
+
+def test_where_others_are_lost_the_finished_steps_are_saved_and_it_goes_on_to_the_same_numbers(make: Make):
+    whole = make("whole", checkpoint_every=99)
+    whole.train()
+    lost = make("lost", kind=Deserted, checkpoint_every=99)
+    with pytest.raises(LostProcessError, match=r"is gone; step 3, the last one, has been saved$"):
+        lost.train()
+    assert names(lost) == ["step-00000000", "step-00000003"]
+    again = make("lost", lost.run.checkpoints / "step-00000003", checkpoint_every=99)
+    again.train()
+    assert comparable_metrics(again.run.metrics) == comparable_metrics(whole.run.metrics)
+    assert torch.equal(again.weight, whole.weight)
+
+
+@pytest.mark.parametrize(
+    ("changes", "every"),
+    [
+        ({"can_go_back": False}, 2),  # it has begun to learn
+        ({"error": TrainingError("updates are not finite")}, 2),
+        ({}, 3),  # it is saved already
+    ],
+)
+def test_nothing_is_saved_beside_what_is_there(changes: dict[str, Any], every: int, make: Make):
+    lost = make("lost", kind=type("Changed", (Deserted,), changes), checkpoint_every=every)
+    with pytest.raises(TrainingError) as caught:
+        lost.train()
+    assert "saved" not in str(caught.value) and names(lost) == ["step-00000000", f"step-0000000{every}"]
 
 
 def test_a_trainer_without_a_learning_rate_cannot_lower_it(make: Make):

@@ -73,9 +73,10 @@ class Lookahead:
             if number not in self._rollouts:
                 acting = self._acting[self.played_by(number)]
                 self._rollouts[number] = self._workers.begin(acting, *self._ask(number))
+        episodes = self._workers.finish(self._rollouts.pop(step))
         needed = self.played_by(step + 1)
         self._acting = {version: each for version, each in self._acting.items() if version >= needed}
-        return self._workers.finish(self._rollouts.pop(step))
+        return episodes
 
     def played_by(self, step: int) -> int:
         """Return the version of the weights that play a step."""

@@ -218,6 +218,29 @@ def test_who_dies_while_nobody_waits_is_replaced_and_all_close_what_they_have_op
     assert notes.read_text().count("closed") == before + 1
 
 
+@pytest.mark.parametrize("staleness", [0, 1])
+def test_where_nobody_plays_any_more_the_finished_steps_are_saved(
+    here, toy_config, tmp_path, monkeypatch, staleness
+):
+    changes = {"env_kwargs": {"turns": 1}, "groups": 2, "steps": 4, "checkpoint_every": 99}
+    played = {**PLAYED, **changes, "workers": 1, "max_staleness": staleness}
+    whole = train(toy_config(output=str(tmp_path / "whole"), **played))
+    lost = toy_config(output=str(tmp_path / "lost"), **played)
+    with TrainingRun.start(lost) as run, monkeypatch.context() as patched:
+
+        def strike(row) -> None:
+            if row["step"] == 2:
+                patched.setattr("pixelis.agents.playing.workers.crew.START_SECONDS", 0.1)
+                here.ray.kill(run.trainer.collector._crew.ready[0].actor)
+
+        with pytest.raises(SamplerError, match=r"no worker plays .* step 2, the last one, has been saved"):
+            run.train(strike)
+    with TrainingRun.resume(tmp_path / "lost", lost) as again:
+        assert again.trainer.finished_steps == 2
+        again.train()
+    assert_equal(whole.folder.path, tmp_path / "lost")
+
+
 def test_workers_live_where_labels_say(cluster, start, toy_config, tmp_path):
     where = {"ray_address": cluster.address, "worker_labels": {"browser": "here"}}
     learner = start("train", toy_config(output=str(tmp_path / "labelled"), **PLAYED, workers=1, **where))
