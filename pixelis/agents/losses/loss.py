@@ -139,7 +139,8 @@ def grpo_loss(inputs: LossInputs, settings: LossSettings, counts: StepCounts) ->
     with the policy at the beginning of the update, and c(v) is the cut weight of that policy against the
     sampler. ``kl_ratio`` multiplies the KL estimate by the token's own ratio, not clipped and with gradient,
     whatever ratio the surrogate uses: that makes the penalty's gradient unbiased (DeepSeek-AI 2025,
-    DeepSeek-V3.2, arXiv 2512.02556, section 3.1).
+    DeepSeek-V3.2, arXiv 2512.02556, section 3.1) where the ratio compares with the sampler, so without a
+    correction.
 
     Args:
         inputs: the micro-batch.
@@ -193,7 +194,11 @@ def _correction(inputs: LossInputs, settings: LossSettings) -> tuple[Tensor | fl
 def _with_penalty(
     values: Tensor, inputs: LossInputs, settings: LossSettings, anchor: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the values with the KL penalty added, and the KL that is to be logged (both [b, T])."""
+    """Return the values with the KL penalty added, and the KL that is to be logged (both [b, T]).
+
+    The tokens are the sampler's. From the second update on them they are no longer the policy's, and the
+    estimates, made for tokens of the policy, are off by as much as the two differ.
+    """
     mask = inputs.mask
     logprobs = _inside(inputs.logprobs, mask)
     if settings.beta == 0:
