@@ -27,7 +27,6 @@ from pixelis.agents.rollout.vllm.engine import VllmEngine
 from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
-from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, SamplerError
 
 HAS_VLLM = PYTHON.expanduser().is_file()
@@ -69,19 +68,6 @@ def policy() -> Policy:
             if "lora_B" in name:
                 each.normal_(std=0.02)
     return found
-
-
-@pytest.fixture
-def engine(tmp_path):
-    """Return a maker of engines, which are closed at the end."""
-    with contextlib.ExitStack() as opened:
-
-        def make(*urls: str, **settings) -> VllmEngine:
-            made = VllmEngine(Vllm(urls=list(urls), **settings), tmp_path / "vllm.log")
-            opened.callback(made.close)
-            return made
-
-        yield make
 
 
 def collected(policy: Policy, engine, rng_seed: int = 7):

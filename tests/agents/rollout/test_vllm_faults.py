@@ -17,7 +17,6 @@ from pixelis.agents.rollout.vllm.answers import Completion, ServerFault
 from pixelis.agents.rollout.vllm.client import VllmClient
 from pixelis.agents.rollout.vllm.engine import VllmEngine
 from pixelis.agents.rollout.vllm.server import flags
-from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, SamplerError
 
 SAMPLING = SamplingSettings(max_new_tokens=4)
@@ -34,19 +33,6 @@ NEUTRAL = {
 def policy() -> Policy:
     torch.manual_seed(0)
     return Policy.load("pixelis-mini", device="cpu", lora=LoraSettings(rank=2))
-
-
-@pytest.fixture
-def engine(tmp_path):
-    """Return a maker of engines, which are closed at the end."""
-    with contextlib.ExitStack() as opened:
-
-        def make(*urls: str, **settings) -> VllmEngine:
-            made = VllmEngine(Vllm(urls=list(urls), **settings), tmp_path / "vllm.log")
-            opened.callback(made.close)
-            return made
-
-        yield make
 
 
 def push(by: VllmEngine, policy: Policy) -> None:
