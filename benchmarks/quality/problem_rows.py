@@ -9,6 +9,8 @@ only for a file you trust.
 from __future__ import annotations
 
 import argparse
+import builtins
+from typing import Any
 
 from pixelis.envs.coding.answers.comparison import compare
 from pixelis.envs.coding.problems.problem import Problem
@@ -23,11 +25,22 @@ def passes(problem: Problem, source: str) -> bool:
     try:
         function = trusted_function(source, problem.entry)
         return all(
-            compare(case.expected, function(*case.args, **case.kwargs), problem.comparison)
+            compare(
+                case.expected,
+                _around(problem, function(*case.args, **case.kwargs)),
+                case.comparison or problem.comparison,
+            )
             for case in problem.tests
         )
     except Exception:
         return False
+
+
+def _around(problem: Problem, value: Any) -> Any:
+    """Return a call's value with those built-ins applied that a row's assertions have around their calls."""
+    for name in reversed(problem.around):
+        value = getattr(builtins, name)(value)
+    return value
 
 
 def asked_rows(description: str | None) -> list[ProblemRow]:

@@ -6,8 +6,10 @@ The grammar, which chat templates of current models speak:
     <tool_call><function=ZOOM><parameter=factor>4</parameter></function></tool_call>
     <answer>KT47</answer>
 
-The first ``<answer>`` ends the turn: nothing after it counts. The scan is linear and bounded in the number
-of calls, nothing is evaluated, and no text whatever makes it raise.
+The first ``<answer>`` ends the turn: nothing after it counts. What a model thinks, ``<think>…</think>``, is
+passed over: no call in it is run, no answer in it counts. Where a chat template has opened the thought, only
+its ``</think>`` stands in the turn. The scan is linear and bounded in the number of calls, nothing is
+evaluated, and no text whatever makes it raise.
 """
 
 from __future__ import annotations
@@ -30,12 +32,24 @@ MAX_NUMBER = 2**63 - 1
 
 _CALL_OPEN, _CALL_CLOSE = "<tool_call>", "</tool_call>"
 _ANSWER_OPEN, _ANSWER_CLOSE = "<answer>", "</answer>"
+_THOUGHT_OPEN, _THOUGHT_CLOSE = "<think>", "</think>"
+_TAG = re.compile(f"{_CALL_OPEN}|{_ANSWER_OPEN}|{_THOUGHT_OPEN}")
+_CALL_OR_ANSWER_TAG = re.compile(r"<(/?)(tool_call|answer)>")
 _OBJECT = re.compile(r"\s*+\{")
 _DECODER = json.JSONDecoder()
 _FUNCTION_OPEN = re.compile(r"<function=([A-Za-z0-9_.-]{1,64})>")
 _PARAMETER_OPEN = re.compile(r"<parameter=([A-Za-z0-9_.-]{1,64})>")
+_PARAMETER_CLOSE, _FUNCTION_CLOSE = "</parameter>", "</function>"
+_XML = re.compile(r"\s*+<function=")
+_XML_END = re.compile(r"(?:</function>|</parameter>|<function=[A-Za-z0-9_.-]{1,64}>)\s*+</tool_call>")
+_CALL_BEGIN = re.compile(r"<tool_call>\s*+(?:\{|<function=)")
 
+_UNCLOSED_THOUGHT = "unclosed_thought"
 CALL_HELP = 'Write <tool_call>{"name": "TOOL", "arguments": {…}}</tool_call> or <answer>…</answer>.'
+THOUGHT_HELP = (
+    f"Nothing was done: <think> has no </think> in the {MAX_ACTION_LENGTH:,} characters that are read, so "
+    f"all of the turn is a thought. Think less, close it, then act. {CALL_HELP}"
+)
 ANSWER_HELP = "No answer. Write <answer>…</answer>."
 """For environments without tools."""
 
@@ -74,6 +88,11 @@ class ParsedAction:
     answer: str | None
     written: str = field(default="", compare=False)
 
+    @property
+    def is_thought(self) -> bool:
+        """Whether all of the turn is a thought that has no end."""
+        return any(isinstance(call, BadCall) and call.error_code == _UNCLOSED_THOUGHT for call in self.calls)
+
 
 def parse_action(text: str) -> ParsedAction:
     """Return the calls and the answer in ``text``.
@@ -81,30 +100,57 @@ def parse_action(text: str) -> ParsedAction:
     Text longer than ``MAX_ACTION_LENGTH`` is cut first; unpaired surrogates count as ``?``.
     """
     text = clean_text(text[:MAX_ACTION_LENGTH])
+    position = _opening_thought_end(text)
+    if position < 0:
+        return ParsedAction((BadCall(_UNCLOSED_THOUGHT, THOUGHT_HELP),), None)
     calls: list[ToolCall | BadCall] = []
-    position = 0
-    while True:
-        call_at = text.find(_CALL_OPEN, position)
-        answer_at = text.find(_ANSWER_OPEN, position)
-        if answer_at >= 0 and (call_at < 0 or answer_at < call_at):
-            start = answer_at + len(_ANSWER_OPEN)
+    while tag := _TAG.search(text, position):
+        start = tag.end()
+        if tag[0] == _THOUGHT_OPEN:
+            position = max(start, text.find(_THOUGHT_CLOSE, start))
+            continue
+        if tag[0] == _ANSWER_OPEN:
             end = text.find(_ANSWER_CLOSE, start)
             written = text[start : end if end >= 0 else len(text)]
             return ParsedAction(tuple(calls), written.strip(), written)
-        if call_at < 0:
-            return ParsedAction(tuple(calls), None)
         if len(calls) == MAX_CALLS_PER_TURN:
             calls.append(
                 BadCall("too_many_calls", f"Only the first {MAX_CALLS_PER_TURN} calls of a turn are run.")
             )
-            return ParsedAction(tuple(calls), None)
-        start = call_at + len(_CALL_OPEN)
-        end = text.find(_CALL_CLOSE, _json_end(text, start))
+            break
+        end = _call_end(text, start)
         if end < 0:
             calls.append(BadCall("unclosed_call", f"A <tool_call> has no </tool_call>. {CALL_HELP}"))
-            return ParsedAction(tuple(calls), None)
+            break
         calls.append(_parse_call(text[start:end]))
         position = end + len(_CALL_CLOSE)
+    return ParsedAction(tuple(calls), None)
+
+
+def _opening_thought_end(text: str) -> int:
+    """Return where the thought ends that a turn begins with: 0 without one, -1 if it has no end.
+
+    A chat template may have opened it, so that the turn holds its ``</think>`` alone. One in a call or an
+    answer (code may hold it) ends no thought.
+    """
+    end = text.find(_THOUGHT_CLOSE)
+    opened = text.find(_THOUGHT_OPEN)
+    if opened >= 0 and not text[:opened].strip():
+        return end
+    if end < 0 or 0 <= opened < end:
+        return 0
+    before, after = list(_CALL_OR_ANSWER_TAG.finditer(text, 0, end)), _CALL_OR_ANSWER_TAG.search(text, end)
+    inside = before and after and (before[-1][1], after[1]) == ("", "/") and before[-1][2] == after[2]
+    return 0 if inside else end
+
+
+def _call_end(text: str, start: int) -> int:
+    """Return where the ``</tool_call>`` of a call stands, whose texts may hold tags; -1 if there is none."""
+    if _XML.match(text, start):
+        end = _XML_END.search(text, start)
+        if end and not _CALL_BEGIN.search(text, start, end.start()):
+            return end.end() - len(_CALL_CLOSE)
+    return text.find(_CALL_CLOSE, _json_end(text, start))
 
 
 def _json_end(text: str, start: int) -> int:
@@ -140,7 +186,7 @@ def _parse_xml_arguments(name: str, body: str) -> ToolCall | BadCall:
     texts: dict[str, str] = {}
     position = 0
     while match := _PARAMETER_OPEN.search(body, position):
-        end = body.find("</parameter>", match.end())
+        end = _parameter_end(body, match.end())
         if end < 0:
             return BadCall("unclosed_call", f"<parameter={match.group(1)}> has no </parameter>. {CALL_HELP}")
         text = body[match.end() : end]
@@ -150,6 +196,14 @@ def _parse_xml_arguments(name: str, body: str) -> ToolCall | BadCall:
     if problem := _problem_with(arguments):
         return BadCall("bad_json", f"{problem} {CALL_HELP}")
     return ToolCall(name, arguments, texts)
+
+
+def _parameter_end(body: str, start: int) -> int:
+    """Return where the ``</parameter>`` of a parameter stands, whose text may hold tags; -1 without one."""
+    following = _PARAMETER_OPEN.search(body, start)
+    limit = following.start() if following else body.rfind(_FUNCTION_CLOSE, start)
+    end = body.rfind(_PARAMETER_CLOSE, start, limit if limit >= 0 else len(body))
+    return end if end >= 0 else body.find(_PARAMETER_CLOSE, start)
 
 
 def _value(text: str) -> Any:

@@ -78,7 +78,7 @@ def load_plugins() -> list[str]:
 def _load_plugin(plugin: EntryPoint) -> bool:
     try:
         plugin.load()()
-    except Exception as error:  # whatever a stranger's code raises must not break the import
+    except (Exception, SystemExit) as error:  # whatever a stranger's code raises must not end the import
         distribution = f" of {plugin.dist.name}" if plugin.dist else ""
         warnings.warn(
             f"Pixelis plugin {plugin.name!r}{distribution} ({plugin.value}) failed to load and is left out: "
@@ -100,7 +100,7 @@ def check_env_id(env_id: str) -> str:
     if module:
         try:
             __import__(module)
-        except Exception as error:  # a stranger's module may fail in any way
+        except (Exception, SystemExit) as error:  # a stranger's module may fail in any way
             raise UnknownEnvError(
                 f"environment {shown(env_id)}: cannot import module {shown(module)} "
                 f"{import_hint(module, error)}"

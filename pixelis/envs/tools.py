@@ -225,7 +225,7 @@ class Toolset(Generic[W]):
             name: of the tool.
             arguments: by name.
             texts: those of them that were written as plain text and read as JSON (``2024``), as they were
-                written: where the tool's schema asks for a text, it gets this.
+                written: where the tool's schema asks for a text, or takes the text alone, it gets this.
         """
         tool = self.tools.get(name)
         if tool is None:
@@ -233,8 +233,7 @@ class Toolset(Generic[W]):
             text = f"There is no tool {name[:40]!r}.{known}"
             return ToolResult(name[:64], False, text, error_code="unknown_tool", arguments=arguments)
         properties = tool.parameters.get("properties", {})
-        wanted = {key: text for key, text in texts.items() if properties.get(key, {}).get("type") == "string"}
-        arguments = {**arguments, **{key: text for key, text in wanted.items() if not _is_quoted(text)}}
+        arguments = _with_texts(tool, arguments, texts)
         problem = best_match(tool.validator.iter_errors(dict(arguments)))
         if problem is not None:
             text = f"{name}: {_explain(problem)} Arguments: {', '.join(_signature(tool)) or 'none'}."
@@ -249,12 +248,36 @@ class Toolset(Generic[W]):
         return ToolResult(name, code is None, output.text, output.data, code, arguments)
 
 
-def _whole(value: Any, schema: Mapping[str, Any]) -> Any:
+def _with_texts(tool: Tool[Any], given: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return arguments with those as texts that the schema wants so, or does not take as they were read."""
+    plain = {name: text for name, text in texts.items() if not _is_quoted(text)}
+    if not plain:
+        return dict(given)
+    properties = tool.parameters.get("properties", {})
+    arguments = {**given, **{name: text for name, text in plain.items() if _is_text(properties.get(name))}}
+    doubtful = {name: plain[name] for name in _refused(tool, arguments) & plain.keys()}
+    still_refused = _refused(tool, {**arguments, **doubtful}) if doubtful else set()
+    return {**arguments, **{name: text for name, text in doubtful.items() if name not in still_refused}}
+
+
+def _refused(tool: Tool[Any], arguments: Mapping[str, Any]) -> set[Any]:
+    """Return the names of the arguments whose values the schema does not take."""
+    return {fault.path[0] for fault in tool.validator.iter_errors(dict(arguments)) if fault.path}
+
+
+def _is_text(schema: Any) -> bool:
+    """Return whether a schema, which may be true or false, asks for a text."""
+    return isinstance(schema, Mapping) and schema.get("type") == "string"
+
+
+def _whole(value: Any, schema: Any) -> Any:
     """Return a valid value, with ``int`` where its schema wants one: JSON Schema takes 5.0 for an integer."""
+    if not isinstance(schema, Mapping):  # true takes everything
+        return value
     if isinstance(value, float) and value.is_integer() and schema.get("type") == "integer":
         return int(value)
-    if isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
-        return [_whole(each, items) for each in value]
+    if isinstance(value, list):
+        return [_whole(each, schema.get("items")) for each in value]
     return value
 
 

@@ -62,7 +62,7 @@ class FinalAnswer:
 
 
 def exact_answer(task: Task, answer: str | None, workspace: Any) -> Verdict:
-    """Judge an answer: 1 when it is the task's (letter case and surrounding space ignored), else 0."""
+    """Judge an answer: 1 when it is the task's, else 0; see `text_matches` for what is ignored."""
     success = answer is not None and text_matches(answer, task.answer)
     return Verdict(success, {"task": float(success)})
 

@@ -4,6 +4,7 @@ import json
 import random
 import string
 
+import gymnasium as gym
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,11 +124,104 @@ def test_half_surrogates_become_question_marks():
     assert parse_action("<answer>\ud800KT</answer>").answer == "?KT"
 
 
+@pytest.mark.parametrize(
+    ("text", "calls", "answer"),
+    [
+        ("<think>The form is <answer>…</answer>.</think><answer>blue</answer>", 0, "blue"),
+        ("\n <think>\n</think>\n<answer>blue</answer>", 0, "blue"),
+        (
+            "The form is <answer>…</answer>.</think>\n<answer>blue</answer>",
+            0,
+            "blue",
+        ),  # the template opened it
+        ("The form is <answer> </think><answer>blue</answer>", 0, "blue"),
+        (f"<think>{READ}</think>{ZOOM}", 1, None),
+        (f"{READ}</think>{ZOOM}", 1, None),
+        (f"<think>a</think>{READ}<think>{READ}<answer>x</answer></think>{ZOOM}", 2, None),
+        (f"Well. <think>{READ}</think><answer>blue</answer>", 0, "blue"),
+        ("<think>a</think><answer>blue</answer></think>", 0, "blue"),
+        ("<think>a</think><answer>s = '</think>'</answer>", 0, "s = '</think>'"),
+        ("<answer>s = '</think>'</answer>", 0, "s = '</think>'"),
+        ('<tool_call>{"name": "READ", "arguments": {"x": "</think>"}}</tool_call>', 1, None),
+        (f"{READ}<answer>s = '</think>' # <answer></answer>", 0, ""),
+        ("In <think> tags? <answer>blue</answer>", 0, "blue"),
+        ("<think>a</think>no tag", 0, None),
+    ],
+)
+def test_what_is_thought_is_passed_over(text, calls, answer):
+    parsed = parse_action(text)
+    assert [type(one) for one in parsed.calls] == [ToolCall] * calls
+    assert parsed.answer == answer
+
+
+def test_what_is_written_in_an_answer_after_a_thought_keeps_its_space():
+    assert parse_action("<think>x</think><answer>\n  a\n</answer>").written == "\n  a\n"
+
+
+@pytest.mark.parametrize("text", [f"<think>{ZOOM}<answer>x</answer>", "\n<think>" + "x" * MAX_ACTION_LENGTH])
+def test_a_thought_without_end_does_nothing_and_is_told(text):
+    (call,) = parse_action(text).calls
+    assert call.error_code == "unclosed_thought" and parse_action(text).answer is None
+    assert call.message.startswith("Nothing was done: <think> has no </think> in the 16,384 characters")
+    assert "<answer>" in call.message
+
+
+def test_a_thought_is_passed_over_in_an_episode():
+    env = gym.make("Pixelis/ReceiptSum-v0", reader="truth", disable_env_checker=True)
+    env.reset(seed=0)
+    right = env.unwrapped.task.answer
+    observation, _, ended, _, info = env.step(f"<think>{READ}<answer>{right}</answer>")
+    assert not ended and "has no </think>" in observation["text"]
+    assert [one["error_code"] for one in info["tool_calls"]] == ["unclosed_thought"]
+    thought = '<think><tool_call>{"name": "READ_TEXT"}</tool_call> or <answer>…</answer></think>'
+    *_, ended, _, info = env.step(f"{thought}<answer>{right}</answer>")
+    assert ended and info["success"] and info["tool_calls"] == []
+
+
+def code_call(code):
+    body = f"<function=RUN>\n<parameter=code>\n{code}\n</parameter>\n<parameter=n>3</parameter>\n</function>"
+    return f"<tool_call>\n{body}\n</tool_call>"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "s = '</parameter>'",
+        "s = '</tool_call>'",
+        "s = '</function>'",
+        "s = '<tool_call>'",
+        "s = '<tool_call></tool_call>'",
+        "s = '</parameter> </parameter>'\nt = '</tool_call>'",
+    ],
+)
+def test_an_xml_argument_may_hold_the_tags_of_its_form(code):
+    (call,) = parse_action(code_call(code)).calls
+    assert call.texts == {"code": code, "n": "3"} and call.arguments["n"] == 3
+    assert [one.name for one in parse_action(code_call(code) + READ + code_call("x")).calls] == [
+        *("RUN", "READ", "RUN")
+    ]
+
+
+def test_an_xml_argument_at_the_end_may_hold_the_end_of_a_function():
+    body = "<function=RUN><parameter=code>s = '</parameter></function>'</parameter></function>"
+    (call,) = parse_action(f"<tool_call>{body}</tool_call>").calls
+    assert call.texts == {"code": "s = '</parameter></function>'"}
+
+
+def test_an_xml_call_without_its_end_takes_none_of_the_next_one():
+    text = f"<tool_call><function=RUN><parameter=x>1</tool_call>{code_call('x')}"
+    first, second = parse_action(text).calls
+    assert (first.error_code, second.name) == ("unclosed_call", "RUN")
+    bare = "<tool_call><function=RUN></tool_call><tool_call><function=RUN></function></tool_call>"
+    assert parse_action(bare).calls == (ToolCall("RUN"), ToolCall("RUN"))
+
+
 # ---------------------------------------------------------------------- 50,000 random and mutated texts
 
 SEEDS = [ZOOM, READ, f"{ZOOM}{READ}<answer>KT47</answer>", *BAD_CALLS.values(), *NASTY_ACTIONS.values()]
 SEEDS = [text[:400] for text in SEEDS if text]
 PIECES = [
+    *("<think>", "</think>", "</function>"),
     *("<tool_call>", "</tool_call>", "<answer>", "</answer>", "<function=", "<parameter=x>", "</parameter>"),
     *("{", "}", "[", "]", '"', "\\", ":", ",", "NaN", "Infinity", "-1e999", "null", "true", "\0", "\ud800"),
     *("🙂", "\u202e", "\ufeff", "9" * 500, "[" * 500, '{"a":' * 100, "\\ud800", '"name"', '"arguments"'),

@@ -139,6 +139,55 @@ def test_the_truth_reader_reads_regions_that_are_large_enough(tmp_path):
     assert env.scene_regions() == [(0.5, 0.5, 0.75, 0.53), (0, 0.25, 0.2, 0.255)]
 
 
+def test_texts_that_are_too_small_are_misread_in_every_way(tmp_path):
+    """Forty times 7777, six pixels high in the view: nobody can learn what a misread 7 looks like."""
+    boxes = [[x / 10, y / 8, x / 10 + 0.08, y / 8 + 0.03] for x in range(10) for y in range(4)]
+    regions = [{"box": box, "text": "7777"} for box in boxes]
+    env, *_ = ask(data_file(tmp_path, {"regions": regions}), view_size=400)
+    lines = env.step(call("READ_TEXT"))[-1]["tool_calls"][0]["data"]["lines"]
+    wrong = [line["text"] for line in lines if line["confidence"] < 0.9]
+    assert len(wrong) > 10 and "7777" not in wrong
+    assert len(set(wrong)) > len(wrong) // 2
+    assert set("".join(wrong)) == set("0123456789")
+
+
+def test_a_box_of_a_thin_thing_in_a_long_picture_is_judged(tmp_path):
+    """A 4096th of the width of 3 × 8000 pixels, from 0.4: (0.4 · 3 + 3998) / 8000 = 0.4999, 9.155e-8 wide."""
+    path = data_file(tmp_path, {"answer": [0.4, 0.5, 0.4 + 1 / 4096, 0.6], "answer_type": "box"})
+    Image.new("RGB", (3, 8000)).save(tmp_path / "a.png")
+    env = gym.make(ENV_ID, data=str(path), reader="truth", disable_env_checker=True)
+    for text, reward in (("[0, 0, 1, 1]", 0.0), ("[0.4999, 0.5, 0.49990009155, 0.6]", 1.0)):
+        env.reset(seed=0)
+        assert env.step(answer(text))[1] == reward
+
+
+def test_a_box_thinner_than_a_pixel_is_refused_by_its_line(tmp_path):
+    row = {"answer": [0.5, 0.5, 0.5000003, 0.6], "answer_type": "box"}
+    with pytest.raises(DatasetError, match=r"line 2: field 'answer': the box .* thinner than a pixel"):
+        gym.make(ENV_ID, data=str(data_file(tmp_path, {}, row)))
+
+
+@pytest.mark.parametrize(("length", "fits"), [(3_955, True), (3_956, False)])
+def test_all_of_a_prompt_is_seen_or_its_row_refused(tmp_path, length, fits):
+    """4,000 of the question, a line break, 44 around the choices and the choice: 8,000 characters."""
+    row = {
+        "question": "x" * 4_000,
+        "answer": "yes",
+        "answer_type": "choice",
+        "choices": ["yes", "n" * length],
+    }
+    path = data_file(tmp_path, {}, row)
+    if not fits:
+        with pytest.raises(DatasetError, match=r"line 2: field 'question': .* at most 8,000 .*, got 8,001"):
+            gym.make(ENV_ID, data=str(path))
+        return
+    env = gym.make(ENV_ID, data=str(data_file(tmp_path, row)), reader="truth", disable_env_checker=True)
+    text = env.reset(seed=0)[0]["text"]
+    assert text.count("n" * length) == 1 and "[… cut]" not in text
+    assert text.endswith("\nAnswer with one of them.\n" + text.splitlines()[-1])
+    assert text.endswith("Answer with <answer>…</answer>.")
+
+
 def test_a_seed_draws_a_row_of_the_split(tmp_path):
     rows = [{"question": f"{n}?", "split": ("train", "test")[n >= 4]} for n in range(6)]
     env = AskImageEnv(data=data_file(tmp_path, *rows), reader="truth", view_size=64)

@@ -64,6 +64,7 @@ def test_a_good_plugin_registers_and_a_bad_one_is_named_and_left_out(tmp_path):
     add_plugin(tmp_path, "good", GOOD)
     add_plugin(tmp_path, "bad", "def register():\n    raise RuntimeError('no licence')\n")
     add_plugin(tmp_path, "missing", "raise ImportError('no such library')\n")
+    add_plugin(tmp_path, "leaving", "import sys\nsys.exit('bye')\n")
     done = run(
         "import warnings\n"
         "with warnings.catch_warnings(record=True) as caught:\n"
@@ -76,11 +77,13 @@ def test_a_good_plugin_registers_and_a_bad_one_is_named_and_left_out(tmp_path):
     assert done.returncode == 0, done.stderr
     first, *warned = done.stdout.splitlines()
     assert first == "True True"
-    assert len(warned) == 2
+    assert len(warned) == 3
     assert all(line.startswith("PluginWarning Pixelis plugin ") for line in warned)
     assert "'bad' of bad-package (bad_module:register) failed to load" in done.stdout
     assert "RuntimeError: no licence" in done.stdout
     assert "ImportError: no such library" in done.stdout
+    assert "'leaving' of leaving-package (leaving_module:register) failed to load" in done.stdout
+    assert "SystemExit: bye" in done.stdout
 
 
 @pytest.mark.parametrize("env_id", ["Pixelis/ZoomRead-v0", "pixelis:Pixelis/ZoomRead-v0", "CartPole-v1"])
@@ -136,6 +139,13 @@ def test_a_module_that_fails_is_one_clear_error(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UnknownEnvError, match="division by zero"):
         check_env_id("broken_module_of_a_test:X-v0")
+
+
+def test_a_module_that_ends_the_program_is_one_clear_error(tmp_path, monkeypatch):
+    (tmp_path / "leaving_module_of_a_test.py").write_text("import sys\nsys.exit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnknownEnvError, match="SystemExit: 3"):
+        check_env_id("leaving_module_of_a_test:X-v0")
 
 
 def test_an_id_without_a_module_is_told_that_it_may_have_one():

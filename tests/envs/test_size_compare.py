@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+
+import gymnasium as gym
 import numpy as np
 import pytest
 
@@ -24,6 +27,20 @@ def test_the_question_names_every_shape_once(env):
         "Which shape shows the largest area: red, blue or pink?"
     )
     assert info["task"]["family"] == "size_compare"
+
+
+def test_the_id_tells_the_scene_and_not_the_answer():
+    env = gym.make("Pixelis/SizeCompare-v0", reader="truth", disable_env_checker=True)
+    ids = [env.reset(seed=seed)[1]["task"]["id"] for seed in range(12)]
+    assert all(re.fullmatch(r"size_compare-1-train-[0-9a-f]{8}", one) for one in ids), ids
+    assert len(set(ids)) == 12
+
+
+def test_an_episode_forgives_a_full_stop_at_the_end():
+    env = gym.make("Pixelis/SizeCompare-v0", reader="truth", disable_env_checker=True)
+    for ending, reward in ((".", 1.0), (" .", 1.0), ("..", 0.0), ("!", 0.0)):
+        env.reset(seed=0)
+        assert env.step(answer(f"{env.unwrapped.task.answer.title()}{ending}"))[1] == reward
 
 
 def test_only_the_right_colour_is_right(env):

@@ -148,3 +148,49 @@ def test_where_a_text_is_asked_for_an_xml_argument_is_its_text(written, read, go
 
 def _say(workspace, arguments):
     return ToolOutput(arguments["text"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "got"),
+    [
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "2024", "2024"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "true", "true"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "null", None),
+        ({"type": ["string", "integer"]}, "2024", 2024),  # it fits as it was read
+        ({"enum": ["1", "2"]}, "2", "2"),
+        ({"$ref": "#/$defs/name"}, "[1]", "[1]"),
+        (True, "2024", 2024),  # a legal schema, of whatever there is
+        ({"type": "array", "items": True}, "[1.0]", [1.0]),
+    ],
+)
+def test_an_xml_argument_is_its_text_where_the_schema_takes_that_alone(schema, written, got):
+    heard = []
+    tool = Tool(
+        "SAY",
+        "Says.",
+        {"properties": {"x": schema}, "$defs": {"name": {"type": "string"}}},
+        lambda workspace, arguments: heard.append(arguments["x"]),
+    )
+    call_text = f"<tool_call><function=SAY><parameter=x>{written}</parameter></function></tool_call>"
+    (call,) = parse_action(call_text).calls
+    result = Toolset([tool], lambda task: None).call(None, call.name, call.arguments, call.texts)
+    assert result.ok, result.text
+    assert heard == [got] and type(heard[0]) is type(got)
+
+
+def test_an_xml_argument_that_fits_neither_way_is_refused_as_it_was_read():
+    tool = Tool("SAY", "Says.", {"properties": {"x": {"type": "boolean"}}}, lambda workspace, arguments: None)
+    (call,) = parse_action("<tool_call><function=SAY><parameter=x>7</parameter></function></tool_call>").calls
+    result = Toolset([tool], lambda task: None).call(None, call.name, call.arguments, call.texts)
+    assert not result.ok and result.text.startswith("SAY: x: 7 is not of type 'boolean'")
+
+
+def test_an_optional_text_of_a_typed_function_takes_digits():
+    def search(words: str | None = None) -> str:
+        """Search."""
+        return f"found {words!r}"
+
+    body = "<function=search><parameter=words>2024</parameter></function>"
+    (call,) = parse_action(f"<tool_call>{body}</tool_call>").calls
+    result = Toolset([Tool.of(search)], lambda task: None).call(None, call.name, call.arguments, call.texts)
+    assert (result.ok, result.text) == (True, "found '2024'")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pixelis.envs.check.contract import Finding, Subject
-from pixelis.envs.check.playing import Recorder, Turn, play, play_asking, same
+from pixelis.envs.check.playing import Recorder, Turn, play, play_asking, play_turns, same
 from pixelis.envs.tasks import SPLITS
 from pixelis.envs.tool_env import ToolEnv
 
@@ -25,6 +25,9 @@ _ROUNDING = 1e-9
 _UNKNOWN = "none: knows_solutions is False, nobody here knows what solves its tasks"
 _FEW = 2
 """Seeds of a check that plays all exploits once more."""
+_SOME = 6
+"""Seeds of a check that plays the oracle thrice."""
+_ANSWER, _ANSWER_END = "<answer>", "</answer>"
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,8 @@ def floors_hold(subject: Subject) -> Finding:
     the solutions (``knows_solutions``), silence and chance are enough. The floor is one of
     success and, for rewards with degrees, one of reward: a learner follows what an exploit is paid, not
     whether it counts as success. So whoever must fail may earn two thirds of the oracle's mean, or what
-    chance gives if that is more.
+    chance gives if that is more. The oracle must fail, too, where it gives another seed's answer beside the
+    right one, see ``two_answers``.
     """
     env = subject.tool_env()
     names = [name for name in env.players() if must_fail(name)]
@@ -123,11 +127,50 @@ def floors_hold(subject: Subject) -> Finding:
         return Finding("floors_hold", False, measured, remedy, numbers=numbers)
     if not env.knows_solutions:
         return Finding("floors_hold", True, f"{measured}; exploits: {_UNKNOWN}", numbers=numbers)
+    both = two_answers(env, subject.seeds[:_SOME])
+    if both is not None:
+        measured += f", two answers at once {both:.2f}"
+    if both is not None and both > subject.floor:
+        remedy = "compare the whole answer: one that names a wrong one beside the right one must fail"
+        return Finding("floors_hold", False, measured, remedy, numbers=numbers)
     most = max(MOST_UNEARNED, allowed) * score(env, "oracle", subject.seeds).reward
     paid = [f"{one.player} {one.reward:.2f}" for one in scores if one.reward > most]
     if paid:
         measured = f"mean rewards {', '.join(paid)}, more than {most:.2f}"
     return Finding("floors_hold", not paid, measured, "pay less for what is not the task", numbers=numbers)
+
+
+def two_answers(env: ToolEnv[Any], seeds: Sequence[int]) -> float | None:
+    """Return how often the oracle succeeds that answers "RIGHT or WRONG", or "WRONG or RIGHT", 0-1.
+
+    The wrong answer is another seed's. None where there is nothing to try: the oracle writes no ``<answer>``,
+    the seeds' answers are equal, a wrong answer succeeds too (the end state counts, not what is said), or
+    rewards have degrees (``success_line``): what they accept is no list of words.
+    """
+    if env.success_line is not None:
+        return None
+    turns: dict[int, list[str]] = {}
+    answers: dict[int, str] = {}
+    for seed in seeds:
+        oracle = Recorder(env.players()["oracle"](env))
+        play(env, oracle, seed)
+        *before, last = oracle.actions
+        calls, tag, rest = last.rpartition(_ANSWER)
+        if tag:
+            turns[seed], answers[seed] = [*before, calls], rest.partition(_ANSWER_END)[0].strip()
+    found = []
+    for place, (seed, right) in enumerate(answers.items()):
+        wrong = next((one for one in answers.values() if one.casefold() != right.casefold()), "")
+        both = f"{right} or {wrong}" if place % 2 else f"{wrong} or {right}"
+        if right and wrong and not _succeeds(env, turns[seed], wrong, seed):
+            found.append(_succeeds(env, turns[seed], both, seed))
+    return sum(found) / len(found) if found else None
+
+
+def _succeeds(env: ToolEnv[Any], turns: Sequence[str], answer: str, seed: int) -> bool:
+    """Return whether turns succeed whose last one gives an answer besides."""
+    played = play_turns(env, [*turns[:-1], f"{turns[-1]}{_ANSWER}{answer}{_ANSWER_END}"], seed)
+    return bool(played[-1][4].get("success"))
 
 
 def gap_holds(subject: Subject) -> Finding:

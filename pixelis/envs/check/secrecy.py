@@ -9,7 +9,7 @@ from typing import Any
 
 from pixelis.envs.check.contract import Finding, Subject
 from pixelis.envs.check.playing import play_turns
-from pixelis.envs.check.scores import greatest_floor
+from pixelis.envs.check.scores import TOOL_FREE, greatest_floor
 from pixelis.envs.tasks import Task
 
 PROSE = "Let me think about it."
@@ -19,13 +19,14 @@ TOLD_BY_TEXT = "text"
 
 
 def answers_are_not_told(subject: Subject) -> Finding:
-    """Before the end info does not tell the answer, nor does the text where the task is in a picture.
+    """Before the end info does not tell the answer, nor does the text where a tool must find it.
 
     A turn of prose is played; what ``info`` says beside the results of tools, and all the text that is
     observed, is searched for the task's answer and for those of the other seeds: what has the choices in its
-    question has the other answers too. Without a picture reading the text is the task, and where an answer
-    can be guessed (``env.chance``) the choices stand in it: there it is told how often the answer does, and
-    ``floors_hold`` judges what that is worth.
+    question has the other answers too. The text is judged where the task is in a picture, or the environment
+    ships a player that must fail for want of tools; else reading it is the task. Where an answer can be
+    guessed (``env.chance``) the choices stand in it: there, as where reading is the task, it is told how
+    often the answer does, and ``floors_hold`` judges what that is worth.
     """
     env = subject.tool_env()
     tasks: list[Task] = []
@@ -43,7 +44,9 @@ def answers_are_not_told(subject: Subject) -> Finding:
     own = [task.answer.strip() for task in tasks]
     if not any(own):
         return Finding("answers_are_not_told", True, "tasks have no answer of their own")
-    judged = [TOLD_BY_INFO, *([TOLD_BY_TEXT] if has_pictures and not env.chance(env.difficulty) else [])]
+    needs_tools = bool(env.toolset.tools) and not set(TOOL_FREE).isdisjoint(env.players())
+    judges_text = (has_pictures or needs_tools) and not env.chance(env.difficulty)
+    judged = [TOLD_BY_INFO, *([TOLD_BY_TEXT] if judges_text else [])]
     wrong, told = [], []
     for place, texts in said.items():
         mine, others = shares(own, texts)

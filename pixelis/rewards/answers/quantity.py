@@ -24,6 +24,9 @@ _CURRENCIES = {
 _PERCENT = dict.fromkeys(("%", "percent", "per cent", "pct"), "%")
 _UNIT_SIGNS = "%‰°¢$€£¥₹"
 _FREE_UNITS = {*_CURRENCIES.values(), "%"}
+_CASE_COUNTS = re.compile(r".?|pa")  # t and T, K and k, Pa and pA
+_MILLI_OR_MEGA = re.compile(r"m(?:[agjlmnstvw]|bar|cal|ev|hz|i?b|bit|ohm|pa|w[hp]?|ω)(?:ps|/.*)?")
+_BITS = re.compile(r"[kmgtp]?i?(b)(?:ps|/.*)?")  # and bytes
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 _SAME = str.maketrans({**dict.fromkeys("−–‒", "-"), **dict.fromkeys("’‘", "'"), "٫": ".", "٬": ","})
@@ -114,18 +117,28 @@ def number_matches(answer: str, truth: str, tolerance: NumberTolerance = NumberT
     """Return whether an answer is the true number; ``truth`` is read as the answer is (``parse_quantity``).
 
     The comparison is of decimals, so 0.3 is within 0.1 of 0.2. An answer may leave the unit out, and may add
-    a currency or ``%`` to a truth without unit; any other unit must be the truth's, as written there. Nothing
-    is converted: 50 % is 50, not 0.5.
+    a currency or ``%`` to a truth without unit; any other unit must be the truth's, in any letter case where
+    that says nothing (``KWh`` is ``kWh``, ``MW`` is not ``mW``). Nothing is converted: 50 % is 50, not 0.5.
     """
     said, true = parse_quantity(answer), parse_quantity(truth)
     if said is None or true is None:
         return False
-    if said.unit not in ("", true.unit) and (true.unit or said.unit not in _FREE_UNITS):
+    if said.unit and not _same_unit(said.unit, true.unit) and (true.unit or said.unit not in _FREE_UNITS):
         return False
     context = _context()
     distance = context.abs(context.subtract(said.value, true.value))
     relative = context.multiply(Decimal(repr(tolerance.relative)), context.abs(true.value))
     return distance <= max(Decimal(repr(tolerance.absolute)), relative)
+
+
+def _same_unit(a: str, b: str) -> bool:
+    """Return whether two units are equal, but for letter case where it tells no units apart."""
+    folded = a.casefold()
+    if folded != b.casefold() or _CASE_COUNTS.fullmatch(folded):
+        return a == b
+    starts_alike = a[0] == b[0] or not _MILLI_OR_MEGA.fullmatch(folded)
+    bits = _BITS.fullmatch(folded)
+    return starts_alike and (bits is None or a[bits.start(1)] == b[bits.start(1)])
 
 
 def _context() -> Context:

@@ -21,11 +21,17 @@ def normalise_text(text: str) -> str:
 
 
 def text_matches(answer: str, truth: str) -> bool:
-    """Return whether two texts are equal after ``normalise_text``.
+    """Return whether two texts are equal after ``normalise_text`` but for one full stop at the end.
 
     Equality of the whole text: an answer that lists several candidates matches none of them.
     """
-    return normalise_text(answer) == normalise_text(truth)
+    return _without_stop(normalise_text(answer)) == _without_stop(normalise_text(truth))
+
+
+def _without_stop(normal: str) -> str:
+    """Return a text without its full stop, if it ends in one alone and is more than that."""
+    bare = normal.removesuffix(".").rstrip()
+    return normal if not bare or bare.endswith(".") else bare
 
 
 def phrase_matches(answer: str, truth: str) -> bool:

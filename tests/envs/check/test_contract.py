@@ -315,6 +315,31 @@ class Whispers(SecretEnv):
         return super().build_observation(f"{text} ({self.task.answer})")
 
 
+class Reads(SecretEnv):
+    """Says the answer in its question, so that no tool is needed."""
+
+    def build_observation(self, text):
+        return super().build_observation(f"{text} ({self.task.answer})")
+
+
+class TakesLists(SecretEnv):
+    """Takes every answer that holds the right one."""
+
+    @staticmethod
+    def verifier_function(task, answer, secret):
+        success = answer is not None and task.answer in answer
+        return Verdict(success, {"task": float(success)})
+
+
+class TakesTheFirst(SecretEnv):
+    """Takes every answer that begins with the right one."""
+
+    @staticmethod
+    def verifier_function(task, answer, secret):
+        success = answer is not None and answer.startswith(task.answer)
+        return Verdict(success, {"task": float(success)})
+
+
 class KeepsALock(SecretEnv):
     def build_info(self, results):
         return {**super().build_info(results), "lock": Ephemeral()}
@@ -348,6 +373,8 @@ BROKEN = [
     (NoToolFree, contract_scores.floors_hold),
     (NoTools, contract_scores.floors_hold),
     (PaysForAnswers, contract_scores.floors_hold),
+    (TakesLists, contract_scores.floors_hold),
+    (TakesTheFirst, contract_scores.floors_hold),
     (OverstatesItsGap, contract_scores.gap_holds),
     (FailsAboveItsLine, contract_scores.gap_holds),
     (HasNoLine, contract_scores.gap_holds),
@@ -360,6 +387,7 @@ BROKEN = [
     (Unending, contract.the_end),
     (with_source(NamesItsTasks), answers_are_not_told),
     (Whispers, answers_are_not_told),
+    (Reads, answers_are_not_told),
     (KeepsALock, side_by_side.pickles),
     (SharedState, side_by_side.threads_equal_sync),
 ]
@@ -415,11 +443,13 @@ def test_where_the_answer_is_one_of_the_choices_of_the_question_text_is_not_judg
 
 
 def test_where_reading_is_the_task_text_is_told_and_not_judged():
-    class Reads(SecretEnv):
-        def build_observation(self, text):
-            return super().build_observation(f"{text} ({self.task.answer})")
+    class ReadsAlone(Reads):
+        """Has a tool, but no player that must fail without it."""
 
-    finding = run_clause(answers_are_not_told, Subject(Reads, range(6), processes=False))
+        def players(self):
+            return {name: make for name, make in super().players().items() if name != "tool_free"}
+
+    finding = run_clause(answers_are_not_told, Subject(ReadsAlone, range(6), processes=False))
     assert finding.ok
     assert finding.measured.endswith("text 1.00 (those of others 0.00); judged: info")
 
@@ -478,6 +508,27 @@ def test_an_environment_that_has_forgotten_its_oracle_does_not_pass():
 
 def test_every_clause_has_an_environment_that_breaks_it():
     assert {clause for _, clause in BROKEN} == set(CLAUSES) - {side_by_side.processes_equal_sync}
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [
+        (SecretEnv, 0.0),
+        (TakesLists, 1.0),
+        (TakesTheFirst, 0.5),  # every other seed's right answer stands first
+        (Generous, None),  # what is said does not count
+        (FailsAboveItsLine, None),  # rewards with degrees
+        (with_source(NoDraw), None),  # one answer to all
+    ],
+)
+def test_how_often_the_right_answer_beside_a_wrong_one_succeeds(kind, share):
+    assert contract_scores.two_answers(kind(), range(6)) == share
+
+
+def test_what_two_answers_at_once_reach_is_told():
+    finding = run_clause(contract_scores.floors_hold, Subject(TakesLists, range(6), processes=False))
+    assert finding.measured.endswith(", two answers at once 1.00")
+    assert finding.remedy.startswith("compare the whole answer")
 
 
 def test_the_mix_in_has_a_test_of_every_clause():

@@ -23,13 +23,27 @@ def test_normalised_by_hand(text, normal):
     assert normalise_text(text) == normal
 
 
-@pytest.mark.parametrize("answer", ["KT47", "kt47", " Kt47 ", "KT47\n"])
-def test_letter_case_and_surrounding_space_do_not_count(answer):
+@pytest.mark.parametrize("answer", ["KT47", "kt47", " Kt47 ", "KT47\n", "KT47.", "kt47 .\n"])
+def test_letter_case_surrounding_space_and_one_full_stop_do_not_count(answer):
     assert text_matches(answer, "KT47")
 
 
 @pytest.mark.parametrize(
-    "answer", ["", "KT4", "KT477", "KT47.", "KT 47", "KT47 AB12", "AB12 KT47", "KT47,KT47"]
+    "answer",
+    [
+        "",
+        "KT4",
+        "KT477",
+        "KT47..",
+        "KT47…",
+        ".KT47",
+        "KT.47",
+        "KT47,",
+        "KT 47",
+        "KT47 AB12",
+        "AB12 KT47",
+        "KT47,KT47",
+    ],
 )
 def test_anything_else_does(answer):
     assert not text_matches(answer, "KT47")
@@ -50,6 +64,10 @@ def test_matching_is_symmetric_and_of_equals(a, b):
 def test_a_list_of_candidates_matches_none_of_them(candidates, separator):
     for listed in (separator.join(candidates), f'"{separator.join(candidates)}".'):
         assert not any(text_matches(listed, one) or phrase_matches(listed, one) for one in candidates)
+
+
+def test_a_full_stop_alone_is_a_text():
+    assert text_matches(".", " . ") and not text_matches(".", "") and not text_matches("..", ".")
 
 
 # ---------------------------------------------------------------------- phrases

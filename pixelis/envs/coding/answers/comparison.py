@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pixelis.envs.coding.answers.matching import Described, Leeway, matched
 from pixelis.errors import AnswerError, shown, suggest
 
-_NUMBERS = (bool, int, float)
-_SEQUENCES = (list, tuple, set, frozenset)
-_ATOMS = (*_NUMBERS, complex, str, bytes, type(None))
+NUMBERS = (bool, int, float)
+SEQUENCES = (list, tuple, set, frozenset)
+_ATOMS = (*NUMBERS, complex, str, bytes, type(None))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ EXACT = AnswerComparison()
 def compare(expected: Any, got: Any, comparison: AnswerComparison = EXACT) -> bool:
     """Return whether a claimed value is the expected one. Never raises; runs no method of a foreign type."""
     try:
-        if comparison.any_sequence and type(expected) in _SEQUENCES and type(got) in _SEQUENCES:
+        if comparison.any_sequence and type(expected) in SEQUENCES and type(got) in SEQUENCES:
             expected, got = list(expected), list(got)
         if comparison.unordered and type(expected) is type(got) and type(expected) in (list, tuple):
             return _same_members(expected, got, comparison)
@@ -101,32 +101,45 @@ def canonical(value: Any, comparison: AnswerComparison = EXACT) -> str:
     A text and no hashable value: numbers can be chosen so that their hashes collide, and a candidate would.
     Example: ``canonical(1) != canonical(True)`` and ``canonical([1]) != canonical((1,))``.
     """
-    return _written(value, comparison, None)
+    return written(value, comparison, None)
 
 
-def _written(value: Any, rule: AnswerComparison, numbers: list[Any] | None) -> str:
+def loosest(rules: Collection[AnswerComparison]) -> AnswerComparison:
+    """Return the comparison that forgives whatever one of several, at least one, does."""
+    return AnswerComparison(
+        float_tolerance=max(rule.float_tolerance for rule in rules),
+        relative_tolerance=max(rule.relative_tolerance for rule in rules),
+        nan_equal=any(rule.nan_equal for rule in rules),
+        unordered=any(rule.unordered for rule in rules),
+        same_number_type=all(rule.same_number_type for rule in rules),
+        any_sequence=any(rule.any_sequence for rule in rules),
+    )
+
+
+def written(value: Any, rule: AnswerComparison, numbers: list[Any] | None) -> str:
     """Return the canonical text; with ``numbers``, those with leeway go there and ``~`` stands for them."""
     kind = type(value)
-    if kind in _NUMBERS:
-        if numbers is not None and _has_leeway(value, rule):
+    if kind in NUMBERS:
+        if numbers is not None and has_leeway(value, rule):
             numbers.append(value)
             return "~"
         return _number(value, rule)
     if kind in _ATOMS:
         return _atom(value, kind)
     if kind in (list, tuple):
-        return f"{kind.__name__}({','.join([_written(item, rule, numbers) for item in value])})"
+        return f"{kind.__name__}({','.join([written(item, rule, numbers) for item in value])})"
     if kind in (set, frozenset):
-        return f"{kind.__name__}({','.join(sorted([_written(item, rule, None) for item in value]))})"
+        return f"{kind.__name__}({','.join(sorted([written(item, rule, None) for item in value]))})"
     if kind is dict:
-        keyed = sorted([(_written(key, rule, None), at) for at, key in enumerate(value)])
+        keyed = sorted([(written(key, rule, None), at) for at, key in enumerate(value)])
         values = list(value.values())
-        pairs = [f"{key}:{_written(values[at], rule, numbers)}" for key, at in keyed]
+        pairs = [f"{key}:{written(values[at], rule, numbers)}" for key, at in keyed]
         return f"dict({','.join(pairs)})"
     raise _ForeignTypeError(kind.__name__)
 
 
-def _has_leeway(value: Any, rule: AnswerComparison) -> bool:
+def has_leeway(value: Any, rule: AnswerComparison) -> bool:
+    """Return whether a tolerance may hold for a number."""
     return math.isfinite(value) if type(value) is float else not rule.same_number_type
 
 
@@ -159,7 +172,7 @@ class _ForeignTypeError(TypeError):
 
 def _same(expected: Any, got: Any, rule: AnswerComparison) -> bool:
     kind = type(expected)
-    if kind in _NUMBERS and type(got) in _NUMBERS:
+    if kind in NUMBERS and type(got) in NUMBERS:
         return (kind is type(got) or not rule.same_number_type) and _same_number(expected, got, rule)
     if kind is not type(got):
         return False
@@ -183,10 +196,10 @@ def _same_number(expected: Any, got: Any, rule: AnswerComparison) -> bool:
         difference = abs(expected - got)
     except OverflowError:  # an int beyond every float
         return False
-    return difference < math.inf and difference <= _reach(expected, rule)
+    return difference < math.inf and difference <= reach_of(expected, rule)
 
 
-def _reach(expected: Any, rule: AnswerComparison) -> float:
+def reach_of(expected: Any, rule: AnswerComparison) -> float:
     """Return how far from an expected number another may be; 0 beyond every float."""
     try:
         return max(rule.float_tolerance, rule.relative_tolerance * abs(float(expected)))
@@ -214,15 +227,16 @@ def _same_members(expected: Sequence[Any], got: Sequence[Any], rule: AnswerCompa
         )
     leeway = Leeway(
         same=lambda one, other: _same(one, other, rule),
-        reach=lambda number: _reach(number, rule),
+        reach=lambda number: reach_of(number, rule),
         is_line=rule.same_number_type and rule.relative_tolerance <= 1,
     )
-    return matched(_described(expected, rule), _described(got, rule), leeway)
+    return matched(described(expected, rule), described(got, rule), leeway)
 
 
-def _described(items: Sequence[Any], rule: AnswerComparison) -> list[Described]:
-    described: list[Described] = []
+def described(items: Sequence[Any], rule: AnswerComparison) -> list[Described]:
+    """Return each item with what has no leeway as a text, and its numbers that have, in the text's order."""
+    found: list[Described] = []
     for item in items:
         numbers: list[Any] = []
-        described.append(Described(_written(item, rule, numbers), tuple(numbers), item))
-    return described
+        found.append(Described(written(item, rule, numbers), tuple(numbers), item))
+    return found

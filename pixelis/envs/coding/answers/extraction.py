@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pixelis.envs.coding.answers import python_source
 from pixelis.envs.coding.answers.python_source import parse
@@ -48,6 +50,23 @@ _END_TOKENS = re.compile(r"(?:<\|\w{1,30}\|>\s*+)+\Z")
 _EMPTY_LINES = re.compile(r"\A(?:[ \t\f]*\n)+")
 _MOST_ENDS = 8  # fence lines tried as a block's end where a string in it is open
 _BODY = re.compile(r"(?m)^[ \t]+(?:return|yield|raise|pass)\b")
+
+
+@dataclass(frozen=True)
+class FencedBlock:
+    """What stands in a fence.
+
+    Attributes:
+        start: where it begins in the text, in characters: behind the line that opens the fence.
+        end: where it ends: in front of the line that closes the fence, else at the end of the text.
+        code: what stands there, without the fence's own indentation.
+        is_closed: whether the fence has an end.
+    """
+
+    start: int
+    end: int
+    code: str
+    is_closed: bool
 
 
 def extract_code(text: str, entry: str = "", prefix: str = "") -> str | None:
@@ -89,6 +108,26 @@ def code_as_given(text: str, entry: str = "", prefix: str = "") -> str:
     if parse(text).tree is not None:
         return text
     return extract_code(text, entry, prefix) or text
+
+
+def fenced_blocks(text: str) -> list[FencedBlock]:
+    """Return the fenced blocks of a text in order; a fence may touch a tag, as in `extract_code`."""
+    text = text.replace("\r\n", " \n").replace("\r", "\n")  # as long as before
+    breaks = [match.start() + count for count, match in enumerate(_FENCE_AND_TAG.finditer(text))]
+    lines = _FENCE_AND_TAG.sub("\n", text).split("\n")
+    begins = [0]
+    for line in lines:
+        begins.append(begins[-1] + len(line) + 1)
+    places = [min(at - bisect_left(breaks, at), len(text)) for at in begins]
+    return [
+        FencedBlock(
+            places[fence.at + 1],
+            places[fence.end],
+            "\n".join(_without(line, fence.indent) for line in lines[fence.at + 1 : fence.end]),
+            fence.end < len(lines),
+        )
+        for fence in _fences(lines)
+    ]
 
 
 def defines(code: str, entry: str) -> bool:
@@ -143,27 +182,41 @@ def _without_words(source: str, known: set[str] | None) -> str:
 # ---------------------------------------------------------------------- fences
 
 
+@dataclass(frozen=True)
+class _Fence:
+    """The numbers of the lines that open and close a fence, its indentation, the words in front of it."""
+
+    at: int
+    end: int
+    indent: str
+    words: str | None
+
+
+def _fences(lines: list[str]) -> Iterator[_Fence]:
+    at = 0
+    while at < len(lines):
+        match = _FENCE.match(lines[at])
+        late = None if match else _LATE_FENCE.match(lines[at])
+        if match is None and late is None:
+            at += 1
+            continue
+        indent, sign = (match[1], match[2]) if match else ("", late[1] if late else "")
+        end = _end_of_block(lines, at + 1, sign, indent)
+        yield _Fence(at, end, indent, lines[at][: late.start(1)] if late else None)
+        at = end + 1
+
+
 def _blocks(text: str) -> tuple[list[str], str]:
     """Return what stands in fences, the last perhaps without an end, and the text beside them."""
     blocks: list[str] = []
     beside: list[str] = []
     lines = text.split("\n")
     at = 0
-    while at < len(lines):
-        match = _FENCE.match(lines[at])
-        late = None if match else _LATE_FENCE.match(lines[at])
-        if match is None and late is None:
-            beside.append(lines[at])
-            at += 1
-            continue
-        indent, fence = (match[1], match[2]) if match else ("", late[1] if late else "")
-        if late:
-            beside.append(lines[at][: late.start(1)])
-        end = _end_of_block(lines, at + 1, fence, indent)
-        blocks.append("\n".join(_without(line, indent) for line in lines[at + 1 : end]))
-        beside.append("")
-        at = end + 1
-    return blocks, "\n".join(beside)
+    for fence in _fences(lines):
+        beside += [*lines[at : fence.at], *([] if fence.words is None else [fence.words]), ""]
+        blocks.append("\n".join(_without(line, fence.indent) for line in lines[fence.at + 1 : fence.end]))
+        at = fence.end + 1
+    return blocks, "\n".join([*beside, *lines[at:]])
 
 
 def _are_in_a_text(text: str, entry: str, blocks: Sequence[str]) -> bool:

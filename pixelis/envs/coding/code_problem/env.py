@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
 from typing_extensions import Unpack
 
-from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction, parse_action
+from pixelis.envs.actions import MAX_ACTION_LENGTH, BadCall, ParsedAction
 from pixelis.envs.coding.answers.extraction import extract_code
+from pixelis.envs.coding.code_problem.answer_tag import parse_turn
 from pixelis.envs.coding.code_problem.attempt import TOOLS, Attempt
 from pixelis.envs.coding.code_problem.keywords import (
     FamilyNames,
@@ -75,8 +75,9 @@ class CodeProblemEnv(ToolEnv[Attempt]):
     else the last that defines any, else the last. Without a fence, of the parts of the text that Python's
     parser takes, the first that defines the function. Other blocks or parts go with it where it uses names
     that only they define. If nothing parses, the lines that look like code are taken, and the mistake in
-    them is told. What stands in `<answer>` or `code` is handed in even if it does not look like code. Where
-    a file's row shows the start of a function, what completes it may be handed in alone.
+    them is told. What stands in `<answer>` or `code` is handed in even if it does not look like code; an
+    `<answer>` that is part of the code, as in a docstring, is no answer, nor one without an end behind the
+    code. Where a file's row shows the start of a function, what completes it may be handed in alone.
 
     Lines without a fence that could only raise NameError (`Done`, `Time: O(n)`) are taken for prose.
 
@@ -90,8 +91,8 @@ class CodeProblemEnv(ToolEnv[Attempt]):
 
     1 if every hidden test passed, else 0.5 times what the share of passed tests exceeds the best constant
     answer by: max(0, (share - c) / (1 - c)), c being the share that a function passes which always returns
-    the same. So a constant earns 0. A run that does not get to its end (time, memory, an exit, a crash)
-    passes no test.
+    the same, and knows the tests that the prompt of a file's row tells. So a constant earns 0.
+    A run that does not get to its end (time, memory, an exit, a crash) passes no test.
 
     | in `info` | meaning |
     |---|---|
@@ -255,12 +256,12 @@ class CodeProblemEnv(ToolEnv[Attempt]):
                 f"The turn has {len(action):,} characters; at most {MAX_ACTION_LENGTH:,} are read. Be brief."
             )
             return ParsedAction((BadCall("too_long", what),), None)
-        parsed = parse_action(action)
         assert self.task is not None  # step() has checked it
         self.workspace.turn = action
+        parsed = parse_turn(action, self.workspace.problem.entry, self._code_in)
         if parsed.answer is not None:
-            return replace(parsed, answer=parsed.written)  # the space before its first line is code, too
-        if self.mode == "single" and self._code_in(action) is not None:
+            return parsed
+        if self.mode == "single" and not parsed.is_thought and self._code_in(action) is not None:
             return ParsedAction((), action)
         return parsed
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +15,6 @@ from pixelis.envs.tasks import Task
 from pixelis.errors import DatasetError, PixelisError, TaskError
 
 FAMILY = "code_problem"
-SHOWN_CHARACTERS = 240
-"""Examples are shown, the shortest first, until they are longer than this together; one at least."""
 _SEEDS = 2**53  # what every JSON reader holds exactly
 _MOST_DRAWS = 10_000
 _LOG = logging.getLogger(__name__)
@@ -94,7 +91,7 @@ class FileTasks:
 
 def task_of(problem: Problem, seed: int, solution: str, difficulty: int | None = None) -> Task:
     """Return the task of solving a problem; its answer is a solution, empty where none is known."""
-    problem = shown(problem)
+    problem = problem.with_shown_examples()
     return Task(
         id=problem.id,
         family=FAMILY,
@@ -104,17 +101,6 @@ def task_of(problem: Problem, seed: int, solution: str, difficulty: int | None =
         answer=solution,
         data={"problem": problem.to_json(), "seed": seed},
     )
-
-
-def shown(problem: Problem) -> Problem:
-    """Return a problem with as many of its examples as the prompt has room for."""
-    length, kept = 0, []
-    for case in sorted(problem.examples, key=lambda case: len(repr((case.args, case.expected)))):
-        length += len(case.call(problem.entry)) + len(repr(case.expected))
-        if kept and length > SHOWN_CHARACTERS:
-            break
-        kept.append(case)
-    return replace(problem, examples=tuple(case for case in problem.examples if case in kept))
 
 
 def problem_of(task: Task) -> tuple[Problem, int, HiddenTests]:

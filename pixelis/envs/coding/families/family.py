@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pixelis.envs.coding.answers.best_constant import best_constant
 from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison, canonical
 from pixelis.envs.coding.problems.problem import Problem, TestCase
 from pixelis.envs.coding.problems.trusted import trusted_function
@@ -38,9 +39,10 @@ class HiddenTests:
 
     Attributes:
         cases: in drawn order; no two have equal arguments.
-        constant: the answer that is right most often; where a case is shown, of the others.
+        constant: the answer that is right most often, by what counts as equal; where a case is shown, of the
+            others.
         constant_share: the share of cases, 0 to 1, that a solution passes which knows what is shown and else
-            always returns the constant.
+            always returns the constant; 1 where all are shown.
     """
 
     cases: tuple[TestCase, ...]
@@ -55,8 +57,9 @@ class HiddenTests:
 
         Args:
             cases: all that must pass.
-            comparison: what counts as an equal answer.
+            comparison: what counts as an equal answer, unless a case says it.
             shown: those that the prompt shows with their answers; whoever copies these has earned nothing.
+                Their calls count alone.
 
         Raises:
             TaskError: there are none.
@@ -65,9 +68,11 @@ class HiddenTests:
             raise TaskError("expected at least one test case, got none; a problem without tests has no truth")
         known = {case.call("f") for case in shown}
         unknown = [case for case in cases if case.call("f") not in known]
-        most = max(_by_answer(unknown or cases, comparison), key=len)
-        copied = len(cases) - len(unknown) if unknown else 0
-        return cls(tuple(cases), most[0].expected, (copied + len(most)) / len(cases))
+        constant, right = best_constant(
+            [(case.expected, case.comparison or comparison) for case in unknown or cases]
+        )
+        copied = len(cases) - len(unknown)
+        return cls(tuple(cases), constant, (copied + right) / len(cases) if unknown else 1.0)
 
 
 @dataclass(frozen=True)

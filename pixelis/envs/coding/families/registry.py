@@ -12,6 +12,7 @@ import numpy as np
 
 from pixelis.envs.coding.families.family import HIDDEN_TESTS, HiddenTests, ProblemFamily
 from pixelis.envs.coding.problems.problem import Problem
+from pixelis.envs.coding.problems.shown_calls import shown_calls
 from pixelis.errors import ConfigError, DifficultyError, TaskError, shown, suggest
 
 _PACKAGE = __name__.rpartition(".")[0]
@@ -90,7 +91,7 @@ def hidden_tests(problem: Problem, seed: int, count: int = HIDDEN_TESTS) -> Hidd
         TaskError: a problem of no family that has no test cases (``problem.needs_script``).
     """
     if problem.tests or problem.family not in FAMILIES:
-        return HiddenTests.of(problem.tests, problem.comparison, problem.examples)
+        return HiddenTests.of(problem.tests, problem.comparison, shown_calls(problem))
     return family_of(problem).hidden_tests(problem, seed, count)
 
 

@@ -1,29 +1,32 @@
 """Assertions of a test script as test cases: what to call and what must come back. The script is not run.
 
-``assert f(1, 2) == 3``, its mirror image, ``assert f(1)``, ``assert not f(1)``, ``is``, tolerances written as
-``abs(f(1) - 0.5) < 1e-6``, and list(), tuple(), set() or sorted() around both sides are read. A script with
-anything else that could fail stays a script, whole, so that no assertion is lost in silence.
+``assert f(1, 2) == 3``, its mirror image, ``assert f(1)``, ``assert not f(1)``, ``is`` with None or a bool,
+tolerances written as ``abs(f(1) - 0.5) < 1e-6``, and list(), tuple(), set() or sorted() around the call are
+read. A script with anything else that could fail stays a script, whole, so that no assertion is lost in
+silence.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pixelis.envs.coding.answers.comparison import AnswerComparison
+from pixelis.envs.coding.answers.comparison import AnswerComparison, loosest
 from pixelis.envs.coding.answers.python_source import given_names, parse_exactly, parse_trusted
 from pixelis.envs.coding.problems.literals import read_literal, write_literal
 from pixelis.envs.coding.problems.problem import TestCase
 from pixelis.errors import DatasetError, shown
 
-_ORDERLESS = ("set", "sorted")
-_WRAPPERS = ("list", "tuple", *_ORDERLESS)
+_ORDERLESS = (("set",), ("sorted",))
+_WRAPPERS: dict[str, Callable[[Any], Any]] = {"list": list, "tuple": tuple, "set": set, "sorted": sorted}
 _AROUND = (*_WRAPPERS, "abs", "len", "str", "sum", "round")
 _BUILT_IN = frozenset(dir(builtins))
+_MALFORMED = (TypeError, IndexError, OverflowError)  # abs() of nothing, a text as a tolerance
 MAX_DIGITS = 300
 NO_ASSERTIONS = "no assertions"
 """The reason for a script in which nothing could fail."""
@@ -34,17 +37,20 @@ class Translation:
     """What a script became.
 
     Attributes:
-        cases: its assertions as test cases; empty where ``reason`` says why not.
+        cases: its assertions as test cases; empty where ``reason`` says why not. One that forgives less than
+            another has a comparison of its own.
         comparison: what counts as equal in them: numbers by value, as ``==`` has it, and the
-            tolerance written.
+            greatest tolerance written.
         reason: the first thing that is no such assertion; empty for a script that was read whole.
         vacuous: assertions left out because they hold for every solution (``assert True``, ``f(x) == f(x)``).
+        around: what stands around all calls, the outermost first, see ``Problem.around``.
     """
 
     cases: tuple[TestCase, ...]
     comparison: AnswerComparison
     reason: str = ""
     vacuous: int = 0
+    around: tuple[str, ...] = ()
 
 
 class _UnreadError(Exception):
@@ -53,13 +59,28 @@ class _UnreadError(Exception):
 
 @dataclass(frozen=True)
 class _Sides:
-    """An assertion taken apart: the call, the expected value, what is wrapped around the call, tolerances."""
+    """An assertion taken apart: the call, the expected value, what is wrapped around the call, tolerances.
+
+    ``wraps`` has the outermost first; ``exactly`` is whether the type of a number counts, too.
+    """
 
     call: ast.expr
     expected: Any
-    wraps: frozenset[str] = frozenset()
+    wraps: tuple[str, ...] = ()
     absolute: float = 0.0
     relative: float = 0.0
+    exactly: bool = False
+
+    @property
+    def comparison(self) -> AnswerComparison:
+        """What counts as equal."""
+        return AnswerComparison(
+            float_tolerance=self.absolute,
+            relative_tolerance=self.relative,
+            unordered=self.wraps in _ORDERLESS,
+            any_sequence=bool(self.wraps),
+            same_number_type=self.exactly,
+        )
 
 
 def translate(script: str, entry: str) -> Translation:
@@ -78,15 +99,13 @@ def translate(script: str, entry: str) -> Translation:
         wraps = {sides.wraps for sides, _ in claims}
         if len(wraps) != 1:
             raise _UnreadError("assertions of several kinds" if claims else NO_ASSERTIONS)
-        comparison = AnswerComparison(
-            float_tolerance=max(sides.absolute for sides, _ in claims),
-            relative_tolerance=max(sides.relative for sides, _ in claims),
-            unordered=any(wraps & {frozenset({name}) for name in _ORDERLESS}),
-            any_sequence=wraps != {frozenset()},
-            same_number_type=False,
+        row = loosest({sides.comparison for sides, _ in claims})
+        cases = tuple(
+            case if sides.comparison == row else replace(case, comparison=sides.comparison)
+            for sides, case in claims
         )
-        return Translation(tuple(case for _, case in claims), comparison, "", vacuous)
-    except (_UnreadError, SyntaxError, ValueError, RecursionError) as error:
+        return Translation(cases, row, "", vacuous, *wraps)
+    except (_UnreadError, SyntaxError, ValueError, RecursionError, *_MALFORMED) as error:
         return Translation((), AnswerComparison(), str(error)[:160] or type(error).__name__)
 
 
@@ -149,10 +168,19 @@ def _sides(statement: ast.stmt, names: set[str]) -> _Sides | None:
         raise _UnreadError(f"line {test.lineno}: {type(test).__name__} in an assertion")
     left, right, op = test.left, test.comparators[0], test.ops[0]
     if isinstance(op, ast.Lt | ast.LtE):
-        return _difference(left, right, names)
-    if not isinstance(op, ast.Eq | ast.Is):
+        return _difference(left, right, names, is_strict=isinstance(op, ast.Lt))
+    if isinstance(op, ast.Is):
+        return _identical(left, right, names)
+    if not isinstance(op, ast.Eq):
         raise _UnreadError(f"line {test.lineno}: {type(op).__name__} in an assertion")
     return _equal(left, right, names)
+
+
+def _identical(left: ast.expr, right: ast.expr, names: set[str]) -> _Sides:
+    sides = _equal(left, right, names)
+    if sides is None or not any(sides.expected is one for one in (None, True, False)):
+        raise _UnreadError(f"line {left.lineno}: is with something else than None, True or False")
+    return replace(sides, exactly=sides.expected is not None)
 
 
 def _equal(left: ast.expr, right: ast.expr, names: set[str]) -> _Sides | None:
@@ -165,12 +193,14 @@ def _equal(left: ast.expr, right: ast.expr, names: set[str]) -> _Sides | None:
     call, wraps = _unwrapped(left)
     value, around = _unwrapped(right)
     expected = _value(value)
-    if around - wraps or ("set" in wraps and isinstance(expected, list | tuple) and _repeats(expected)):
+    if {*around} - {*wraps} or ("set" in wraps and isinstance(expected, list | tuple) and _repeats(expected)):
         raise _UnreadError(
-            f"line {left.lineno}: {', '.join(sorted(around | wraps))}() changes what is expected"
+            f"line {left.lineno}: {', '.join(sorted({*around, *wraps}))}() changes what is expected"
         )
     if wraps and type(expected) not in (list, tuple, set):
         raise _UnreadError(f"line {left.lineno}: {', '.join(sorted(wraps))}() around a call")
+    for name in reversed(around if len(wraps) > 1 else ()):  # of one alone the comparison takes care
+        expected = _WRAPPERS[name](expected)
     return _Sides(call, expected, wraps)
 
 
@@ -178,15 +208,18 @@ def _repeats(items: Sequence[Any]) -> bool:
     return len({write_literal(item) for item in items}) < len(items)
 
 
-def _difference(left: ast.expr, right: ast.expr, names: set[str]) -> _Sides:
-    """Read ``abs(f(x) - value) < tolerance``."""
+def _difference(left: ast.expr, right: ast.expr, names: set[str], *, is_strict: bool) -> _Sides:
+    """Read ``abs(f(x) - value) < tolerance``, or ``<=``."""
     if not isinstance(left, ast.Call) or ast.unparse(left.func) not in ("abs", "math.fabs", "fabs"):
         raise _UnreadError(f"line {left.lineno}: < in an assertion")
     inside, tolerance = left.args[0], _value(right)
     if not isinstance(inside, ast.BinOp) or not isinstance(inside.op, ast.Sub) or not 0 <= tolerance < 1:
         raise _UnreadError(f"line {left.lineno}: no difference of two numbers, or a tolerance of 1 or more")
+    if is_strict and not tolerance:
+        raise _UnreadError(f"line {left.lineno}: a difference below 0")
+    reach = math.nextafter(tolerance, 0) if is_strict else float(tolerance)
     call, value = (inside.left, inside.right) if _calls(inside.left, names) else (inside.right, inside.left)
-    return _Sides(call, float(_value(value)), absolute=float(tolerance))
+    return _Sides(call, float(_value(value)), absolute=reach)
 
 
 def _is_close(test: ast.Call) -> _Sides:
@@ -195,7 +228,7 @@ def _is_close(test: ast.Call) -> _Sides:
     if len(test.args) != 2 or not set(given) <= {"rel_tol", "abs_tol"}:
         raise _UnreadError(f"line {test.lineno}: isclose() with other arguments")
     value = float(_value(test.args[1]))
-    return _Sides(test.args[0], value, frozenset(), given.get("abs_tol", 0.0), given.get("rel_tol", 1e-9))
+    return _Sides(test.args[0], value, (), given.get("abs_tol", 0.0), given.get("rel_tol", 1e-9))
 
 
 def _case(sides: _Sides, names: set[str]) -> TestCase:
@@ -216,8 +249,8 @@ def _calls(node: ast.expr, names: set[str]) -> bool:
     return any(isinstance(inner, ast.expr) and _is_call(inner, names) for inner in ast.walk(node))
 
 
-def _unwrapped(node: ast.expr) -> tuple[ast.expr, frozenset[str]]:
-    wraps: set[str] = set()
+def _unwrapped(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]]:
+    wraps: list[str] = []
     while (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -225,9 +258,9 @@ def _unwrapped(node: ast.expr) -> tuple[ast.expr, frozenset[str]]:
         and len(node.args) == 1
         and not node.keywords
     ):
-        wraps.add(node.func.id)
+        wraps.append(node.func.id)
         node = node.args[0]
-    return node, frozenset(wraps)
+    return node, tuple(wraps)
 
 
 def _value(node: ast.expr) -> Any:

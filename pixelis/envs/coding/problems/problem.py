@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from keyword import iskeyword
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Interval, Predicate
@@ -18,6 +20,10 @@ from pixelis.envs.schema import Int, Object, OneOf, Record, Text, read_fields
 from pixelis.envs.tasks import SPLITS
 from pixelis.errors import DatasetError, TaskError, shown
 
+WRAPPERS = ("list", "tuple", "set", "sorted")
+"""What may be applied to the value of a call, see ``Problem.around``."""
+SHOWN_CHARACTERS = 240
+"""Examples are shown, the shortest first, until they are longer than this together; one at least."""
 _TEXTS = ("id", "family", "split", "statement", "entry", "returns", "prefix", "script")
 
 
@@ -29,6 +35,7 @@ class TestCase:
         args: positional arguments.
         expected: what the call must return.
         kwargs: arguments by name.
+        comparison: what counts as equal in this case; None: what the problem says.
     """
 
     __test__: ClassVar[bool] = False  # its name is no invitation to pytest
@@ -36,11 +43,16 @@ class TestCase:
     args: tuple[Any, ...]
     expected: Any
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    comparison: AnswerComparison | None = None
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         """Return the case as Python literals in texts, which tuples and sets survive."""
-        written = {"args": write_literal(self.args), "expected": write_literal(self.expected)}
-        return {**written, "kwargs": write_literal(dict(self.kwargs))} if self.kwargs else written
+        value: dict[str, Any] = {"args": write_literal(self.args), "expected": write_literal(self.expected)}
+        if self.kwargs:
+            value["kwargs"] = write_literal(dict(self.kwargs))
+        if self.comparison is not None:
+            value["comparison"] = self.comparison.to_json()
+        return value
 
     @classmethod
     def from_json(cls, value: Any) -> TestCase:
@@ -48,13 +60,15 @@ class TestCase:
 
         Raises:
             DatasetError: it is none.
+            AnswerError: its comparison is none.
         """
         if not isinstance(value, Mapping) or not {"args", "expected"} <= set(value) <= {*_CASE_FIELDS}:
             raise DatasetError(f"a test case must hold {', '.join(_CASE_FIELDS)}, got {shown(value, 80)}")
         args, kwargs = read_literal(value["args"]), read_literal(value.get("kwargs", "{}"))
         if type(args) is not tuple or type(kwargs) is not dict or not all(isinstance(k, str) for k in kwargs):
             raise DatasetError(f"a test case needs a tuple of args and a dict of kwargs, got {value!r:.80}")
-        return cls(args, read_literal(value["expected"]), kwargs)
+        own = AnswerComparison.from_json(value["comparison"]) if "comparison" in value else None
+        return cls(args, read_literal(value["expected"]), kwargs, own)
 
     def call(self, entry: str) -> str:
         """Return the call as a line of Python, e.g. ``add(1, b=2)``."""
@@ -62,10 +76,22 @@ class TestCase:
         return f"{entry}({', '.join([*map(repr, self.args), *named])})"
 
 
-_CASE_FIELDS = ("args", "expected", "kwargs")
+_CASE_FIELDS = ("args", "expected", "kwargs", "comparison")
 Source = Annotated[str, Strict(), Expected("a text", "leave it out if there is none")]
 """Python, or a type's name; empty for none."""
-FunctionName = Annotated[str, Strict(), Predicate(str.isidentifier), Expected("the name of a function")]
+
+
+def _is_function_name(name: str) -> bool:
+    is_as_python_reads_it = unicodedata.normalize("NFKC", name) == name  # a ligature becomes two letters
+    return name.isidentifier() and is_as_python_reads_it and not iskeyword(name)
+
+
+FunctionName = Annotated[
+    str,
+    Strict(),
+    Predicate(_is_function_name),
+    Expected("the name of a function", "write no keyword, and letters in their plain form (Unicode NFKC)"),
+]
 """What can be called."""
 _Written = Annotated[str, Text(MAX_LINE_BYTES)]
 _Cases = Annotated[
@@ -87,12 +113,14 @@ class Problem(Record):
         parameters: its parameters' names and types, in order; a default follows either (``"int = 3"``).
         returns: type of its value; empty where unknown.
         examples: test cases that may be shown; never among the hidden ones, but for MBPP's rows: one of those
-            is shown, must pass like all others and earns no partial credit (``HiddenTests.of``).
-        comparison: what counts as an equal value.
+            is shown, must pass like all others and earns no partial credit (``HiddenTests.of``). Nor do
+            tests that the statement or the given code tells (``shown_calls``).
+        comparison: what counts as an equal value, unless a test case says it.
         rule: what was drawn, by name; the statement says all of it. Empty for problems from files.
         tests: the hidden test cases, for problems from files. A family draws them (``hidden_tests``).
         prefix: code a solution may rely on: imports, functions, and the start of ``entry`` to be completed.
         script: assertions that could not be read as test cases; see ``needs_script``.
+        around: built-ins that are applied to what a call returns, the outermost first, before it is compared.
     """
 
     id: _Written
@@ -109,6 +137,7 @@ class Problem(Record):
     tests: _Cases = ()
     prefix: Source = ""
     script: Source = ""
+    around: tuple[Annotated[str, OneOf(WRAPPERS)], ...] = ()
 
     @property
     def needs_script(self) -> bool:
@@ -131,6 +160,16 @@ class Problem(Record):
         parts = [self.statement, "```python\n" + "\n\n\n".join(given) + "\n```"]
         return "\n\n".join([*parts, *(["Examples:\n" + "\n".join(shown)] if shown else [])])
 
+    def with_shown_examples(self) -> Problem:
+        """Return the problem with as many of its examples as the prompt has room for."""
+        length, kept = 0, []
+        for case in sorted(self.examples, key=lambda case: len(repr((case.args, case.expected)))):
+            length += len(case.call(self.entry)) + len(repr(case.expected))
+            if kept and length > SHOWN_CHARACTERS:
+                break
+            kept.append(case)
+        return replace(self, examples=tuple(case for case in self.examples if case in kept))
+
     def to_json(self) -> dict[str, Any]:
         """Return the problem as a JSON object."""
         value: dict[str, Any] = {name: getattr(self, name) for name in (*_TEXTS, "difficulty")}
@@ -141,6 +180,7 @@ class Problem(Record):
             "comparison": self.comparison.to_json(),
             "rule": dict(self.rule),
             "tests": [case.to_json() for case in self.tests],
+            **({"around": list(self.around)} if self.around else {}),
         }
 
     @classmethod

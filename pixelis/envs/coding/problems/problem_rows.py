@@ -15,8 +15,9 @@ from pydantic import PlainValidator
 from pixelis.envs.coding.answers.comparison import EXACT, AnswerComparison
 from pixelis.envs.coding.answers.python_source import completed, parse_trusted
 from pixelis.envs.coding.problems.assertions import NO_ASSERTIONS, Translation, called_name, translate
-from pixelis.envs.coding.problems.literals import check_size, read_literal
+from pixelis.envs.coding.problems.literals import read_literal
 from pixelis.envs.coding.problems.problem import FunctionName, Problem, Source, TestCase
+from pixelis.envs.coding.problems.repeated_calls import contradicted, without_repeats
 from pixelis.envs.coding.problems.signatures import called_with, signature_of
 from pixelis.envs.data.lines import MAX_LINE_BYTES
 from pixelis.envs.data.splits import RowSplit, hashed_split
@@ -25,6 +26,8 @@ from pixelis.envs.schema import Int, OneOf, Record, Text, read_fields
 from pixelis.errors import DatasetError, shown
 
 MAX_STATEMENT_LENGTH = 20_000
+MAX_PROMPT_LENGTH = 8_000
+"""Of what is asked, whole: an observation's text has room for it and for how to hand in."""
 MAX_EXAMPLE_LENGTH = 240
 MAX_EXPECTED_LENGTH = 400_000
 """Characters of all expected values of a row as ASCII literals: a candidate has to return them."""
@@ -94,6 +97,10 @@ class _Own(Record):
         tests, examples = self._cases("tests"), self._cases("examples")
         if not tests:
             raise DatasetError(f"field 'tests' is empty; {_NO_TESTS}, so write at least one")
+        if case := contradicted((*tests, *examples), self.comparison):
+            raise DatasetError(
+                f"{case.call(self.entry)[:80]} has two expected values that no answer could meet; correct one"
+            )
         given = {case.call("f") for case in examples}
         for case in tests:
             if case.call("f") in given:
@@ -106,7 +113,7 @@ class _Own(Record):
             family="own",
             split=self.split or hashed_split(self.statement),
             examples=examples,
-            tests=tests,
+            tests=without_repeats(tests),
             **{name: getattr(self, name) for name in same},
         )
         return ProblemRow(_with_parameters(problem, self.solution), self.solution)
@@ -188,6 +195,7 @@ def row_of(value: Mapping[str, Any]) -> ProblemRow:
     except UnicodeEncodeError:
         raise DatasetError("a name or statement holds half of a surrogate pair; correct its text") from None
     _check_cases(row.problem)
+    _check_prompt(row.problem)
     return row
 
 
@@ -217,6 +225,9 @@ def _asserted(
     read: Translation = translate(script, entry)
     if read.reason == NO_ASSERTIONS:
         raise DatasetError(f"its tests assert nothing about {entry} that could fail; {_NO_TESTS}")
+    if contradicted(read.cases, read.comparison):
+        reason = "one call with two values (a mistake, or a function with a memory)"
+        read = Translation((), read.comparison, reason)
     problem = Problem(
         id=name,
         family=kind,
@@ -225,22 +236,31 @@ def _asserted(
         statement=statement,
         entry=entry,
         comparison=read.comparison,
-        tests=read.cases,
+        tests=without_repeats(read.cases),
         prefix=prefix,
         script="" if read.cases else script,
+        around=read.around,
     )
     return ProblemRow(problem, solution, read.reason)
 
 
 def _check_cases(problem: Problem) -> None:
-    """Refuse test cases that no candidate could be given or pass."""
-    for case in (*problem.tests, *problem.examples):
-        check_size([list(case.args), dict(case.kwargs), case.expected])
+    """Refuse test cases that no candidate could pass; `contradicted` has refused others."""
     length = sum(len(ascii(case.expected)) for case in problem.tests)
     if length > MAX_EXPECTED_LENGTH:
         raise DatasetError(
             f"the expected values have {length:,} characters together, at most {MAX_EXPECTED_LENGTH:,} can "
             "be returned; write smaller tests"
+        )
+
+
+def _check_prompt(problem: Problem) -> None:
+    """Refuse what would be cut where it is shown; a problem with a script is not."""
+    length = len(problem.with_shown_examples().prompt)
+    if length > MAX_PROMPT_LENGTH and not problem.needs_script:
+        raise DatasetError(
+            f"its prompt (statement, given code, signature, examples) has {length:,} characters, at most "
+            f"{MAX_PROMPT_LENGTH:,} can be shown; shorten it"
         )
 
 

@@ -27,6 +27,7 @@ _MESSAGE = 500  # characters of an exception's text
 _LINES = 8  # frames of a traceback that are reported
 _NAMES = 50
 _MODULE = "solution"
+WRAPPERS = {"list": list, "tuple": tuple, "set": set, "sorted": sorted}
 _OUT_OF_MEMORY = b'{"t":["error",%d,"MemoryError: ",{"t":[]}]}\n'
 
 
@@ -34,12 +35,14 @@ def run_job(job: dict[str, Any], result_bytes: int, channel: int) -> None:
     """Execute ``job["code"]``, call ``job["entry"]`` with each of ``job["calls"]`` and report to ``channel``.
 
     Args:
-        job: ``code`` (source), ``entry`` (a name, or empty to run the code only), ``calls`` (arguments).
+        job: ``code`` (source), ``entry`` (a name, or empty to run the code only), ``calls`` (arguments),
+            perhaps ``around`` (names of built-ins applied to what comes back, the outermost first).
         result_bytes: Largest message, in bytes.
         channel: Descriptor of the result pipe.
     """
     send = _sender(channel, codec.Caps(size=result_bytes))
     get_limit, set_limit, own_limit = sys.getrecursionlimit, sys.setrecursionlimit, sys.getrecursionlimit()
+    wrappers = [WRAPPERS[name] for name in reversed(job.get("around", ()))]
     function = _load(job["code"], job["entry"], send)
     if function is None:
         return
@@ -47,6 +50,8 @@ def run_job(job: dict[str, Any], result_bytes: int, channel: int) -> None:
         limit = get_limit()
         try:
             value = function(*args, **kwargs)
+            for wrapper in wrappers:
+                value = wrapper(value)
             limit = get_limit()  # the candidate's own, which its next call finds again
             set_limit(own_limit)
             send("value", index, value)

@@ -63,12 +63,15 @@ class Job:
         entry: Name of the function that is called; empty to execute the code only.
         calls: Made in this order, in one process. A call listed twice is made twice.
         limits: None for those of the sandbox's settings.
+        around: Those of ``list``, ``tuple``, ``set`` and ``sorted`` that are applied to what each call
+            returns, the outermost first, in the candidate's own process: what a generator yields can travel.
     """
 
     code: str
     entry: str = ""
     calls: tuple[Call, ...] = ()
     limits: Limits | None = None
+    around: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, get_args
 
 from pixelis.errors import ConfigError, SandboxJobError, SandboxUnavailableError, shown
 
-from . import codec
+from . import codec, harness
 from .claims import read_claims, to_result
 from .deadline import SILENCE_SECONDS, Deadline
 from .jobs import Isolation, Job, JobResult, Limits, SandboxSettings
@@ -373,9 +373,11 @@ def _encode(job: Job, limits: Limits) -> bytes:
             raise SandboxJobError(f"expected {name} to be a number above 0, got {shown(value)}")
     if type(job.code) is not str or type(job.entry) is not str:
         raise SandboxJobError(f"expected code and entry to be text, got {type(job.code).__name__}")
+    if not {*job.around} <= {*harness.WRAPPERS}:
+        raise SandboxJobError(f"expected around to hold {[*harness.WRAPPERS]}, got {shown(job.around, 60)}")
     try:
         calls = [(tuple(call.args), dict(call.kwargs)) for call in job.calls]
-        body = {"code": job.code, "entry": job.entry, "calls": calls}
+        body = {"code": job.code, "entry": job.entry, "calls": calls, "around": list(job.around)}
         codec.check(body, _JOB_CAPS)
         return marshal.dumps(body, 2)  # 2: no shared objects, so that every call gets arguments of its own
     except codec.CodecError as error:

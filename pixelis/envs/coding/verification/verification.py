@@ -154,7 +154,7 @@ def verify_by(
     asked = _asking_order(len(tests.cases), seed)
     calls = tuple(Call(tests.cases[at].args, tests.cases[at].kwargs) for at in asked)
     programs = [whole_program(problem, candidate) for candidate in candidates]
-    jobs = [Job(code, problem.entry, calls, limits) for code, _ in programs]
+    jobs = [Job(code, problem.entry, calls, limits, problem.around) for code, _ in programs]
     verdicts = []
     for job, result, (_, offset) in zip(jobs, sandbox.run(jobs), programs, strict=True):
         if result.status == "finished":
@@ -180,7 +180,7 @@ def run_cases(
     """
     code, offset = whole_program(problem, candidate)
     calls = tuple(Call(case.args, case.kwargs) for case in cases)
-    (result,) = sandbox.run([Job(code, problem.entry, calls, limits)])
+    (result,) = sandbox.run([Job(code, problem.entry, calls, limits, problem.around)])
     asked = range(len(cases)) if result.outcomes else ()
     return result, _case_results(cases, asked, result.outcomes, problem.comparison), offset
 
@@ -269,7 +269,7 @@ def _case_results(
 
 
 def _is_right(case: TestCase, outcome: CallResult, comparison: AnswerComparison) -> bool:
-    return outcome.kind == "value" and compare(case.expected, outcome.value, comparison)
+    return outcome.kind == "value" and compare(case.expected, outcome.value, case.comparison or comparison)
 
 
 def explain(problem: Problem, result: JobResult, offset: int = 0) -> str:

@@ -187,6 +187,10 @@ class Free:
 
 
 def answer_in(text: str) -> str:
-    """Return what stands in a turn's last ``<answer>``; the whole turn where there is none."""
-    found = _ANSWER.findall(text)
-    return found[-1] if found else text
+    """Return what stands in the last ``<answer>`` behind a turn's thoughts, all of that where there is none.
+
+    Thoughts end with the last ``</think>``.
+    """
+    spoken = text.rpartition("</think>")[2]
+    found = _ANSWER.findall(spoken)
+    return found[-1] if found else spoken

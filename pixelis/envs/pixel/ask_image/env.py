@@ -37,20 +37,14 @@ from pixelis.envs.tool_env import ToolEnv, Verdict
 from pixelis.errors import DatasetError, ImageReadError, ImageSizeError
 from pixelis.rewards.answers import TypedAnswer, parse_box, parse_point
 from pixelis.rewards.answers.agreement import AnswerForm
-from pixelis.rewards.answers.choices import LETTERS, has_letters
 
 EXAMPLES = Path(__file__).parent / "examples" / "questions.jsonl"
 """The questions that are played when no data are given; scripts/draw_ask_image_examples.py makes them."""
 
 QuestionPath = Annotated[FilePath, Expected("the path of a JSONL file of questions", error=DatasetError)]
 
-_HINTS = {
-    "text": "Answer with the text alone.",
-    "number": "Answer with one number.",
-    "set": "Answer with all of them, separated by commas.",
-    "box": "Answer with its box [x0, y0, x1, y1] in 0-1 of the scene.",
-    "point": "Answer with a point [x, y] in 0-1 of the scene.",
-}
+_FEW_DECIMALS, _MANY_DECIMALS = 6, 12
+_THIN = 0.001  # share of the scene under which a box's side is written with many decimals
 
 
 class AskImageEnv(PixelEnv):
@@ -83,7 +77,7 @@ class AskImageEnv(PixelEnv):
     | `number` | `1204.5` or `"$1,204.50"` | the same number | absolute, or `{"relative": 0.02}` |
     | `choice` | one of `choices` | its text, its letter, or both | – |
     | `set` | `["red", "blue"]` | all items, no other, any order | – |
-    | `box` | `[x0, y0, x1, y1]` | a box that overlaps | least IoU, 0.5 |
+    | `box` | `[x0, y0, x1, y1]`, no side under 1/8192 | a box that overlaps | least IoU, 0.5 |
     | `point` | `[x, y]` | a point close by | greatest distance in 0–1 of the scene, 0.05 |
 
     Numbers are read as people write them: `1,204.50`, `1.204,50`, `1 204.5`, `(3.00)` for -3, `2.5 million`,
@@ -144,10 +138,10 @@ class AskImageEnv(PixelEnv):
     | field | meaning |
     |---|---|
     | `image` | path of the image; a relative one starts from the file's folder |
-    | `question` | what is asked |
+    | `question` | what is asked; with its choices at most 8,000 characters |
     | `answer_type`, `answer`, `choices`, `tolerance` | see Rewards; a row may have no `answer` (see below) |
     | `regions` | optional: where to look: boxes, or `{"box": …, "text": …, "look": …}` (see below) |
-    | `split` | optional: `train` or `test`; else by a hash of the path, a fifth of all images `test` |
+    | `split` | optional: `train` or `test`; else a hash of the image's path decides: a fifth is `test` |
 
     The oracle looks at the `regions`, but not where `look` is `false`. A region's `text` is what the reader
     `truth` can read there; name all texts of an image if you use it, with `look` where they are beside the
@@ -257,10 +251,11 @@ class AskImageEnv(PixelEnv):
             return None
         if truth.kind == "box":
             box = self._letterbox.box_to_scene(parse_box(truth.truth) or ())
-            return replace(truth, truth=_coordinates(box))
+            is_thin = min(box[2] - box[0], box[3] - box[1]) < _THIN
+            return replace(truth, truth=_coordinates(box, _MANY_DECIMALS if is_thin else _FEW_DECIMALS))
         if truth.kind == "point":
             point = self._letterbox.point_to_scene(parse_point(truth.truth) or ())
-            return replace(truth, truth=_coordinates(point))
+            return replace(truth, truth=_coordinates(point, _FEW_DECIMALS))
         return truth
 
     def scene_regions(self) -> list[Box]:
@@ -273,9 +268,7 @@ class AskImageEnv(PixelEnv):
     def instructions(self) -> str:
         """The choices, the form of the answer, and how to act."""
         assert self.task is not None  # reset() has set it
-        data = self.task.data
-        form = _list_choices(data["choices"]) if data.get("choices") else _HINTS[data["answer_type"]]
-        return f"{form}\n{super().instructions}"
+        return f"{row_of_task(self.task).hint}\n{super().instructions}"
 
     @property
     def answer_form(self) -> AnswerForm | None:
@@ -303,14 +296,8 @@ class AskImageEnv(PixelEnv):
         return {**super().build_info(results), **failed}
 
 
-def _coordinates(numbers: tuple[float, ...]) -> str:
-    return f"[{', '.join(f'{number:.6f}' for number in numbers)}]"
-
-
-def _list_choices(choices: list[str]) -> str:
-    if has_letters(choices):
-        choices = [f"{letter}. {text}" for letter, text in zip(LETTERS, choices, strict=False)]
-    return "Choices:\n" + "\n".join(choices) + "\nAnswer with one of them."
+def _coordinates(numbers: tuple[float, ...], decimals: int) -> str:
+    return f"[{', '.join(f'{number:.{decimals}f}' for number in numbers)}]"
 
 
 def _texts_in_view(known: tuple[tuple[Box, str], ...], view_box: Box, view_size: int) -> list[TextItem]:

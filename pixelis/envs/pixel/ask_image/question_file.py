@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pixelis.envs.data.file import RowFile, RowKey, RowPlace
 from pixelis.envs.pixel.ask_image.photo import open_photo
-from pixelis.envs.pixel.ask_image.question_rows import QuestionRow, row_of
+from pixelis.envs.pixel.ask_image.question_rows import QuestionRow, image_split, row_of
 from pixelis.errors import DatasetError
 
 
@@ -35,11 +35,20 @@ class QuestionFile(RowFile[QuestionRow]):
         return self.path.parent / image
 
     def enter(self, row: QuestionRow, place: RowPlace) -> RowKey:
-        """Refuse a row whose image is not there."""
+        """Refuse a row whose image is not there; see ``image_split`` for one that names no split."""
         if row.image != self._seen:
             self._check_image(row.image)
             self._seen = row.image
-        return RowKey(row.split, int.from_bytes(row.digest(os.path.abspath(self.resolve(row.image))), "big"))
+        path = os.path.abspath(self.resolve(row.image))
+        split = row.split or image_split(self._relative(path))
+        return RowKey(split, int.from_bytes(row.digest(path), "big"))
+
+    def _relative(self, path: str) -> str:
+        """Return the one way to write an image's absolute path, however the row writes it."""
+        try:
+            return os.path.relpath(path, self.path.parent)
+        except ValueError:  # another drive of Windows
+            return path
 
     def _check_image(self, image: str) -> None:
         path = self.resolve(image)

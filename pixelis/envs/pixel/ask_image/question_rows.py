@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -14,14 +14,27 @@ from pydantic import BeforeValidator, ConfigDict, PlainValidator, with_config
 from typing_extensions import NotRequired, TypedDict
 
 from pixelis.envs.data.splits import RowSplit, asked, hashed_split
+from pixelis.envs.pixel.ask_image.photo import MAX_SIDE
 from pixelis.envs.schema import Bool, OneOf, Record, Text, read_fields
 from pixelis.envs.spaces import clean_text
 from pixelis.errors import AnswerError, DatasetError, shown
-from pixelis.rewards.answers import ANSWER_TYPES, TypedAnswer
+from pixelis.rewards.answers import ANSWER_TYPES, TypedAnswer, parse_box
 from pixelis.rewards.answers.agreement import AnswerForm
+from pixelis.rewards.answers.choices import LETTERS, has_letters
 
 MAX_QUESTION_LENGTH = 4_000
 MAX_REGIONS = 64
+MAX_PROMPT_LENGTH = 8_000
+"""Longest question with its choices or the form of its answer, characters: an observation holds 8,192, and a
+line on how to act follows."""
+
+_HINTS = {
+    "text": "Answer with the text alone.",
+    "number": "Answer with one number.",
+    "set": "Answer with all of them, separated by commas.",
+    "box": "Answer with its box [x0, y0, x1, y1] in 0-1 of the scene.",
+    "point": "Answer with a point [x, y] in 0-1 of the scene.",
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class QuestionRow:
             row has none.
         regions: known parts of the image: ``{"box": [x0, y0, x1, y1]}``, perhaps with the ``"text"`` there,
             and with ``"look": False`` where nothing is to be learnt about the answer.
-        split: ``train`` or ``test``.
+        split: ``train`` or ``test``; empty where the row names none, see ``image_split``.
     """
 
     image: str
@@ -44,7 +57,17 @@ class QuestionRow:
     form: AnswerForm
     truth: TypedAnswer | None
     regions: tuple[Mapping[str, Any], ...] = field(default=())
-    split: str = "train"
+    split: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What the question is followed by: its choices, or the form of its answer."""
+        choices: Sequence[str] = self.form.choices
+        if not choices:
+            return _HINTS[self.form.kind]
+        if has_letters(choices):
+            choices = [f"{letter}. {text}" for letter, text in zip(LETTERS, choices, strict=False)]
+        return "Choices:\n" + "\n".join(choices) + "\nAnswer with one of them."
 
     def to_data(self) -> dict[str, Any]:
         """Return what a ``Task`` of this row holds as its data."""
@@ -124,16 +147,36 @@ def row_of(value: Mapping[str, Any]) -> QuestionRow:
             truth = TypedAnswer(row.answer_type, answer, form.choices, row.tolerance)
     except AnswerError as error:
         raise DatasetError(f"field 'answer': {error}") from None
-    split = row.split or image_split(row.image)
-    return QuestionRow(row.image, row.question, form, truth, row.regions, split)
+    if truth is not None and truth.kind == "box":
+        _check_seen(truth.truth)
+    found = QuestionRow(row.image, row.question, form, truth, row.regions, row.split)
+    if (length := len(row.question) + 1 + len(found.hint)) > MAX_PROMPT_LENGTH:
+        raise DatasetError(
+            f"field 'question': with its choices it must have at most {MAX_PROMPT_LENGTH:,} characters, so "
+            f"that all of it is seen, got {length:,}; shorten it, or offer fewer choices"
+        )
+    return found
 
 
 def image_split(image: str) -> str:
     """Return the split of an image's rows that name none: a fifth of all paths, by SHA-256, is for testing.
 
     The image decides, not the row, so that no image is seen in training and tested on.
+
+    Args:
+        image: its path, relative to the folder of the file of questions.
     """
     return hashed_split(posixpath.normpath(image.replace("\\", "/")))
+
+
+def _check_seen(box: str) -> None:
+    """Refuse a true box that is thinner than a pixel, whatever the image: nobody could see it."""
+    x0, y0, x1, y1 = parse_box(box) or (0.0, 0.0, 1.0, 1.0)
+    if min(x1 - x0, y1 - y0) < 1 / MAX_SIDE:
+        raise DatasetError(
+            f"field 'answer': the box {box:.80} is thinner than a pixel of the largest image that is shown, "
+            f"1/{MAX_SIDE} of its side; give the box of something that can be seen"
+        )
 
 
 # ---------------------------------------------------------------------- fields

@@ -54,7 +54,7 @@ class PixelEnv(ToolEnv[PixelWorkspace]):
     ## Action space
 
     `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
-    episode.
+    episode. What stands in `<think>…</think>`, or before a first `</think>`, is passed over.
 
     | call | arguments | effect |
     |---|---|---|

@@ -121,7 +121,7 @@ class ChartReadEnv(PixelEnv):
     ## Action space
 
     `Utf8Text(16384)`: one whole assistant turn. Its calls are run in document order; an answer ends the
-    episode.
+    episode. What stands in `<think>…</think>`, or before a first `</think>`, is passed over.
 
     | call | arguments | effect |
     |---|---|---|
@@ -136,10 +136,11 @@ class ChartReadEnv(PixelEnv):
 
     ## Rewards
 
-    1 for a number within 2 % of the value, else 0; the unit may be left out. No partial credit, and nothing
-    for calling tools. `info["success"]` says the same; `info["reward_terms"]["value_error"]` says how far off
-    the number was, as a share of the value, at most 1 (a metric of weight 0). Values are spread
-    log-uniformly over three decades, so the best guess is right once in 173 times.
+    1 for a number within 2 % of the value, else 0; the unit may be left out, or written in another letter
+    case where that means the same (`KWh`, `Tonnes`). No partial credit, and nothing for calling tools.
+    `info["success"]` says the same; `info["reward_terms"]["value_error"]` says how far off the number was, as
+    a share of the value, at most 1 (a metric of weight 0). Values are spread log-uniformly over three
+    decades, so the best guess is right once in 173 times.
 
     ## Arguments
 

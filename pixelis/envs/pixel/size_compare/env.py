@@ -30,7 +30,7 @@ class ShapeTables:
         """Draw a scene. The two splits share no scene seed, so no task."""
         scene, winner = sample_size_scene(rng, difficulty, split)
         return Task(
-            id=f"{self.family}-{difficulty}-{split}-{scene.seed:08x}-{winner}",
+            id=f"{self.family}-{difficulty}-{split}-{scene.seed:08x}",
             family=self.family,
             difficulty=difficulty,
             split=split,
@@ -66,9 +66,9 @@ class SizeCompareEnv(PixelEnv):
 
     ## Rewards
 
-    1 for the colour of the shape that shows the largest area (letter case and surrounding space ignored),
-    else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same. A guess among
-    the colours named is right once in as many as there are shapes.
+    1 for the colour of the shape that shows the largest area (letter case, space around it and a final full
+    stop ignored), else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same.
+    A guess among the colours named is right once in as many as there are shapes.
 
     ## Arguments
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+import string
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,9 @@ Measured on 60 strings drawn at 32 px and averaged down; straight lines in betwe
 """
 
 _LEAST_VISIBLE = 0.7  # share of a character's height and width that must be inside the region
-_MISTAKES = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "48GOFPCM1IXIWH0RORBIVYUKX2O12E45GIB3")
+_MARKS = "~^*#"
+_WRONG_SHARE = 0.5
+"""Share of the characters of a misread line that are wrong, on average."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,9 @@ class TruthReader:
 
     A line is read by the chance that :data:`LEGIBILITY` gives its height; the draw is a hash of the text and
     its place, so the same view always reads the same. Below the curve's foot nothing is seen; in between, a
-    failed draw gives a wrong string of low confidence. Of a line that is cut off, only the characters inside
-    are read.
+    failed draw gives a wrong string of low confidence. Which characters of it are wrong, and for what they
+    are taken, is drawn likewise, so that nobody can learn to undo it. Of a line that is cut off, only the
+    characters inside are read.
     """
 
     def __init__(self, items: Sequence[TextItem] = ()) -> None:
@@ -105,23 +109,45 @@ def _read_item(item: TextItem, box: PixelBox) -> TextLine | None:
     if not text:
         return None
     if _draw(item) >= chance:
-        text, confidence = _misread(text), 0.6 + 0.2 * chance
+        text, confidence = _misread(item, inside), 0.6 + 0.2 * chance
     else:
         confidence = 0.9 + 0.1 * chance
     return make_line(text, _bounds(item, first, last + 1, box), round(confidence, 3))
 
 
-def _draw(item: TextItem) -> float:
-    """Return a number in [0, 1) that depends on the text and its place only."""
+def _draw(item: TextItem, what: str = "") -> float:
+    """Return a number in [0, 1) that depends on the text, its place and what is drawn only."""
     places = ",".join(f"{value:.1f}" for corner in item.corners for value in corner)
-    digest = hashlib.blake2b(f"{item.text}|{places}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{item.text}|{places}{what}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64
 
 
-def _misread(text: str) -> str:
-    """Return the text with every second character taken for one that looks like it; never the text itself."""
-    wrong = "".join(c.upper().translate(_MISTAKES) if i % 2 == 0 else c for i, c in enumerate(text))
-    return wrong if wrong.upper() != text.upper() else text[:-1] + "~"
+def _misread(item: TextItem, inside: Sequence[int]) -> str:
+    """Return characters of a line, about half of them, at least one, taken for others of their kind."""
+    said = {i: item.text[i] for i in inside}
+    seen = [i for i, character in said.items() if not character.isspace()]
+    plain = [i for i in seen if _others(said[i])[0] not in _MARKS]
+    drawn = {i: _draw(item, f"|{i}") for i in plain or seen}
+    limit = max(_WRONG_SHARE, min(drawn.values()))
+    for i in (i for i, number in drawn.items() if number <= limit):
+        others = _others(said[i])
+        said[i] = others[int(_draw(item, f"|{i}|for") * len(others))]
+    return "".join(said.values()).strip()
+
+
+def _others(character: str) -> str:
+    """Return what a character may be taken for: another digit or letter, else a mark; never itself."""
+    for is_one, kind in _KINDS:
+        if is_one(character):
+            return kind.replace(character, "")
+    return _MARKS.replace(character, "")
+
+
+_KINDS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (str.isdecimal, string.digits),
+    (str.isupper, string.ascii_uppercase),
+    (str.islower, string.ascii_lowercase),
+)
 
 
 def _point(item: TextItem, along: float, across: float) -> tuple[float, float]:

@@ -88,9 +88,9 @@ class TrackReadEnv(VideoEnv):
 
     ## Rewards
 
-    1 for the code on the plate of the car that was asked for (letter case and surrounding space ignored),
-    else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same. Who reads the
-    plate of any car is right once in as many as there are cars (4, 6, 8, 10, 12).
+    1 for the code on the plate of the car that was asked for (letter case, space around it and a final full
+    stop ignored), else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same.
+    Who reads the plate of any car is right once in as many as there are cars (4, 6, 8, 10, 12).
 
     ## Arguments
 

@@ -80,11 +80,11 @@ class WireTraceEnv(PixelEnv):
 
     ## Rewards
 
-    1 for the code of the port in which the cable ends (letter case and surrounding space ignored), else 0. No
-    partial credit, and nothing for calling tools. `info["success"]` says the same. The two ports are drawn
-    before the cables, every pair as often: whoever has read all labels, but followed nothing, is right once
-    in 19 to 31 times (difficulty 0: once in 8, since without crossings a cable ends an odd number of ports
-    further).
+    1 for the code of the port in which the cable ends (letter case, space around it and a final full stop
+    ignored), else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same. The
+    two ports are drawn before the cables, every pair as often: whoever has read all labels, but followed
+    nothing, is right once in 19 to 31 times (difficulty 0: once in 8, since without crossings a cable ends an
+    odd number of ports further).
 
     ## Arguments
 

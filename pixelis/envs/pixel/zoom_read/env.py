@@ -75,8 +75,8 @@ class ZoomReadEnv(PixelEnv):
 
     ## Rewards
 
-    1 for the code on the sign that was asked for (letter case and surrounding space ignored), else 0. No
-    partial credit, and nothing for calling tools. `info["success"]` says the same.
+    1 for the code on the sign that was asked for (letter case, space around it and a final full stop
+    ignored), else 0. No partial credit, and nothing for calling tools. `info["success"]` says the same.
 
     ## Starting state
 

@@ -101,10 +101,10 @@ def test_assertions_become_cases(script, case):
 @pytest.mark.parametrize(
     ("script", "comparison"),
     [
-        ("assert abs(f(1) - 0.5) < 1e-3", {"float_tolerance": 1e-3}),
+        ("assert abs(f(1) - 0.5) < 1e-3", {"float_tolerance": math.nextafter(1e-3, 0)}),
         ("assert math.fabs(0.5 - f(1)) <= 0.01", {"float_tolerance": 0.01}),
         ("assert math.isclose(f(1), 0.5, rel_tol=0.1)", {"relative_tolerance": 0.1}),
-        ("assert f(2) == 1\nassert abs(f(1) - 0.5) < 1e-3", {"float_tolerance": 1e-3}),
+        ("assert f(2) == 1\nassert abs(f(1) - 0.5) <= 1e-3", {"float_tolerance": 1e-3}),
         ("assert sorted(f(1)) == sorted([2, 1])", {"unordered": True, "any_sequence": True}),
         ("assert set(f(1)) == {1, 2}", {"unordered": True, "any_sequence": True}),
         ("assert tuple(f(1)) == tuple([1, 2])", {"any_sequence": True}),
@@ -131,6 +131,11 @@ def test_assertions_say_what_is_equal(script, comparison):
         ("assert f(1) == 9 ** 9 ** 9", "no literal"),
         ("assert f(1) == 'a' * 10 ** 9", "no literal"),
         ("assert abs(f(1) - 2) < 5", "tolerance of 1 or more"),
+        ("assert abs(f(1) - 2) < 0", "a difference below 0"),
+        ("assert abs(f(1) - 2) < 'x'", "not supported"),
+        ("assert abs() < 1", "out of range"),
+        ("assert f(1) is 3", "is with something else than None, True or False"),
+        ("assert f(1) is f(1)", "is with something else"),
         ("assert f(1) == sorted([2, 1])", "changes what is expected"),
         ("assert set(f(1)) == set([1, 1])", "changes what is expected"),
         ("assert set(f(1)) == {1}\nassert f(2) == 3", "several kinds"),
@@ -144,6 +149,26 @@ def test_what_cannot_be_read_stays_a_script_and_says_why(script, reason):
     read = translate(script, "f")
     assert read.cases == ()
     assert re.search(reason, read.reason)
+
+
+def test_an_assertion_that_forgives_less_than_another_says_so():
+    near = AnswerComparison(float_tolerance=0.1, same_number_type=False)
+    read = translate("assert abs(f(1) - 0.5) <= 0.1\nassert f(2) == 0.5\nassert f(3) is True", "f")
+    cases = (
+        TestCase((1,), 0.5),
+        TestCase((2,), 0.5, {}, LOOSE),
+        TestCase((3,), True, {}, AnswerComparison()),
+    )
+    assert (read.comparison, read.cases) == (near, cases)
+    assert [TestCase.from_json(json.loads(json.dumps(case.to_json()))) for case in cases] == [*cases]
+    assert translate("assert f(3) is True", "f").comparison == AnswerComparison()
+
+
+def test_what_stands_around_the_calls_is_kept():
+    read = translate("assert tuple(sorted(f(1))) == tuple(sorted([2, 1]))", "f")
+    assert (read.around, read.cases) == (("tuple", "sorted"), (TestCase((1,), (1, 2)),))
+    problem = row_of(MBPP).problem
+    assert problem.around == ("set",) and Problem.from_json(problem.to_json()) == problem
 
 
 def test_assertions_that_hold_for_every_solution_are_counted():
@@ -465,6 +490,7 @@ def test_empty_missing_changed_and_overlapping_files(tmp_path):
         ({"tests": [{"args": "(1,)"}]}, "must hold args, expected"),
         ({"tests": None}, "must be a list of test cases"),
         ({"rule": []}, "'rule' must be an object"),
+        ({"around": ["eval"]}, "'around"),
         ({"parameters": [["x"]]}, r"'parameters\[0\]\[1\]' is missing"),
         ({"comparison": {"float_tolerance": "a"}}, "finite number"),
     ],

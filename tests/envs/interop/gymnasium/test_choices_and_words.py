@@ -55,6 +55,8 @@ def test_no_text_is_an_error(text: str):
         ("left, up", None),
         ("uphill", None),
         ("<answer>left", 0),
+        ("<think>left or up?</think>Drop.", 3),
+        ("so <answer>left</answer></think><answer>drop</answer>", 3),
         ("step 1 of my plan: left", None),  # a number is a choice, too: two are mentioned
     ],
 )

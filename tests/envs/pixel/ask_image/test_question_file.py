@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tracemalloc
 
@@ -160,3 +161,24 @@ def test_a_file_is_indexed_in_a_hundredth_of_its_size(folder):
     assert kept < 240_000 and peak < 1_000_000
     assert questions.read("test", 2_999)[1].question.startswith("5999 ")
     assert questions.read("train", 1)[0] == 3
+
+
+def test_an_image_has_one_split_however_its_path_is_written(folder):
+    names = [f"im{number}.png" for number in range(20)]
+    for name in names:
+        Image.new("RGB", (8, 8)).save(folder / name)
+    ways = ("{0}", "./{0}", f"{folder}/{{0}}", f"../{folder.name}/{{0}}", f"{folder}/../{folder.name}/{{0}}")
+    asked = {key: value for key, value in ROW.items() if key != "split"}
+    rows = [
+        {**asked, "image": way.format(name), "question": f"{name} {place}"}
+        for name in names
+        for place, way in enumerate(ways)
+    ]
+    file = QuestionFile.open(write(folder, *rows))
+    splits = {
+        split: {file.read(split, i)[1].question.split()[0] for i in range(file.count(split))}
+        for split in SPLITS
+    }
+    tested = {name for name in names if hashlib.sha256(name.encode()).digest()[0] % 5 == 0}
+    assert tested and splits == {"train": set(names) - tested, "test": tested}
+    assert file.count("test") == 5 * len(tested)

@@ -62,6 +62,10 @@ def test_regions_are_boxes_or_objects():
         ({"answer_type": "box", "answer": [10, 20, 300, 400]}, "all in 0-1"),
         ({"answer_type": "box", "answer": [0, 0, 1]}, "[x0, y0, x1, y1]"),
         ({"answer_type": "box", "answer": "[0, 0, 1, 1]"}, "'answer' must be [x0, y0, x1, y1]"),
+        (
+            {"answer_type": "box", "answer": [0.5, 0.5, 0.5 + 0.9 / 8192, 0.6]},
+            "thinner than a pixel of the largest image that is shown, 1/8192 of its side",
+        ),
         ({"answer_type": "point", "answer": [0.5, 0.5], "tolerance": 2}, "greatest distance"),
         ({"answer_type": "set", "answer": "x"}, "a list of texts"),
         ({"regions": {}}, "'regions' must be a list"),
@@ -113,6 +117,10 @@ def test_a_fifth_of_the_images_is_for_testing_whatever_is_asked():
     splits = [image_split(f"photos/{number}.jpg") for number in range(2_000)]
     assert 0.17 < splits.count("test") / len(splits) < 0.23
     assert image_split("photos/7.jpg") == image_split("./photos/7.jpg") == image_split("photos\\7.jpg")
+
+
+def test_a_row_without_a_split_leaves_it_to_the_file():
+    assert row_of(GOOD).split == "" and row_of({**GOOD, "split": "test"}).split == "test"
 
 
 def test_the_digest_is_of_what_is_asked_and_not_of_the_split():

@@ -341,6 +341,37 @@ def test_a_failed_draw_never_gives_the_text(text, height):
         assert found.text.upper() != text.upper() and found.lines[0].confidence < 0.9
 
 
+def misread(text, places=400, height=5.0):
+    """What is wrongly read of a text at many places."""
+    found = [TruthReader([item(text, x=x / 4, height=height)]).read(BLANK, ALL) for x in range(places)]
+    return [reading.text for reading in found if reading.lines[0].confidence < 0.9]
+
+
+def test_no_table_undoes_a_misreading():
+    """A 7 is taken for each of the nine other digits, and is right half of the time, wherever it stands."""
+    found = misread("7777")
+    assert len(found) > 300  # 87 of 100 at this height
+    for place in range(4):
+        read = [text[place] for text in found]
+        assert set(read) == set(string.digits)
+        assert read.count("7") / len(read) == pytest.approx(0.47, abs=0.1)  # (1/2 - 1/16) / (15/16)
+    assert "7777" not in found
+
+
+def test_a_character_is_taken_for_one_of_its_kind():
+    for text in misread("Ab3-z 9"):
+        assert text[0] in string.ascii_uppercase and text[1] in string.ascii_lowercase
+        assert text[2] in string.digits and text[6] in string.digits
+        assert text[3] == "-" and text[4] in string.ascii_lowercase and text[5] == " "
+        assert text.upper() != "AB3-Z 9"
+
+
+@pytest.mark.parametrize("text", ["~", "--", "口"])
+def test_a_line_without_letters_is_misread_too(text):
+    found = misread(text)
+    assert found and text not in found
+
+
 @pytest.mark.parametrize(
     ("region", "text"),
     [
