@@ -110,7 +110,7 @@ def test_the_first_answer_is_the_final_one():
     settings = ShapingSettings(bonus="diversity", bonus_weight=1.0, diversity="ngrams")
     assert extra_rewards(group, settings).tolist() == pytest.approx([0, 1, 0, 0])
     distinct = extra_rewards(group, ShapingSettings(bonus="distinct_answers", bonus_weight=1.0))
-    assert distinct.tolist() == [0.5, 1, 1, 0.5]
+    assert distinct.tolist() == [0.5, 1, 0, 0.5]
     assert diversity_metrics(group, "ngrams")["diversity/counted"] == 3 / 4
 
 

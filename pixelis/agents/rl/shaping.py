@@ -91,14 +91,15 @@ def register_bonus(name: str) -> Callable[[GroupBonus], GroupBonus]:
 
 @register_bonus("distinct_answers")
 def distinct_answers(episodes: Sequence[Episode]) -> np.ndarray:
-    """Return 1 / (number of members that gave the same answer), in (0, 1].
+    """Return 1 / (number of members that gave the same answer), in (0, 1]; 0 for answers that do not count.
 
-    For the answer see `final_answer`; letter case and spaces at the ends do not matter. The bonuses of a
-    group add up to the number of distinct answers.
+    For the answer see `final_answer`, for which count `counts`: a wrong one is not paid for being alone.
+    Letter case and spaces at the ends do not matter. The bonuses of a group add up to the number of distinct
+    answers that count.
     """
-    answers = [final_answer(episode).strip().casefold() for episode in episodes]
-    counts = Counter(answers)
-    return np.array([1 / counts[answer] for answer in answers])
+    answers = [final_answer(each).strip().casefold() if counts(each) else None for each in episodes]
+    members = Counter(answers)
+    return np.array([0.0 if answer is None else 1 / members[answer] for answer in answers])
 
 
 DIVERSITY = "diversity"

@@ -11,16 +11,24 @@ WORD_WEIGHT, TRIGRAM_WEIGHT = 1.0, 0.5
 _FACTORS = (np.uint32(0x9E3779B1), np.uint32(0x85EBCA77))
 _HALF_BITS, _SHIFT = np.uint32(16), np.uint32(15)
 _BEGIN, _END = b"\x02\x02", b"\x03"
-_TAGGED = re.compile(r"<(tool_call|answer)>.*?</\1>", re.DOTALL)
+_ANSWER, _ANSWER_END = "<answer>", "</answer>"
+_TAGGED = re.compile(rf"<tool_call>.*?</tool_call>|{_ANSWER}.*?(?:{_ANSWER_END}|\Z)", re.DOTALL)
 
 
 def action_text(turn: str) -> str:
     """Return what a turn did: its tool calls and its answer, or the whole turn when it has neither.
 
-    What a policy says around its calls changes nothing in the environment, and must not make an old action a
-    new one.
+    What a policy says around its calls, and after the answer, changes nothing in the environment and is left
+    out, so that it makes no old action a new one. A first answer ends the turn, also where it is not closed.
+    What stands within the tags is taken as it is written: one call in two spellings is two texts.
     """
-    return "".join(match.group() for match in _TAGGED.finditer(turn)) or turn
+    found = []
+    for match in _TAGGED.finditer(turn):
+        found.append(match.group())
+        if found[-1].startswith(_ANSWER):
+            found[-1] = found[-1].removesuffix(_ANSWER_END) + _ANSWER_END
+            break
+    return "".join(found) or turn
 
 
 def hash_texts(texts: Sequence[str], dims: int, seed: int = 0) -> np.ndarray:

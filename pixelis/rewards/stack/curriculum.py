@@ -26,6 +26,7 @@ from pixelis.rewards.stack.stages import (
 from pixelis.rewards.terms.state import check_version, load_json, save_json, state_item
 
 VERSION = 1
+DOUBLINGS = 10
 _KEYS = ("stages", "rollback", "check_every")
 
 
@@ -67,8 +68,8 @@ class WeightCurriculum:
     """Decides which stage's weights are on.
 
     A stage ends when any one of its exits has held for its patience, or after its ``steps``. Exits are judged
-    every ``check_every`` training steps, which doubles for a stage each time it is gone back to, so that two
-    stages do not take turns for ever.
+    every ``check_every`` training steps. Both that and ``steps`` double for a stage each time it is gone back
+    to, up to `DOUBLINGS` times, so that two stages take turns ever less often.
 
     Args:
         stages: in order, at least one; names differ.
@@ -116,7 +117,7 @@ class WeightCurriculum:
     @property
     def interval(self) -> int:
         """Training steps between two judgements of this stage's exits."""
-        return self.check_every * 2 ** self._now.returns.get(self.stage.name, 0)
+        return self.check_every * self._longer
 
     @property
     def earliest(self) -> dict[str, int]:
@@ -211,6 +212,11 @@ class WeightCurriculum:
 
     # ------------------------------------------------------------------ private
 
+    @property
+    def _longer(self) -> int:
+        """How many times as long this stage lasts at least, for having been gone back to."""
+        return 2 ** min(DOUBLINGS, self._now.returns.get(self.stage.name, 0))
+
     def _degraded(self) -> str | None:
         """Return why the run must go back, or None."""
         rule, now = self.rollback, self._now
@@ -235,8 +241,8 @@ class WeightCurriculum:
     def _done(self, step: int) -> str | None:
         """Return why the stage is over, or None."""
         now, stage = self._now, self.stage
-        if stage.steps is not None and step - now.entered >= stage.steps:
-            return f"{stage.steps} steps"
+        if stage.steps is not None and step - now.entered >= stage.steps * self._longer:
+            return f"{stage.steps * self._longer} steps"
         if step - now.checked < self.interval:
             return None
         now.checked = step

@@ -122,6 +122,8 @@ class NormaliserSettings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise ConfigError(f"{name}: expected a number above 0, got {value!r}")
+        if math.isinf(self.std_floor):
+            raise ConfigError("std_floor: expected a finite number; by infinity every z-score would be 0")
         if not 0 <= self.warmup <= self.window:
             raise ConfigError(
                 f"warmup: expected 0 to window ({self.window}), else values stay raw; got {self.warmup}"

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from pixelis.errors import ConfigError, RewardError, RewardWarning, StateError, suggest
+from pixelis.rewards.stack.limits import soft_limit
 from pixelis.rewards.stack.normalisation import Normaliser, NormaliserSettings
+from pixelis.rewards.terms.checks import check_names
 from pixelis.rewards.terms.state import check_version, load_json, save_json, state_item
 from pixelis.rewards.terms.traits import UNDECLARED_GAP, RewardTraits, check_gap, check_line
 from pixelis.rewards.terms.weights import PENALTY, TASK, check_number, check_weights
 
 VERSION = 1
-KNEE = 0.9
-"""Share of the limit up to which a total is paid as it is."""
 TASK_STD_FLOOR = 0.1
 ROUNDING = 1e-9
 
@@ -61,8 +61,7 @@ class OrchestratorSettings:
                 "task_gap: 0 leaves the other components nothing unless there is a success_line, a task "
                 "reward that every success reaches and no failure does; give one, or a task_gap above 0"
             )
-        if isinstance(self.raw, str) or not all(isinstance(name, str) for name in self.raw):
-            raise ConfigError(f"raw: expected a list of component names, got {self.raw!r:.80}")
+        check_names("raw", self.raw)
         for name, top in (("share", 0.5), ("limit", math.inf)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < top:
@@ -98,21 +97,6 @@ class Total:
 
     reward: float
     parts: Mapping[str, Part]
-
-
-def soft_limit(value: float, limit: float) -> float:
-    """Return ``value`` up to 0.9 of the limit and, beyond, a strictly increasing curve below the limit.
-
-    f(x) = k + r·u/(1 + u) with k = 0.9·limit, r = 0.1·limit and u = (x − k)/r, for x > k; odd. A plain clip
-    would give a success and a failure beyond the limit the same reward.
-    """
-    knee = KNEE * limit
-    size = abs(value)
-    if size <= knee:
-        return value
-    room = limit - knee
-    excess = (size - knee) / room
-    return math.copysign(knee + room * excess / (1 + excess), value)
 
 
 def with_raw(settings: OrchestratorSettings, terms: Collection[Any]) -> OrchestratorSettings:
@@ -158,6 +142,9 @@ class Orchestrator:
     ) -> None:
         self.settings, self.by_step = settings or OrchestratorSettings(), frozenset(by_step)
         self._weights = _checked({TASK: 1.0, **weights})
+        for name in self.settings.raw:
+            if name not in self._weights and name != PENALTY:  # which the default names, there or not
+                raise ConfigError(f"raw: there is no component {name!r}.{suggest(name, self._weights)}")
         task = replace(
             self.settings.normaliser,
             clip=math.inf,  # the total is limited, in a way that keeps order
@@ -286,7 +273,13 @@ class Orchestrator:
                 f"reward orchestrator: the state has the components {sorted(statistics)}, expected "
                 f"{sorted(self._weights)}; set the same components (a weight may be 0)"
             )
-        weights = _checked(state_item(state, "reward orchestrator", "weights"))
+        saved_weights = state_item(state, "reward orchestrator", "weights")
+        try:
+            weights = _checked(saved_weights)
+            pending = [self._check(sums) for sums in state.get("pending", [])]
+            held = int(state.get("held", 0))
+        except (ConfigError, RewardError, AttributeError, TypeError, ValueError) as error:
+            raise StateError(f"reward orchestrator: the state is damaged: {error}") from error
         if set(weights) != set(self._weights):
             raise StateError("reward orchestrator: the state's weights are not those of its components")
         for name, saved in statistics.items():
@@ -295,8 +288,7 @@ class Orchestrator:
             except StateError as error:
                 raise StateError(f"reward component {name}: {error}") from error
         self._weights = {name: weights[name] for name in self._weights}
-        self._pending = [dict(sums) for sums in state.get("pending", [])]
-        self._held = int(state.get("held", 0))
+        self._pending, self._held = pending, held
 
     def take_statistics(self, state: Mapping[str, Any]) -> list[str]:
         """Take the statistics of another's state for the components that both have; return their names.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pixelis.errors import ConfigError, RewardError, StateError, suggest
 from pixelis.rewards.stack.curriculum import StageChange, WeightCurriculum, read_curriculum
+from pixelis.rewards.stack.limits import hold
 from pixelis.rewards.stack.orchestrator import Orchestrator, Part, Total, by_step, with_raw
 from pixelis.rewards.stack.reward_config import fitting, read_rewards
 from pixelis.rewards.terms.registry import as_term, make_term
@@ -26,10 +27,13 @@ class EpisodeMemory:
     Attributes:
         terms: term → its memory.
         sums: component, the task among them → the sum of its values so far.
+        weights: those under which the episode began: what is paid by step is paid by one weight to its end,
+            so that it adds up as its term promises whatever a curriculum does meanwhile.
     """
 
     terms: dict[str, Any]
     sums: dict[str, float]
+    weights: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,13 @@ class StepReward:
     parts: Mapping[str, Part] = field(default_factory=dict)
 
 
-def hold(total: float) -> float:
-    """Return a term's running sum held in ±1, which is all that a term without an orchestrator is paid."""
-    return max(-1.0, min(1.0, total))
-
-
 class RewardStack:
     """Scores the steps of many episodes at once.
 
     With an orchestrator an episode's last step pays its total and the others nothing, but for terms that say
     ``paid_by_step``: each step pays weight × value of those. Without one a step pays the task's reward plus
     each term's weight × its value, where a term's running sum is held in ±1: it can move an episode by at
-    most its weight.
+    most its weight. What is paid by step is paid by the weights under which the episode began.
 
     Args:
         terms: the reward terms, or plain functions (`FunctionTerm`); names must differ, and none is ``task``.
@@ -88,6 +87,7 @@ class RewardStack:
         self.orchestrator, self.curriculum = orchestrator, curriculum
         self._weights = dict.fromkeys(self.terms, 0.0)
         self._metrics: dict[str, float] = {}
+        self._learning: list[str] = []  # terms with a state, once any was scored
         self._check_orchestrator()
         self.set_weights(weights or {})
         self._base = self.weights  # what a component has that a stage does not name
@@ -146,9 +146,8 @@ class RewardStack:
     def begin(self) -> EpisodeMemory:
         """Return the memory of an episode that begins; whoever plays it keeps it."""
         names = (TASK, *self.terms)
-        return EpisodeMemory(
-            {name: term.begin() for name, term in self.terms.items()}, dict.fromkeys(names, 0.0)
-        )
+        begun = {name: term.begin() for name, term in self.terms.items()}
+        return EpisodeMemory(begun, dict.fromkeys(names, 0.0), self.weights)
 
     def score(self, batch: Sequence[tuple[EpisodeMemory, Transition, float]]) -> list[StepReward]:
         """Return the rewards of steps of different episodes, in order.
@@ -159,27 +158,28 @@ class RewardStack:
         Raises:
             RewardError: a value is not finite; the message names the component.
         """
+        tasks = [check_number(task, TASK) for _, _, task in batch]
         rows = self._raw(batch)
         before = [dict(memory.sums) for memory, _, _ in batch]
-        for (memory, _, task), row in zip(batch, rows, strict=True):
-            for name, value in {TASK: check_number(task, TASK), **row}.items():
+        for (memory, _, _), task, row in zip(batch, tasks, rows, strict=True):
+            for name, value in {TASK: task, **row}.items():
                 memory.sums[name] += value
         ended = [memory.sums for memory, step, _ in batch if step.ended]
         if self.orchestrator is None:
             return [
-                self._pay(step, task, row, (old, memory.sums))
+                _pay(memory, step, task, row, old)
                 for (memory, step, task), row, old in zip(batch, rows, before, strict=True)
             ]
         totals = iter(self.orchestrator.score(ended))
-        nothing, weights = Total(0.0, {}), self.orchestrator.weights
+        nothing = Total(0.0, {})
         paid = [next(totals) if step.ended else nothing for _, step, _ in batch]
         return [
             StepReward(
-                total.reward + sum(weights[name] * row[name] for name in self.orchestrator.by_step),
+                total.reward + sum(memory.weights[name] * row[name] for name in self.orchestrator.by_step),
                 row,
-                total.parts,
+                _with_weights(total.parts, memory, self.orchestrator.by_step),
             )
-            for total, row in zip(paid, rows, strict=True)
+            for total, row, (memory, _, _) in zip(paid, rows, batch, strict=True)
         ]
 
     def learn(self) -> dict[str, float]:
@@ -232,6 +232,9 @@ class RewardStack:
         except StateError:
             self._put(before)
             raise
+        except (ConfigError, TypeError, KeyError, ValueError, AttributeError) as error:
+            self._put(before)
+            raise StateError(f"reward stack: the state is incomplete or damaged: {error}") from error
 
     def take_over(self, state: Mapping[str, Any]) -> list[str]:
         """Take what another stack's state has of the terms that both have; return what was taken.
@@ -293,10 +296,15 @@ class RewardStack:
                 raise ConfigError(f"curriculum stage {stage.name!r}: {error}") from error
 
     def _raw(self, batch: Sequence[tuple[EpisodeMemory, Transition, float]]) -> list[dict[str, float]]:
-        """Return term → value of every step."""
-        rows: list[dict[str, float]] = [{} for _ in batch]
-        for name, term in self.terms.items():
-            values = term.score([(memory.terms[name], step) for memory, step, _ in batch])
+        """Return term → value of every step.
+
+        Terms that learn are asked last: where another one raises, the steps are scored once more, one by one,
+        and a term that had noted them would learn from them twice.
+        """
+        rows: list[dict[str, float]] = [dict.fromkeys(self.terms, 0.0) for _ in batch]
+        self._learning = self._learning or [name for name, term in self.terms.items() if term.state_dict()]
+        for name in sorted(self.terms, key=self._learning.__contains__):
+            values = self.terms[name].score([(memory.terms[name], step) for memory, step, _ in batch])
             count = len(values) if hasattr(values, "__len__") else repr(values)[:60]
             if count != len(rows):
                 raise RewardError(f"{name}: expected {len(rows)} values, one a step, got {count}")
@@ -304,27 +312,39 @@ class RewardStack:
                 row[name] = check_number(value, name)
         return rows
 
-    def _pay(
-        self,
-        step: Transition,
-        task: float,
-        row: Mapping[str, float],
-        sums: tuple[Mapping[str, float], Mapping[str, float]],
-    ) -> StepReward:
-        """Return the reward of a step without an orchestrator; ``sums`` before it and after it."""
-        before, after = sums
-        moved = {name: self._weights[name] * (hold(after[name]) - hold(before[name])) for name in row}
-        parts: dict[str, Part] = {}
-        if step.ended:
-            parts = {
-                name: Part(after[name], hold(after[name]), self._weights[name] * hold(after[name]))
-                for name in row
-            }
-            parts[TASK] = Part(after[TASK], after[TASK], after[TASK])
-        reward = float(task)
-        for value in moved.values():  # one after the other, as wrappers around wrappers do: the same bits
-            reward += value
-        return StepReward(reward, row, parts)
+
+def _with_weights(
+    parts: Mapping[str, Part], memory: EpisodeMemory, by_step: Collection[str]
+) -> Mapping[str, Part]:
+    """Return parts in which what was paid by step has the weights that it was paid by."""
+    own = {
+        name: replace(parts[name], weighted=memory.weights[name] * parts[name].raw)
+        for name in by_step
+        if name in parts
+    }
+    return {**parts, **own}
+
+
+def _pay(
+    memory: EpisodeMemory,
+    step: Transition,
+    task: float,
+    row: Mapping[str, float],
+    before: Mapping[str, float],
+) -> StepReward:
+    """Return the reward of a step without an orchestrator; ``before`` are the sums before it."""
+    after, weights = memory.sums, memory.weights
+    moved = {name: weights[name] * (hold(after[name]) - hold(before[name])) for name in row}
+    parts: dict[str, Part] = {}
+    if step.ended:
+        parts = {
+            name: Part(after[name], hold(after[name]), weights[name] * hold(after[name])) for name in row
+        }
+        parts[TASK] = Part(after[TASK], after[TASK], after[TASK])
+    reward = float(task)
+    for value in moved.values():  # one after the other, as wrappers around wrappers do: the same bits
+        reward += value
+    return StepReward(reward, row, parts)
 
 
 def _other_parts(name: str, extra: bool) -> StateError:

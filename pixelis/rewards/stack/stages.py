@@ -115,7 +115,9 @@ class WeightRollback:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_positive("rollback", window=self.window, cooldown=self.cooldown + 1)
+        check_positive("rollback", window=self.window)
+        if isinstance(self.cooldown, bool) or not isinstance(self.cooldown, int) or self.cooldown < 0:
+            raise ConfigError(f"rollback: cooldown must be an integer of at least 0, got {self.cooldown!r}")
         _check_finite("rollback: drop", self.drop)
         if self.drop < 0:
             raise ConfigError(f"rollback: drop must be at least 0, got {self.drop}")
@@ -202,6 +204,8 @@ def _read_stage(name: str, entry: Any) -> WeightStage:
     exits = entry.get("exits") or []
     if not isinstance(exits, Sequence) or isinstance(exits, str):
         raise ConfigError(f"stage {name!r}: exits must be a list, got {exits!r}")
+    if "name" in entry:
+        raise ConfigError(f"stage {name!r}: its name is the key it stands under; leave name out")
     read = tuple(_read_exit(name, one) for one in exits)
     return make_settings(WeightStage, f"stage {name!r}", {**entry, "name": name, "exits": read})
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pixelis.errors import ConfigError, RewardError
+from pixelis.rewards.terms.checks import check_finite, check_name_mapping, check_name_pairs, check_names
 from pixelis.rewards.terms.registry import make_settings
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits
@@ -56,24 +56,21 @@ class CoherenceSettings:
     unrelated: tuple[float, float] = (0.1, -0.3)
 
     def __post_init__(self) -> None:
-        """Take YAML's lists as the sets and tuples they stand for, and check that values are numbers."""
-        try:
-            pairs = frozenset((str(a), str(b)) for a, b in self.good_pairs)
-            numbers = {name: tuple(map(float, getattr(self, name))) for name in ("near", "same", "unrelated")}
-            sizes = [len(numbers["near"]), len(numbers["same"]), len(numbers["unrelated"])]
-            values = [float(self.good), float(self.repetition), float(self.contradiction)]
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"coherence: expected numbers, and pairs of tool names: {error}") from error
-        if sizes != [3, 2, 2] or not all(map(math.isfinite, [*values, *sum(numbers.values(), ())])):
-            raise ConfigError(
-                f"coherence: near takes 3 finite numbers (low, high, value), same and unrelated 2, got {self}"
-            )
-        sets = {name: frozenset(getattr(self, name)) for name in ("repeatable", "ignored")}
-        if not isinstance(self.prerequisites, Mapping):
-            raise ConfigError(
-                f"coherence: prerequisites is a mapping of tool to tool, got {self.prerequisites!r:.80}"
-            )
-        for name, value in {"good_pairs": pairs, **numbers, **sets}.items():
+        """Take YAML's lists as the sets and tuples they stand for, and check kinds and numbers."""
+        checked: dict[str, Any] = {
+            name: check_finite(f"coherence: {name}", getattr(self, name))
+            for name in ("good", "repetition", "contradiction")
+        }
+        for name, size in (("near", 3), ("same", 2), ("unrelated", 2)):
+            value = getattr(self, name)
+            if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != size:
+                raise ConfigError(f"coherence: {name} takes {size} finite numbers, got {value!r:.80}")
+            checked[name] = tuple(check_finite(f"coherence: {name}", each) for each in value)
+        for name in ("repeatable", "ignored"):
+            checked[name] = frozenset(check_names(f"coherence: {name}", getattr(self, name)))
+        checked["good_pairs"] = check_name_pairs("coherence: good_pairs", self.good_pairs)
+        checked["prerequisites"] = check_name_mapping("coherence: prerequisites", self.prerequisites)
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
 
@@ -285,7 +282,12 @@ def _make_encoder(encoder: Encoder | str | None, component: str) -> Encoder | No
         return _BatchEncoder(
             load("pixelis.rewards.features.encoder:make_encoder")(encoder, component=component)
         )
-    if not isinstance(encoder, str):
-        return encoder
-    found = load(encoder)
-    return found() if isinstance(found, type) else found
+    if isinstance(encoder, str):
+        found = load(encoder)
+        encoder = found() if isinstance(found, type) else found
+    if encoder is not None and not callable(encoder):
+        raise ConfigError(
+            f"{component}: encoder is a function from an observation to numbers, also as module:name, or one "
+            f"of {', '.join(ENCODERS)}; got {encoder!r:.80}"
+        )
+    return encoder

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pixelis.errors import ConfigError, shown
+from pixelis.rewards.terms.checks import check_name_mapping, check_names
 from pixelis.rewards.terms.registry import make_settings
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.traits import RewardTraits
@@ -59,9 +60,11 @@ class PenaltySettings:
         for tool, limit in self.limits.items():
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
                 raise ConfigError(f"penalty: the limit of {tool} must be an integer >= 0, got {shown(limit)}")
-        if isinstance(self.frame_tools, str) or not isinstance(self.frame_tools, Collection):
-            raise ConfigError(f"penalty: frame_tools is a list of tools, got {shown(self.frame_tools)}")
-        object.__setattr__(self, "frame_tools", frozenset(self.frame_tools))
+        if self.still is not None and not isinstance(self.still, bool):
+            raise ConfigError(f"penalty: still is true, false or null, got {shown(self.still)}")
+        check_name_mapping("penalty: prerequisites", self.prerequisites)
+        for name, kind in (("frame_tools", frozenset), ("coordinates", tuple), ("bounds_codes", tuple)):
+            object.__setattr__(self, name, kind(check_names(f"penalty: {name}", getattr(self, name))))
 
 
 @dataclass

@@ -62,8 +62,9 @@ class PotentialTerm(_Shaping):
 
     The guarantee is for F as it is. With γ = 1 the sum over an episode is −Φ(s₀) whatever is done, and no
     bound of the stack or a wrapper cuts it: it moves nothing between episodes of one task, so that what
-    learns by it must look at single turns. With γ < 1 keep episodes shorter than 1/(1 − γ) steps. Use the
-    term in its own wrapper: under an orchestrator the sum is paid at the end and z-scored.
+    learns by it must look at single turns. With γ < 1 the sum is −Φ(s₀) − (1 − γ)·ΣΦ(s₁ …), and what of it is
+    below −1 is cut; a potential of at most 1/(1 + (1 − γ)·n) in episodes of at most n steps never comes
+    there. Use the term in its own wrapper: under an orchestrator the sum is paid at the end and z-scored.
 
     Args:
         potential: Φ, also as ``"module:name"``.

@@ -80,7 +80,7 @@ def as_text(action: Any) -> str:
     """Return an action as terms take it.
 
     Text stays as it is. Of anything else it is what ``str`` makes of it with NumPy's scalars as Python's
-    numbers, so that an action gives the same text before and after it was recorded.
+    numbers and its arrays as lists, so that an action gives the same text before and after it was recorded.
     """
     return action if isinstance(action, str) else str(_plain(action))
 
@@ -88,6 +88,8 @@ def as_text(action: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray):  # all of it: NumPy's own text leaves the middle of a large one out
+        return value.tolist()
     if isinstance(value, Mapping):
         return {_plain(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

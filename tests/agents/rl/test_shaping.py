@@ -51,6 +51,11 @@ def test_distinct_answers_by_hand():
         saying("no answer"),
     ]
     assert distinct_answers(group).tolist() == [0.5, 0.5, 1, 1]
+    wrong = [
+        saying("<answer>KT47</answer>", success=True),
+        *(saying(f"no {i}", success=False) for i in (1, 2)),
+    ]
+    assert distinct_answers(wrong).tolist() == [1, 0, 0]  # to be wrong in one's own way is worth nothing
 
 
 def test_extra_rewards_by_hand(play):

@@ -366,6 +366,11 @@ def test_observation_that_cannot_be_encoded(observation: dict[str, Any], message
         ({"beta": 2}, "curiosity: beta must be from 0 to 1, got 2"),
         ({"betta": 0.2}, "curiosity: unknown setting 'betta'.*'beta'"),
         ({"encoder": "bert"}, "curiosity: unknown encoder 'bert'"),
+        ({"updates_per_batch": 10}, r"max_updates must be at least updates_per_batch \(10\), got 9"),
+        ({"max_updates": 2}, r"max_updates must be at least updates_per_batch \(3\), got 2"),
+        ({"seed": 2**33}, r"seed must be below 2\*\*32"),
+        ({"memory_size": 10**12}, "memory_size must be at most 1,000,000"),
+        ({"rank": 10**9}, "rank must be at most 768"),
     ],
 )
 def test_settings_that_are_wrong(settings: dict[str, Any], message: str):

@@ -95,7 +95,11 @@ def test_same_in_another_process():
             "<tool_call>a</tool_call> then <answer>B\nC</answer>!",
             "<tool_call>a</tool_call><answer>B\nC</answer>",
         ),
-        ("<answer>never closed", "<answer>never closed"),
+        ("<answer>never closed", "<answer>never closed</answer>"),
+        ("hm <answer>A", "<answer>A</answer>"),
+        ("<answer>A</answer><answer>B</answer>", "<answer>A</answer>"),
+        ("<answer>A</answer><tool_call>b</tool_call>", "<answer>A</answer>"),
+        ("<tool_call>{}", "<tool_call>{}"),
     ],
 )
 def test_action_is_what_was_done(turn: str, expected: str):

@@ -244,3 +244,12 @@ def test_shipped_stages_can_be_read():
         "learn_coherence",
         "full",
     ]
+
+
+def test_stages_that_end_by_steps_take_turns_ever_less_often():
+    stages = [WeightStage("a", {"task": 1.0}, steps=5), WeightStage("b", {"task": 1.0})]
+    rollback = WeightRollback("x", floor=0.5, window=1, cooldown=0)
+    curriculum = WeightCurriculum(stages, available_metrics=["x"], rollback=rollback, check_every=1)
+    found = [curriculum.observe(step, {"x": 0.4 if curriculum.index else 0.9}) for step in range(1, 200)]
+    assert [each.step for each in found if each] == [5, 6, 16, 17, 37, 38, 78, 79, 159, 160]
+    assert curriculum.history[2].reason == "10 steps"

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pixelis.errors import ConfigError, OutputError, RewardError, StateError
+from pixelis.rewards.stack.limits import soft_limit
 from pixelis.rewards.stack.normalisation import NormaliserSettings
-from pixelis.rewards.stack.orchestrator import Orchestrator, OrchestratorSettings, soft_limit
+from pixelis.rewards.stack.orchestrator import Orchestrator, OrchestratorSettings
 
 
 def test_the_first_episodes_are_raw():

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pixelis.errors import ConfigError, RewardError, StateError
+from pixelis.errors import ConfigError, RewardError, StateError, UserCodeError
+from pixelis.rewards.stack.limits import hold
 from pixelis.rewards.stack.orchestrator import Orchestrator
-from pixelis.rewards.stack.stack import RewardStack, build_stack, hold
+from pixelis.rewards.stack.stack import RewardStack, build_stack
 from pixelis.rewards.stack.stages import STEP_CURRICULUM
 from pixelis.rewards.terms.term import Transition
 from pixelis.rewards.terms.weights import ALONE_WEIGHTS
@@ -247,6 +248,14 @@ def test_a_term_of_ones_own_is_module_and_class(tmp_path, monkeypatch):
         ({"curriculum": "stepps"}, "Did you mean 'steps'"),
         ({"coherence": {}, "curriculum": "steps"}, "stage 'task': there is no reward component 'curiosity'"),
         ([], "expected a mapping"),
+        ({"raw": 5}, "raw: expected a list of names, got 5"),
+        ({"raw": ["penalti"]}, "raw: there is no component 'penalti'"),
+        ({"std_floor": math.inf}, "std_floor: expected a finite number"),
+        ({"curriculum": {"stages": {"a": {"weights": {}, "name": "b"}}}}, "leave name out"),
+        (
+            {"curriculum": {"stages": {"a": {"weights": {}}}, "rollback": {"metric": "x", "cooldown": "5"}}},
+            "cooldown must be an integer",
+        ),
     ],
 )
 def test_bad_plain_data(values, message):
@@ -303,3 +312,75 @@ def test_a_state_that_is_refused_late_changes_nothing():
     assert mine.state_dict()["orchestrator"]["statistics"] != other.state_dict()["orchestrator"]["statistics"]
     mine.load_state_dict(other.state_dict())
     assert mine.state_dict()["orchestrator"] == other.state_dict()["orchestrator"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("orchestrator", "weights", "task"), math.nan),
+        (("orchestrator", "weights"), None),
+        (("orchestrator", "statistics"), None),
+        (("orchestrator", "pending"), [{"nope": 1}]),
+        (("terms",), None),
+        (("terms", "curiosity", "settings"), None),
+    ],
+)
+def test_a_damaged_state_is_one_error_and_changes_nothing(path, value):
+    stack = build_stack({"curiosity": {}})
+    stack.score([(stack.begin(), Transition({"text": "a"}, "b", {"text": "c"}, (), True), 1.0)])
+    before, state = stack.state_dict(), stack.state_dict()
+    place = state
+    for key in path[:-1]:
+        place[key] = dict(place[key])
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(StateError):
+        stack.load_state_dict(state)
+    assert stack.state_dict()["orchestrator"] == before["orchestrator"]
+    assert stack.learn()["task/raw"] == 1.0
+
+
+def nearing(stack, last, task, change=None):
+    """Return what two turns pay that end near the goal, or at it; weights change after the first."""
+    memory, paid = stack.begin(), 0.0
+    for progress, ended in ((0.9, False), (last, True)):
+        seen = Transition({}, "x", {}, (), ended, False, progress)
+        paid += stack.score([(memory, seen, task if ended else 0.0)])[0].reward
+        if change is not None and not ended:
+            change()
+    return paid
+
+
+def test_weights_that_change_during_an_episode_do_not_pay_its_failure():
+    stages = {
+        "a": {"weights": {"task": 1.0, "progress": 2.0}, "steps": 1},
+        "b": {"weights": {"task": 1.0, "progress": 0.1}},
+    }
+    stack = build_stack({"progress": {"weight": 2.0}, "curriculum": {"stages": stages}, "normalise": False})
+    assert nearing(stack, 0.9, 0.0, lambda: stack.observe(1, {})) == pytest.approx(
+        0.0
+    )  # was 2 x .9 - .1 x .9
+    assert stack.weights["progress"] == 0.1
+    assert nearing(stack, 1.0, 1.0) == pytest.approx(1.0)
+    alone = RewardStack([Scripted()], None, {"scripted": 1.0})
+    memory = alone.begin()
+    paid = alone.score([(memory, step(0.5), 0.0)])[0].reward
+    alone.set_weights({"scripted": 0.0})
+    paid += alone.score([(memory, step(-0.5, ended=True), 0.0)])[0].reward
+    assert paid == 0.0
+
+
+def test_what_a_term_learns_from_is_seen_once_where_another_raises():
+    def fragile(transition):
+        if transition.action == "3":
+            raise ValueError("no")
+        return 0.0
+
+    learning = Scripted(name="learning")
+    stack = RewardStack([learning, fragile], None, {"learning": 0.1})
+    batch = [(stack.begin(), step(value), 0.0) for value in range(5)]
+    with pytest.raises(UserCodeError, match="fragile"):
+        stack.score(batch)
+    assert learning.seen == 0
+    assert [list(paid.terms) for paid in stack.score(batch[:2])] == [["learning", "fragile"]] * 2
+    assert learning.seen == 2

@@ -120,6 +120,13 @@ def test_without_an_environment_that_declares_its_tools_none_has_a_limit():
         {"limits": {"ZOOM": -1}},
         {"limit": {}},
         {"frame_tools": "TRACK"},
+        {"prerequisites": ["ZOOM"]},
+        {"prerequisites": None},
+        {"prerequisites": {"ZOOM": 1}},
+        {"coordinates": "box"},
+        {"bounds_codes": "out_of_range"},
+        {"bounds_codes": 5},
+        {"still": "no"},
     ],
 )
 def test_bad_settings(settings):

@@ -104,7 +104,7 @@ def balance(env):
 
 @pytest.mark.parametrize("orchestrate", [True, False])
 def test_episodes_longer_than_a_lesson_and_an_env_without_words(tmp_path, orchestrate):
-    values = {"curiosity": {"max_updates": 2}, "orchestrate": orchestrate}
+    values = {"curiosity": {"updates_per_batch": 2, "max_updates": 2}, "orchestrate": orchestrate}
     if orchestrate:
         values |= {"task_gap": 1.0, "limit": 1000.0}
     make = gym.make("CartPole-v1", max_episode_steps=LEARN_EVERY + 20)
@@ -128,7 +128,11 @@ def test_actions_as_text_are_the_same_before_and_after_a_recording():
     assert as_text({"at": np.int64(1), "to": (np.bool_(True), [np.float64(0.5)])}) == (
         "{'at': 1, 'to': (True, [0.5])}"
     )
-    assert as_text(np.array([1.0, 2.0], np.float32)) == "[1. 2.]"
+    assert as_text(np.array([1.0, 2.0], np.float32)) == "[1.0, 2.0]"
+    many = np.zeros(2000)
+    other = many.copy()
+    other[1000] = 5  # NumPy's own text has three numbers of either end
+    assert as_text(many) != as_text(other)
 
 
 # ---------------------------------------------------------------------- the task's reward, wherever
