@@ -142,24 +142,30 @@ class Optimiser:
         return math.sqrt(sum(float((one.detach() - other).float().square().sum()) for one, other in pairs))
 
     @contextmanager
-    def nudged(self, amount: float) -> Iterator[None]:
-        """Add a number to every trained weight, for as long as the context is entered."""
+    def nudged(self, amount: float) -> Iterator[list[torch.Tensor]]:
+        """Add a number to every trained weight, for as long as the context is entered; gives those before."""
         weights = self.copy_weights()
         with torch.no_grad():
             for parameter in self._parameters:
                 parameter.add_(amount)
         try:
+            yield weights
+        finally:
+            self._put(weights)
+
+    @contextmanager
+    def swapped(self, weights: Sequence[torch.Tensor]) -> Iterator[None]:
+        """Put other weights in the place of the trained ones, for as long as the context is entered."""
+        now = self.copy_weights()
+        self._put(weights)
+        try:
             yield
         finally:
-            with torch.no_grad():
-                for parameter, before in zip(self._parameters, weights, strict=True):
-                    parameter.copy_(before)
+            self._put(now)
 
-    @torch.no_grad()
     def take_back(self, before: Before) -> None:
         """Undo the steps since ``before``, in the weights and in the optimiser; the gradients stay."""
-        for parameter, weights in zip(self._parameters, before.weights, strict=True):
-            parameter.copy_(weights)
+        self._put(before.weights)
         # AdamW would go on with the very tensors it is given, and the next try needs them as they are.
         self.load_state_dict(copy.deepcopy(before.state))
 
@@ -168,6 +174,11 @@ class Optimiser:
         self._set_lr(lr)
         self._adamw.step()
         self._schedule.step()
+
+    @torch.no_grad()
+    def _put(self, weights: Sequence[torch.Tensor]) -> None:
+        for parameter, each in zip(self._parameters, weights, strict=True):
+            parameter.copy_(each)
 
     def _set_lr(self, lr: float) -> None:
         for group in self._adamw.param_groups:

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -45,9 +44,8 @@ from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.optimisation.micro_batch import MicroBatchSize
 from pixelis.agents.optimisation.optimiser import Before, Optimiser
+from pixelis.agents.optimisation.policy_change import PolicyChange, chosen, tokens_read
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.scoring.distributions import distributions, divergence, entropy
-from pixelis.agents.scoring.logprobs import CHUNK_ELEMENTS
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.errors import TrainingError
 
@@ -72,8 +70,6 @@ LEAST_KL = 1e-12
 """A KL counts as at least this, nats."""
 SMALLER = (0.1, 0.7)
 """By what a rate is multiplied at least and at most when an update is done again."""
-MOST_LOGPROBS = 2 * CHUNK_ELEMENTS
-"""Log-probabilities that are kept from before an update to after it: 128 MiB."""
 NUDGE = 1e-2
 """Share of the rate by which every weight is moved to see what rounding alone does to the KL."""
 VISIBLE = 2.0
@@ -212,14 +208,11 @@ class StepSizer:
         size: MicroBatchSize,
     ) -> None:
         self._policy, self._optimiser, self._settings = policy, optimiser, settings
-        self._temperature, self._micro_batch = temperature, size
+        self._change = PolicyChange(policy, optimiser, temperature, size)
         self._control = RateControl(settings, optimiser.rate)
         self.taken_back = self._updates = self._lost_in_a_row = 0
-        self._rows: Sequence[Episode] = ()
-        self._before: list[Tensor] = []
         self._start: list[Tensor] | None = None  # weights before the first step of an update
-        self._kl, self._lr, self._distance, self._seconds = math.nan, 0.0, 0.0, 0.0
-        self._rounding = 0.0
+        self._kl, self._lr, self._distance, self._rounding = math.nan, 0.0, 0.0, 0.0
 
     def begin(self, played: Sequence[Episode], trained: Sequence[Episode]) -> None:
         """Keep what the policy would say on some episodes before an update.
@@ -231,14 +224,11 @@ class StepSizer:
         valid = [each for each in played if each.valid_for_training and each.completion_length > 0]
         budget = self._settings.share * tokens_read(trained)
         rows = valid or trained
-        self._rows = chosen(rows, budget, self._updates)
-        self._before = self._distributions()
-        places = sum(map(len, self._before))
-        mean = sum(entropy(each) * len(each) for each in self._before) / max(1, places)
-        self._control.see(mean, min(1.0, len(trained) / len(rows)))
+        entropy = self._change.begin(chosen(rows, budget, self._updates))
+        self._control.see(entropy, min(1.0, len(trained) / len(rows)))
         if self._policy.base.dtype != torch.float32:
-            with self._optimiser.nudged(NUDGE * self._optimiser.lr):
-                kl = self._divergence()
+            with self._optimiser.nudged(NUDGE * self._optimiser.lr) as weights:
+                kl = self._change.kl(weights)
             self._rounding = kl if math.isfinite(kl) else 0.0
 
     def step(self, loss: float) -> float:
@@ -278,11 +268,11 @@ class StepSizer:
             "policy/step_kl_rounding": self._rounding,
             "policy/step_kl_target": self._control.target,
             "policy/steps_taken_back": self.taken_back,
-            "time/step_kl": self._seconds,
+            "time/step_kl": self._change.seconds,
         }
-        self._before, self._start = [], None
-        self._kl, self._lr, self._distance, self._seconds = math.nan, 0.0, 0.0, 0.0
-        self._rounding = 0.0
+        self._change.end()
+        self._start = None
+        self._kl, self._lr, self._distance, self._rounding = math.nan, 0.0, 0.0, 0.0
         return row
 
     def lower_ceiling(self, factor: float) -> None:
@@ -303,33 +293,11 @@ class StepSizer:
 
     # ------------------------------------------------------------------ private
 
-    def _distributions(self) -> list[Tensor]:
-        start = time.perf_counter()
-        most = max(1, MOST_LOGPROBS // self._policy.head.weight.shape[0])
-
-        def work(size: int) -> list[Tensor]:
-            parts = [self._rows[start : start + size] for start in range(0, len(self._rows), size)]
-            limit = max(1, most // len(parts))
-            return [distributions(self._policy, part, limit, self._temperature) for part in parts]
-
-        found = self._micro_batch.fit(work, len(self._rows))
-        self._seconds += time.perf_counter() - start
-        return found
-
-    def _divergence(self) -> float:
-        """Return the KL from what was kept to the policy as it is, in nats a token."""
-        size = self._micro_batch.value
-        after = self._distributions()
-        if self._micro_batch.value != size:  # memory ran out: other parts than before
-            raise TrainingError("out of memory while measuring the step; start again with a lower share")
-        places = [len(each) for each in after]
-        kls = [divergence(*pair) for pair in zip(self._before, after, strict=True)]
-        return sum(kl * n for kl, n in zip(kls, places, strict=True)) / sum(places)
-
     def _measure(self, lr: float) -> None:
         """Note KL and distance since the update began, and the rate of the last step."""
-        self._kl = self._divergence()
-        self._lr, self._distance = lr, self._optimiser.distance(self._start or [])
+        weights = self._start or []
+        self._kl = self._change.kl(weights)
+        self._lr, self._distance = lr, self._optimiser.distance(weights)
 
     def _hold(self, before: Before) -> None:
         """Do the step again, smaller, while it is too large; leave it out where no try is small enough."""
@@ -361,35 +329,3 @@ class StepSizer:
                 f"the policy's probabilities were not finite after {self._lost_in_a_row} updates in a row; "
                 "resume from an earlier checkpoint, or start again with a lower --step-size.start"
             )
-
-
-def tokens_read(episodes: Sequence[Episode]) -> int:
-    """Return how many tokens a forward pass reads of episodes where common prompts are read once."""
-    prompts = {each.segments[0].content: len(each.segments[0]) for each in episodes}
-    return sum(prompts.values()) + sum(len(each) - len(each.segments[0]) for each in episodes)
-
-
-def chosen(episodes: Sequence[Episode], budget: float, turn: int) -> list[Episode]:
-    """Return episodes of as many groups as a number of tokens allows, one at least; others at each turn.
-
-    Args:
-        episodes: at least one.
-        budget: tokens that may be read.
-        turn: updates so far.
-    """
-    groups: dict[int, list[Episode]] = {}
-    for episode in episodes:
-        groups.setdefault(episode.group, []).append(episode)
-    numbers = sorted(groups)
-    order = [
-        groups[group][(turn + place + round) % len(groups[group])]
-        for round in range(max(map(len, groups.values())))
-        for place, group in enumerate(numbers[turn % len(numbers) :] + numbers[: turn % len(numbers)])
-        if round < len(groups[group])
-    ]
-    found = order[:1]
-    for episode in order[1:]:
-        if tokens_read([*found, episode]) > budget:
-            break
-        found.append(episode)
-    return found

@@ -20,7 +20,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.run_files.state_files import random_state, restore_random_state, write_json
-from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, play, summarise, wilson_interval
+from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, play, summarise
 from pixelis.agents.runs.evaluation_file import evaluation_to_row
 from pixelis.agents.runs.transcripts import episode_row
 from pixelis.agents.settings.rl import TrainConfig
@@ -59,7 +59,6 @@ class Evaluating:
         self._describe = describe
         self._best: dict[str, float] | None = None
         self._votes = read_vote(config.rewards) is not None
-        self._different = 0
 
     def after(self, step: int) -> Row:
         """Evaluate if it is time to; return the metrics under ``evaluation/``, none otherwise.
@@ -81,7 +80,7 @@ class Evaluating:
             self._leave(row, step)
         known: Row = {"evaluation/reward": row.mean_reward, "evaluation/failed_share": _failed_share(row)}
         if row.says_success:
-            low, high = self._interval(row)
+            low, high = row.interval
             known |= {
                 "evaluation/success": row.success_rate,
                 "evaluation/success_low": low,
@@ -116,17 +115,8 @@ class Evaluating:
             at_once=AtOnce(pictured=PICTURED),
         )
         self._run.write_rows(f"evaluation-step-{step:08d}", [episode_row(episode) for episode in episodes])
-        self._different = len({each.info.get("task", {}).get("hash", each.seed) for each in episodes})
         row = summarise(episodes, agent=f"step {step}", mode=mode)
         return replace(row, step=step, planned=config.eval_episodes, tasks=env.tasks_named("test"))
-
-    def _interval(self, row: Evaluation) -> tuple[float, float]:
-        """Return the interval of success: that of a check set counts each different task once.
-
-        Its tasks are a file's few rows, played again and again: one that changes changes all its episodes.
-        """
-        trials = min(row.episodes, self._different)
-        return wilson_interval(row.success_rate * trials, trials) if self._votes else row.interval
 
     def _key(self, row: Evaluation) -> tuple[float, float]:
         return row.success_rate if row.says_success else 0.0, row.mean_reward

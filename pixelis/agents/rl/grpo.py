@@ -120,7 +120,7 @@ class GrpoLearner:
         self.updater = Updater(self.optimiser, gradient)
         self.micro_batch = self.updater.micro_batch
         self._drawn: list[ReplayEntry] = []
-        self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
+        self._penalty = RewardKL.of(config, policy, self.micro_batch) if config.penalises_reward else None
         self._penalty_row = Row()
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:

@@ -72,7 +72,7 @@ class PpoLearner:
         self.head = ValueHead(width).to(policy.device)
         self._value_optimiser = Optimiser(list(self.head.parameters()), lr=self._algorithm.value_lr)
         self._targets: tuple[Tensor, Tensor, Tensor] | None = None  # states, values, returns
-        self._penalty = RewardKL.of(config, policy) if config.penalises_reward else None
+        self._penalty = RewardKL.of(config, policy, self.micro_batch) if config.penalises_reward else None
         self._penalty_row = Row()
 
     def zero_variance_groups(self, episodes: Sequence[Episode], groups: int) -> np.ndarray:
@@ -141,7 +141,7 @@ class PpoLearner:
         self._targets = None
         if not episodes:
             return np.zeros((0, 0))
-        states = token_states(self._policy, episodes, self._config.micro_batch_size)
+        states = self.micro_batch.fit(lambda size: token_states(self._policy, episodes, size), len(episodes))
         with torch.no_grad():
             values = [self.head(each) for each in states]
         rows, returns = [], []

@@ -11,6 +11,7 @@ import torch
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.losses.kl import episode_kl
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize
 from pixelis.agents.rl.batch import reading_order, sampled_logprobs
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.rl import TrainConfig
@@ -25,20 +26,19 @@ class RewardKL:
         beta: what one nat of divergence costs, > 0.
         estimator: a name in ``KL_ESTIMATORS``.
         temperature: the one the episodes were sampled at.
-        rows: episodes per forward pass.
+        size: episodes per forward pass, fewer when memory runs out.
     """
 
     policy: Policy
     beta: float
     estimator: str
-    temperature: float = 1.0
-    rows: int = 16
+    temperature: float
+    size: MicroBatchSize
 
     @classmethod
-    def of(cls, config: TrainConfig, policy: Policy) -> RewardKL:
+    def of(cls, config: TrainConfig, policy: Policy, size: MicroBatchSize) -> RewardKL:
         """Return the penalty of a run whose settings ask for it."""
-        estimator = config.loss.kl.estimator
-        return cls(policy, config.beta, estimator, config.temperature, config.micro_batch_size)
+        return cls(policy, config.beta, config.loss.kl.estimator, config.temperature, size)
 
     def penalties(self, episodes: Sequence[Episode]) -> tuple[np.ndarray, Row]:
         """Return ``beta KL`` of each episode, float64 [n], and what to log of it.
@@ -53,9 +53,13 @@ class RewardKL:
         ]
         scored = [scored[place] for place in reading_order([episodes[index] for index in scored])]
         divergences = np.zeros(len(episodes))
-        for start in range(0, len(scored), self.rows):
-            chunk = scored[start : start + self.rows]
-            divergences[chunk] = self._divergences([episodes[index] for index in chunk])
+
+        def work(size: int) -> None:
+            for start in range(0, len(scored), size):
+                chunk = scored[start : start + size]
+                divergences[chunk] = self._divergences([episodes[index] for index in chunk])
+
+        self.size.fit(work, len(scored))
         tokens, total = sum(episodes[index].completion_length for index in scored), divergences.sum()
         return self.beta * divergences, {
             "policy/kl_reference": float(total / tokens) if tokens else None,

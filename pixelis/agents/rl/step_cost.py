@@ -7,7 +7,7 @@ then a line through what was seen:
     generation      a + b · groups: a turn has as many forward passes as its longest row, whatever the rows
     environments,   c · groups
     rewards
-    update          d · tokens in forward passes: gradient, reference and the KL of the step
+    update          d · tokens of the episodes trained on: gradient, reference and the KL of the step
 
 Where whole steps fit into the probe they are what is told. All of it is what this process needs alone: what
 workers save is not modelled.
@@ -15,11 +15,13 @@ workers save is not modelled.
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import torch
@@ -27,13 +29,12 @@ import torch
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.optimisation.step_size import tokens_read
 from pixelis.agents.rl.parts import TrainingParts
 from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.settings.rl import TrainConfig, chosen_correction
+from pixelis.agents.settings.rl import Grpo, TrainConfig, chosen_correction
 from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.settings.workers import OF_WORKERS
 
@@ -52,23 +53,29 @@ class Probe:
     Attributes:
         groups: how many.
         row: its metrics.
-        read: tokens of all its episodes in a forward pass, prompts of a group once.
+        whole: tokens of all its valid episodes, each with its prompt.
         kept: tokens whose keys and values are kept at the end, which is the most there are.
     """
 
     groups: int
     row: Row
-    read: int
+    whole: int
     kept: int
 
     def seconds(self, metric: str) -> float:
-        """Return a time in seconds, 0 where the step had none."""
-        return float(self.row.get(metric) or 0.0)
+        """Return a time in seconds, 0 where the step had none; the update without the KL of the step."""
+        within = self.seconds("time/step_kl") if metric == "time/update" else 0.0
+        return float(self.row.get(metric) or 0.0) - within
 
     @property
     def trained(self) -> int:
-        """Tokens in the forward passes of the update, 0 where nothing was trained on."""
-        return int(self.row.get("tokens/trained") or 0) if self.row.get("policy/grad_norm") else 0
+        """Of the whole tokens those of episodes that were trained on."""
+        return int(self.row.get("tokens/trained_unshared") or 0) if self.row.get("policy/grad_norm") else 0
+
+    @property
+    def read(self) -> int:
+        """Tokens in the gradient's forward passes, which read a common prompt once."""
+        return int(self.row.get("tokens/trained") or 0) if self.trained else 0
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,7 @@ class _Probing:
     def take(self, groups: int) -> Probe:
         """Take a step of so many groups, with tasks that no other probe had."""
         self.count += 1
-        values = {"groups": groups, "output": str(self.folder / str(self.count))}
+        values = {"groups": groups, "output": str(self.folder / str(self.count)), **self._refill(groups)}
         config = self.config.with_values(**values, seed=self.config.seed + self.count - 1)
         run = RunFolder.create(str(config.output), config.to_mapping())
         trainer = Trainer(config, self.policy, self.env, run, TrainingParts.of(config, self.env))
@@ -156,7 +163,15 @@ class _Probing:
         finally:
             trainer.close()
         valid = [each for each in episodes if each.valid_for_training]
-        return Probe(groups, row, tokens_read(valid) if valid else 0, kept_tokens(valid))
+        return Probe(groups, row, sum(map(len, valid)), kept_tokens(valid))
+
+    def _refill(self, groups: int) -> dict[str, Any]:
+        """Return the settings by which so many groups may be refilled by their share of the episodes."""
+        algorithm = self.config.algorithm
+        if not isinstance(algorithm, Grpo) or not algorithm.refill_episodes or groups == self.config.groups:
+            return {}
+        share = math.ceil(algorithm.refill_episodes * groups / self.config.groups)
+        return {"algorithm": {**algorithm.model_dump(), "refill_episodes": share}}
 
     def cost(self, seconds: float) -> StepCost:
         """Probe and say what a step of the settings costs."""
@@ -177,24 +192,25 @@ def cost_of(probes: Sequence[Probe], groups: int, policy: Policy, config: TrainC
     most = [each for each in probes if each.groups == largest.groups]
     times = groups / largest.groups
     generation = line_at(groups, [(each.groups, each.seconds("time/generation")) for each in probes])
-    read = times * sum(each.read for each in most) / len(most)
+    whole = times * sum(each.whole for each in most) / len(most)
     parts = {"generation": generation}
     for name, metric in _PER_GROUP.items():
         parts[name] = times * sum(each.seconds(metric) for each in most) / len(most)
     trained = sum(each.trained for each in probes)
     for name, metric in _PER_TOKEN.items():
         spent = sum(each.seconds(metric) for each in probes if each.trained)
-        parts[name] = read * spent / trained if trained else 0.0
+        parts[name] = whole * spent / trained if trained else 0.0
     known = ("time/generation", *_PER_GROUP.values(), *_PER_TOKEN.values())
     rest = sum(each.seconds("time/step") - sum(map(each.seconds, known)) for each in most) / len(most)
     parts["the rest"] = max(0.0, times * rest)
-    everyone = sum(each.read for each in probes)
+    everyone = sum(each.whole for each in probes)
+    read = whole * sum(each.read for each in probes) / trained if trained else 0.0
     tokens = {
         name: times * sum(int(each.row.get(f"tokens/{name}") or 0) for each in most) / len(most)
         for name in ("sampled", "prefilled")
     }
     kept = times * sum(each.kept for each in most) / len(most)
-    micro_batches = -(-groups * config.group_size // config.micro_batch_size) * config.epochs
+    micro_batches = -(-groups * config.group_size // config.micro_batch_size)
     return StepCost(
         probes,
         groups,
@@ -202,7 +218,7 @@ def cost_of(probes: Sequence[Probe], groups: int, policy: Policy, config: TrainC
         trained / everyone if everyone else 0.0,
         {**tokens, "trained": read},
         memory_of(policy, kept, config),
-        {"gradient": micro_batches, **({"reference": micro_batches} if config.beta else {})},
+        {"gradient": micro_batches * config.epochs, **({"reference": micro_batches} if config.beta else {})},
     )
 
 

@@ -90,6 +90,7 @@ class Trainer(LanguageStepper[TrainConfig]):
         team: Team | None = None,
     ) -> None:
         super().__init__(config, policy, run)
+        self._micro_batch_size = config.micro_batch_size
         self.env = env
         self._success, self._no_signal, self._failures = MovingMeans(), NoSignal(), FailureWatch()
         self._entropy = EntropyRange()
@@ -225,6 +226,7 @@ class Trainer(LanguageStepper[TrainConfig]):
             "success": self._success.state_dict(),
             "base": self._base,
             "micro_batch_size": self._learner.micro_batch.value,
+            "micro_batch_size_set": self._micro_batch_size,
             "entropy": self._entropy.state_dict(),
             "no_signal": self._no_signal.state_dict(),
             "update": self._learner.updater.state_dict(),
@@ -252,8 +254,10 @@ class Trainer(LanguageStepper[TrainConfig]):
         for name, part in parts.items():
             if name in progress:
                 part.load_state_dict(progress[name])
-        # Its rounding is part of the numbers: a run that had to halve it goes on with the half.
-        self._learner.micro_batch.value = int(progress["micro_batch_size"])
+        # Its rounding is part of the numbers: a run that had to halve it goes on with the half, but where
+        # another size is set now.
+        if progress.get("micro_batch_size_set", self._micro_batch_size) == self._micro_batch_size:
+            self._learner.micro_batch.value = int(progress["micro_batch_size"])
 
     def save_files(self, folder: Path) -> None:
         """Write what the algorithm keeps."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
@@ -41,7 +41,8 @@ class Evaluation:
         failed: how many of those there were.
         success_rate: share of the counted episodes that ended in success, in [0, 1]; NaN where the
             environment does not say (no ``success`` in any last info), which is not the same as 0.
-        interval: its Wilson 95 % confidence interval; two NaN likewise.
+        interval: its Wilson 95 % confidence interval, in which a task that was played more than once counts
+            once; two NaN likewise.
         mean_reward: mean episode reward.
         mean_turns: mean number of env steps.
         tool_calls: tool name to its mean number of calls an episode (a call without a tool is ``(none)``).
@@ -52,6 +53,7 @@ class Evaluation:
         watched: name to the mean of a score that training was not paid by, see ``watch.scorers``.
         planned: how many episodes there were to be; None where that was not kept, more than ``episodes`` and
             ``failed`` together where the evaluation was cut off.
+        different: how many different tasks the counted episodes are of; None where that was not kept.
         tasks: what was played in words, see `TaskEnv.tasks_named`; None where that was not kept.
         failure: why the first episode failed, None where none did.
         oracle_gap: the oracle's success rate on the same tasks minus this one's, see ``oracle_gaps``; None
@@ -77,6 +79,7 @@ class Evaluation:
     planned: int | None = None
     failure: str | None = None
     tasks: str | None = None
+    different: int | None = None
 
     @property
     def says_success(self) -> bool:
@@ -237,7 +240,7 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
     n, failed = len(counted), [episode for episode in episodes if not episode.valid_for_training]
     ended = [episode for episode in counted if not episode.cut_off] or counted
     told = any(episode.success is not None or episode.cut_off for episode in ended)
-    successes = sum(bool(episode.success) for episode in counted)
+    successes, different = sum(bool(episode.success) for episode in counted), len(set(map(task_of, counted)))
     tools = Counter(call.get("tool") or "(none)" for episode in counted for call in episode.tool_calls)
     terms: Counter[str] = Counter()
     for episode in counted:
@@ -249,7 +252,9 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
         episodes=n,
         failed=len(episodes) - n,
         success_rate=successes / n if told else math.nan,
-        interval=wilson_interval(successes, n) if told else (math.nan, math.nan),
+        interval=wilson_interval(successes * different / max(1, n), different)
+        if told
+        else (math.nan, math.nan),
         mean_reward=sum(episode.reward for episode in counted) / n if n else math.nan,
         mean_turns=sum(episode.turns for episode in counted) / n if n else math.nan,
         tool_calls={tool: count / n for tool, count in sorted(tools.items())},
@@ -257,7 +262,15 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
         visual_episodes=_optional_float(behaviour_metrics(counted)["visual/episodes"]),
         tool_scores=tool_scores(counted),
         failure=reason_of(failed[0]) if failed else None,
+        different=different,
     )
+
+
+def task_of(episode: Episode) -> Hashable:
+    """Return what episodes of one task have in common: the digest that the env tells, else the seed."""
+    task = episode.info.get("task")
+    known = task.get("hash") if isinstance(task, Mapping) else None
+    return known if isinstance(known, str) else ("seed", episode.seed)
 
 
 def oracle_gaps(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
@@ -317,11 +330,13 @@ def evaluation_table(evaluations: Sequence[Evaluation], title: str = "") -> Tabl
 
 
 def counted_text(item: Evaluation) -> str:
-    """Return how many episodes counted, failed, and were to be played where that is more."""
+    """Return how many episodes counted, and failed; of how many, and how many tasks, where that differs."""
     failed = (
         f" (+{item.failed} failed, {item.failed / (item.episodes + item.failed):.0%})" if item.failed else ""
     )
-    return f"{item.episodes}{f' of {item.planned}' if item.is_partial else ''}{failed}"
+    again = item.different is not None and item.different < item.episodes
+    tasks = f" ({item.different} different)" if again else ""
+    return f"{item.episodes}{f' of {item.planned}' if item.is_partial else ''}{tasks}{failed}"
 
 
 def success_text(item: Evaluation) -> str:

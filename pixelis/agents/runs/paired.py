@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from pixelis.agents.episodes.episode import Episode
-from pixelis.agents.runs.evaluate import wilson_interval
+from pixelis.agents.runs.evaluate import task_of, wilson_interval
 from pixelis.errors import ConfigError
 
 RESAMPLES = 10_000
@@ -23,18 +23,20 @@ class PairedComparison:
     """What agent B reached minus what agent A reached on the same tasks.
 
     Attributes:
-        pairs: tasks that counted.
-        left_out: tasks in which the infrastructure failed for one of the two; they do not count.
-        both: tasks that both solved.
-        only_a: tasks that only A solved.
-        only_b: tasks that only B solved.
-        neither: tasks that nobody solved.
+        pairs: pairs of episodes that counted.
+        left_out: pairs in which the infrastructure failed for one of the two; they do not count.
+        both: pairs that both solved.
+        only_a: pairs that only A solved.
+        only_b: pairs that only B solved.
+        neither: pairs that nobody solved.
         difference: success rate of B minus that of A, in [-1, 1]; NaN without pairs, and where the
             environment does not say who succeeded.
-        interval: its 95 % interval, see `newcombe_interval`; two NaN where the environment does not say.
-        p_value: see `mcnemar_p`; NaN likewise.
+        interval: its 95 % interval, see `newcombe_interval`, in which a task that was played more than once
+            counts once; two NaN where the environment does not say.
+        p_value: see `mcnemar_p`, of the tasks that either solved more often; NaN likewise.
         reward_difference: mean reward of B minus that of A; NaN without pairs.
         reward_interval: its 95 % interval, see `bootstrap_interval`.
+        tasks: how many different tasks the pairs are of.
     """
 
     pairs: int
@@ -48,6 +50,7 @@ class PairedComparison:
     p_value: float
     reward_difference: float
     reward_interval: tuple[float, float]
+    tasks: int
 
     @property
     def says_success(self) -> bool:
@@ -75,21 +78,29 @@ def compare(a: Sequence[Episode], b: Sequence[Episode]) -> PairedComparison:
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if x.valid_for_training and y.valid_for_training]
     counts = Counter((bool(x.success), bool(y.success)) for x, y in pairs)
     table = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
-    gains = np.array([y.reward - x.reward for x, y in pairs])
+    gains: dict[Hashable, list[float]] = {}
+    leads: Counter[Hashable] = Counter()
+    for x, y in pairs:
+        gains.setdefault(task_of(x), []).append(y.reward - x.reward)
+        leads[task_of(x)] += bool(y.success) - bool(x.success)
+    scale = len(gains) / len(pairs) if pairs else 1.0
     silent = bool(pairs) and all(one.success is None for pair in pairs for one in pair)
     return PairedComparison(
         len(pairs),
         len(a) - len(pairs),
         *table,
         difference=(table[2] - table[1]) / len(pairs) if pairs and not silent else math.nan,
-        interval=(math.nan, math.nan) if silent else newcombe_interval(*table),
-        p_value=math.nan if silent else mcnemar_p(table[1], table[2]),
-        reward_difference=float(gains.mean()) if pairs else math.nan,
-        reward_interval=bootstrap_interval(gains),
+        interval=(math.nan, math.nan) if silent else newcombe_interval(*(count * scale for count in table)),
+        p_value=math.nan
+        if silent
+        else mcnemar_p(sum(lead < 0 for lead in leads.values()), sum(lead > 0 for lead in leads.values())),
+        reward_difference=float(np.mean([y.reward - x.reward for x, y in pairs])) if pairs else math.nan,
+        reward_interval=bootstrap_interval([*gains.values()]),
+        tasks=len(gains),
     )
 
 
-def newcombe_interval(both: int, only_a: int, only_b: int, neither: int) -> tuple[float, float]:
+def newcombe_interval(both: float, only_a: float, only_b: float, neither: float) -> tuple[float, float]:
     """Return the 95 % interval of p_B - p_A of paired proportions; (-1, 1) without pairs.
 
     Method 10 of Newcombe 1998, "Improved confidence intervals for the difference between binomial proportions
@@ -123,19 +134,21 @@ def mcnemar_p(only_a: int, only_b: int) -> float:
 
 
 def bootstrap_interval(
-    differences: np.ndarray, *, resamples: int = RESAMPLES, seed: int = 0
+    differences: Sequence[Sequence[float]], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[float, float]:
     """Return the 95 % percentile interval of a mean of paired differences (Efron 1979); tasks are drawn anew.
 
     Args:
-        differences: float [n], one a task; (-inf, inf) without any.
+        differences: of n tasks those of their episodes; (-inf, inf) without any.
         resamples: how many samples of n tasks are drawn.
         seed: of the draws.
     """
     if len(differences) == 0:
         return -math.inf, math.inf
-    rng = np.random.default_rng(seed)
-    means = [rng.choice(differences, len(differences)).mean() for _ in range(resamples)]
+    rng, count = np.random.default_rng(seed), len(differences)
+    sums, episodes = np.array([[math.fsum(task), len(task)] for task in differences]).T
+    drawn = (rng.choice(count, count) for _ in range(resamples))
+    means = [sums[tasks].sum() / episodes[tasks].sum() for tasks in drawn]
     low, high = np.quantile(means, [0.025, 0.975])
     return float(low), float(high)
 

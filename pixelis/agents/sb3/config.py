@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import model_validator
 from typing_extensions import Self
 
+from pixelis.agents.losses.advantages import ADVANTAGES
 from pixelis.agents.settings.base import Alternatives, Section, setting
 from pixelis.agents.settings.run_settings import AnyRunSettings
 from pixelis.errors import ConfigError
@@ -104,6 +105,8 @@ class Sb3Config(AnyRunSettings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if isinstance(self.agent, GroupAgent):
+            ADVANTAGES.find(self.agent.advantage)
         if "flat" in self.action_kwargs:
             raise ConfigError(
                 "action_kwargs cannot hold flat: sb3-dqn sets it, the others need it not; leave it out"

@@ -8,6 +8,7 @@ read cannot be given. Its name alone is short for it: ``levels: plr`` is ``level
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -150,6 +151,9 @@ class Settings(Section):
             super().__init__(**values)
         except ValidationError as error:
             raise SettingsError(type(self), error) from None
+        for path, value in leaves(self.identity):  # bounds see to typed ones; these stand in free mappings
+            if not _is_finite(value):
+                raise ConfigError(f"{'.'.join(path)} must hold finite numbers, got {shown(value)}")
 
     @classmethod
     def from_mapping(cls: type[S], values: Mapping[str, Any]) -> S:
@@ -182,6 +186,14 @@ class Settings(Section):
             raise CheckpointError(
                 f"the checkpoint belongs to other settings: {changes}; use the same, or a new run"
             )
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_is_finite(each) for each in value)
+    if isinstance(value, Mapping):
+        return all(_is_finite(each) for each in value.values())
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _as_json(value: Any) -> Any:

@@ -118,7 +118,7 @@ def find_recipe(name: str) -> Recipe:
     Raises:
         ConfigError: there is none such.
     """
-    if name not in RECIPES:
+    if not isinstance(name, str) or name not in RECIPES:
         raise ConfigError(f"no recipe is called {name!r}.{suggest(str(name), RECIPES)}")
     return RECIPES[name]
 

@@ -148,7 +148,7 @@ class TrainConfig(PlayedSettings):
     def _check(self) -> Self:
         if self.eval_every and not self.eval_episodes:
             raise ConfigError("eval_every needs tasks to play; give --eval-episodes of at least 1")
-        if self.group_size < 2:
+        if self.group_size < 2 and isinstance(self.algorithm, Grpo):
             raise ConfigError(
                 f"group_size must be at least 2, got {self.group_size}: an episode is compared with "
                 "the others of its group. Set group_size: 2 or more, and fewer groups for as many episodes"

@@ -131,7 +131,7 @@ class RunSettings(AnyRunSettings):
     max_new_tokens: int = setting(64, "longest turn that the model may write, in tokens", ge=1)
 
     weight_decay: float = setting(0.0, "AdamW weight decay", ge=0, more=True)
-    micro_batch_size: int = setting(8, "rows per forward pass; changes memory only", ge=1)
+    micro_batch_size: int = setting(8, "rows per forward pass; changes memory only", ge=1, identity=False)
 
     @field_validator("system_prompt")
     @classmethod

@@ -120,7 +120,7 @@ class SftLearner:
             also: adds the gradient of what else is to be made small, as `polychromic.DiversityTerm` does.
 
         Raises:
-            TrainingError: the loss is not finite.
+            TrainingError: the loss or its gradient is not finite; the weights are as they were.
         """
         for group in self._optimiser.param_groups:
             group["lr"] = rate
@@ -145,6 +145,10 @@ class SftLearner:
             [each for group in self._optimiser.param_groups for each in group["params"]],
             self.settings.max_grad_norm,
         )
+        if not torch.isfinite(norm):
+            raise TrainingError(
+                f"the SFT gradient has a norm of {float(norm)} at step {self.steps}; lower the learning rate"
+            )
         self._optimiser.step()
         self.steps += 1
         return SftStep(self.steps - 1, loss, rate, float(norm), total, sum(map(len, batch)) / width)

@@ -24,6 +24,7 @@ from pixelis.agents.rollout.decoding import SharedMemory
 from pixelis.agents.run_files.checkpoint import latest_checkpoint, verify_checkpoint
 from pixelis.agents.run_files.state_files import read_json
 from pixelis.agents.runs.metrics import read_metrics
+from pixelis.agents.settings.step_size import StepSize
 from pixelis.errors import TrainingError
 
 
@@ -116,6 +117,27 @@ def test_less_memory_gives_the_same_gradient(policy, play, monkeypatch, caplog, 
     assert max(small.seen) == rows and not caplog.text  # kept: it does not run into it again
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_rate_that_finds_itself_goes_on_with_less_memory(letter_model, play, monkeypatch, dtype):
+    """Memory runs out in the gradient, between what is kept of the policy before the update and after it."""
+    changed = {}
+    for rows in (8, 2):
+        torch.manual_seed(0)
+        policy = Policy.load(letter_model, device="cpu", dtype=dtype, lora=LoraSettings(rank=4, alpha=8))
+        batch = batch_of(play)
+        optimiser = Optimiser(policy.trainable_parameters(), lr=1e-3)
+        sized = UpdateSettings(LossSettings(), step_size=StepSize(share=1.0))
+        updater = Updater(optimiser, BatchGradient(policy, sized))
+        with monkeypatch.context() as patched:
+            SmallMemory(patched, rows)
+            row = updater.update(batch, batch.episodes)
+        assert updater.micro_batch.value == rows
+        changed[rows] = row["policy/step_kl"]
+        assert updater.update(batch, batch.episodes)["policy/step_kl"] > 0
+    assert changed[8] > 0
+    assert changed[2] == pytest.approx(changed[8], rel=1e-3 if dtype == "float32" else 0.5)
+
+
 def test_memory_that_runs_out_in_the_middle_of_an_epoch(policy, play):
     batch = batch_of(play)
     _, _, expected = updated(policy, batch, micro_batch_size=2)
@@ -173,6 +195,9 @@ def test_the_smaller_micro_batch_is_kept_over_a_resume(toy_config, monkeypatch):
     assert read_json(checkpoint / "progress.json")["micro_batch_size"] == 1
     with TrainingRun.resume(config.output, config) as resumed:
         assert resumed.trainer._learner.micro_batch.value == 1
+    smaller = config.with_values(micro_batch_size=2)  # somebody chose it: it changes memory only
+    with TrainingRun.resume(config.output, smaller) as resumed:
+        assert resumed.trainer._learner.micro_batch.value == 2
 
 
 def test_memory_that_runs_out_while_sampling_is_one_clear_error(toy_config, monkeypatch):

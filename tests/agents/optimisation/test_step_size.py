@@ -18,7 +18,8 @@ import torch
 from pixelis.agents.losses.loss import LossSettings
 from pixelis.agents.models.policy import LoraSettings, Policy
 from pixelis.agents.optimisation.optimiser import Optimiser
-from pixelis.agents.optimisation.step_size import FAR, FASTEST, GROWTH, RateControl, chosen, tokens_read
+from pixelis.agents.optimisation.policy_change import chosen, tokens_read
+from pixelis.agents.optimisation.step_size import FAR, FASTEST, GROWTH, RateControl
 from pixelis.agents.rl.batch import make_batch
 from pixelis.agents.rl.gradient import BatchGradient, UpdateSettings
 from pixelis.agents.rl.run import TrainingRun, train

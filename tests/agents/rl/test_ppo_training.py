@@ -101,6 +101,15 @@ def test_settings_without_a_use_are_refused(toy_config, change):
         toy_config(algorithm={"type": "ppo", **change})
 
 
+def test_ppo_compares_nothing_so_a_group_may_be_one_episode(toy_config):
+    rows = []
+    config = toy_config(algorithm={"type": "ppo"}, groups=24, group_size=1, steps=2)
+    with TrainingRun.start(config) as run:
+        run.train(on_step=rows.append)
+    assert [row["episodes/trained"] for row in rows] == [24, 24]
+    assert all(row["policy/grad_norm"] > 0 for row in rows)
+
+
 @pytest.mark.slow
 def test_the_toy_is_learnt(toy_config):
     rewards = []

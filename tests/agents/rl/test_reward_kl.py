@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.optimisation.micro_batch import MicroBatchSize
 from pixelis.agents.rl.batch import make_batch
 from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.run import TrainingRun
@@ -28,7 +29,7 @@ def base_logprobs(policy, episode):
 def test_each_episode_pays_for_its_own_tokens(policy, play, rows):
     # the sampler recorded -0.5 for each of n sampled tokens: k1 summed is -0.5 n - log pi_ref(y)
     episodes = [play(group=g, member=m, sampled=1 + 2 * g + m) for g in range(2) for m in range(2)]
-    penalties, row = RewardKL(policy, 0.1, "k1", rows=rows).penalties(episodes)
+    penalties, row = RewardKL(policy, 0.1, "k1", 1.0, MicroBatchSize(rows)).penalties(episodes)
     expected = [
         -0.5 * (1 + index) - base_logprobs(policy, each).sum().item() for index, each in enumerate(episodes)
     ]
@@ -41,9 +42,9 @@ def test_what_cannot_be_trained_on_pays_nothing(policy, play):
     silent = play(member=1)
     silent.segments = silent.segments[:1]
     episodes = [play(member=0, valid_for_training=False), silent, play(member=2)]
-    penalties, _ = RewardKL(policy, 1.0, "k3").penalties(episodes)
+    penalties, _ = RewardKL(policy, 1.0, "k3", 1.0, MicroBatchSize(16)).penalties(episodes)
     assert penalties[0] == penalties[1] == 0 < penalties[2]
-    nothing, row = RewardKL(policy, 1.0, "k3").penalties(episodes[:2])
+    nothing, row = RewardKL(policy, 1.0, "k3", 1.0, MicroBatchSize(16)).penalties(episodes[:2])
     assert not nothing.any() and set(row.values()) == {None}
 
 
@@ -91,3 +92,20 @@ def test_it_holds_the_policy_back(toy_config, tmp_path):
         divergence[beta] = read_metrics(run.folder.metrics)[-1]["policy/kl_reference"]
     assert divergence[1e-6] > 0.01
     assert abs(divergence[5.0]) < 0.5 * divergence[1e-6]
+
+
+def test_less_memory_gives_the_same_penalties(policy, play, monkeypatch):
+    episodes = [play(0.0, member=m, sampled=1 + m % 3) for m in range(4)]
+    size = MicroBatchSize(4)
+    whole, _ = RewardKL(policy, 1.0, "k3", 1.0, MicroBatchSize(4)).penalties(episodes)
+    original = Policy.logprobs
+
+    def logprobs(policy, rows, *inputs, **options):
+        if len(rows) > 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return original(policy, rows, *inputs, **options)
+
+    monkeypatch.setattr(Policy, "logprobs", logprobs)
+    halved, _ = RewardKL(policy, 1.0, "k3", 1.0, size).penalties(episodes)
+    assert size.value == 1
+    assert halved == pytest.approx(whole, abs=1e-6)

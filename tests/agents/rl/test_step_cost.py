@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.step_cost import in_one_process, kept_bytes, line_at, step_cost
+from pixelis.agents.rl.step_cost import Probe, cost_of, in_one_process, kept_bytes, line_at, step_cost
 from pixelis.agents.settings.rl import chosen_correction
 from pixelis.cli.train import main
 
@@ -31,6 +31,28 @@ def test_bytes_of_a_kept_token(letter_model):
     assert kept_bytes(policy) == 2 * config.num_hidden_layers * heads * 4  # keys and values, float32
 
 
+def probed(groups, trained, **seconds):
+    """Return a probe of groups of 8 episodes of 550 tokens, 500 of them a prompt that two at a time share."""
+    row = {f"time/{name}": value for name, value in seconds.items()}
+    row |= {"time/step": 10.0 * groups, "policy/grad_norm": 1.0, "tokens/sampled": 400 * groups}
+    row |= {"tokens/trained_unshared": 4400 * trained, "tokens/trained": 2400 * trained}
+    return Probe(groups, row, 4400 * groups, 900 * groups)
+
+
+def test_what_a_step_costs_by_hand(letter_model, toy_config):
+    """Of four groups one was trained on; of the update's 5 seconds the KL of the step took 1."""
+    policy = Policy.load(str(letter_model), device="cpu")
+    parts = {"generation": 12.0, "env": 2.0, "rewards": 1.0, "reference": 2.0, "update": 5.0, "step_kl": 1.0}
+    config = toy_config(groups=4, group_size=8, micro_batch_size=2, epochs=3)
+    cost = cost_of([probed(1, 1, **parts), probed(4, 1, **parts)], 4, policy, config)
+    assert cost.seconds["update"] == pytest.approx(4 * 4) and cost.seconds["step KL"] == pytest.approx(4 * 1)
+    assert cost.seconds["reference"] == pytest.approx(4 * 2)
+    assert cost.seconds["the rest"] == pytest.approx(40 - 12 - 2 - 1 - 2 - 5)
+    assert cost.signal == pytest.approx(2 / 5) and cost.tokens["trained"] == pytest.approx(4 * 2400)
+    assert cost.likely_seconds == pytest.approx(cost.most_seconds - 0.6 * 28)
+    assert cost.passes == {"gradient": 48, "reference": 16}
+
+
 @pytest.mark.slow
 def test_a_probe_of_a_model(toy_config, tmp_path):
     config = toy_config(groups=3, group_size=8)
@@ -44,6 +66,9 @@ def test_a_probe_of_a_model(toy_config, tmp_path):
     policy = Policy.load(config.model, device="cpu")
     assert cost.memory["weights"] == sum(4 * each.numel() for each in policy.model.parameters())
     assert cost.passes == {"gradient": 3, "reference": 3}
+    refilled = step_cost(config.with_values(algorithm={"refill_episodes": 48}, groups=6), seconds=1)
+    first = refilled.probes[0]  # of one group: it may be played anew once, as six may by 48 episodes
+    assert first.groups == 1 and first.row["episodes/count"] <= 16
 
 
 @pytest.mark.slow

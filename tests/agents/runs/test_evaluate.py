@@ -20,6 +20,7 @@ from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.runs.evaluate import (
     AtOnce,
+    counted_text,
     evaluate,
     evaluation_table,
     oracle_gaps,
@@ -63,6 +64,17 @@ def test_a_summary_by_hand():
     assert result.reward_terms == pytest.approx({"task": 0.5 / 3})
     assert result.interval == wilson_interval(1, 3)
     assert json.loads(json.dumps(result.to_json()))["interval"] == list(result.interval)
+
+
+def test_a_task_that_is_played_again_counts_once_in_the_interval():
+    """Three rows, played 67, 67 and 66 times; the second is always solved."""
+    info = [{"task": {"hash": f"h{i}"}} for i in range(3)]
+    episodes = [Episode("E-v0", i, i, 0, success=i % 3 == 1, info=info[i % 3]) for i in range(200)]
+    found = summarise(episodes, agent="x", mode="greedy")
+    assert (found.episodes, found.different, found.success_rate) == (200, 3, 67 / 200)
+    assert found.interval == pytest.approx(wilson_interval(3 * 67 / 200, 3))  # 0.06 to 0.79
+    assert counted_text(found) == "200 (3 different)"
+    assert counted_text(played("x", True, False)) == "2"
 
 
 def played(name, *successes, mode="greedy", **fields):

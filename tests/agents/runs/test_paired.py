@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,12 +91,28 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(shares):
 def test_the_bootstrap_of_rewards():
     rng = np.random.default_rng(1)
     gains = rng.normal(0.3, 1.0, 400)
-    low, high = bootstrap_interval(gains)
+    low, high = bootstrap_interval(gains[:, None])
     error = 1.96 * gains.std() / 20
     assert (low, high) == pytest.approx((gains.mean() - error, gains.mean() + error), abs=0.015)
-    assert bootstrap_interval(gains) == (low, high)
-    assert bootstrap_interval(np.array([0.5, 0.5])) == (0.5, 0.5)
-    assert bootstrap_interval(np.array([])) == (-math.inf, math.inf)
+    assert bootstrap_interval(gains[:, None]) == (low, high)
+    assert bootstrap_interval([[0.5], [0.5]]) == (0.5, 0.5)
+    assert bootstrap_interval([]) == (-math.inf, math.inf)
+    assert bootstrap_interval([[0.0] * 9, [1.0]]) == (0.0, 1.0)  # two tasks, however often one was played
+
+
+def test_a_task_that_is_played_again_counts_once():
+    """Three tasks, 40 times each: B solves the two that A does not."""
+    a, b = (
+        [replace(each, info={"task": {"hash": f"h{each.seed % 3}"}}) for each in played(outcomes)]
+        for outcomes in ("+--" * 40, "+++" * 40)
+    )
+    found = compare(a, b)
+    assert (found.pairs, found.tasks, found.only_b) == (120, 3, 80)
+    assert found.difference == pytest.approx(2 / 3)
+    once = compare(a[:3], b[:3])
+    assert found.interval == pytest.approx(once.interval)
+    assert found.p_value == once.p_value == 0.5  # two coins; of 80 pairs it would be 1e-24
+    assert found.reward_interval == once.reward_interval
 
 
 def test_what_cannot_be_compared():

@@ -27,6 +27,7 @@ def test_they_come_back():
             "at most n_envs · agent.n_steps = 8, got 9",
         ),
         ({"agent": {"gamma": 1.5}}, "agent.gamma must be"),
+        ({"agent": {"type": "sb3-grpo", "advantage": "nonsense"}}, "advantage.*'nonsense'"),
         (
             {"agent": {"type": "sb3-grpo", "n_steps": 6}},
             "agent.n_steps is not read with agent sb3-grpo, only with",

@@ -110,6 +110,12 @@ def test_the_constants_of_the_loss_have_the_same_defaults_everywhere():
             {"loss": {"surrogate": {"type": "dual_clip", "cap": 1.0}}},
             r"loss\.surrogate\.cap must be a finite number above 1",
         ),
+        ({"recipe": ["dapo"]}, r"recipe"),
+        ({"env_kwargs": {"x": float("nan")}}, r"env_kwargs\.x must hold finite numbers, got nan"),
+        (
+            {"rewards": {"coherence": {"near": [0.1, float("inf"), 1]}}},
+            r"rewards\.coherence\.near must hold finite numbers",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together(changes, message):

@@ -148,6 +148,16 @@ def test_a_loss_that_is_not_finite_stops(make_text_policy, letter_env: Callable[
         sft(policy, demonstrations(policy.chat, letter_env, "guess", [0]), SftSettings())
 
 
+def test_a_gradient_that_is_not_finite_changes_nothing(make_text_policy, letter_env: Callable[..., gym.Env]):
+    policy = make_text_policy()
+    first = policy.trainable_parameters()[0]
+    first.register_hook(lambda gradient: torch.full_like(gradient, torch.inf))
+    before = [each.detach().clone() for each in policy.trainable_parameters()]
+    with pytest.raises(TrainingError, match=r"gradient has a norm of (inf|nan) at step 0"):
+        sft(policy, demonstrations(policy.chat, letter_env, "guess", [0]), SftSettings())
+    assert all(map(torch.equal, before, policy.trainable_parameters()))
+
+
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 0}, {"learning_rate": 0.0}, {"warmup": 1.0}])
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]):
     with pytest.raises(ConfigError, match="SFT needs"):
