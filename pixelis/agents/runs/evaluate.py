@@ -292,7 +292,7 @@ def oracle_gaps(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
     ]
 
 
-def wilson_interval(successes: float, trials: int, z: float = 1.959964) -> tuple[float, float]:
+def wilson_interval(successes: float, trials: float, z: float = 1.959964) -> tuple[float, float]:
     """Return the score interval of a proportion (Wilson, 1927); (0, 1) without trials.
 
     (p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n), with p = successes / n; z = 1.96 covers 95 %.
