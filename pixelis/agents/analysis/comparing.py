@@ -61,6 +61,11 @@ class MeasureDifference:
     p_value: float
     adjusted: float = 1.0
 
+    @property
+    def differs(self) -> bool:
+        """Whether anything differs on any task, the mean or not."""
+        return (self.low, self.difference, self.high) != (0.0, 0.0, 0.0)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -127,14 +132,14 @@ def compare(pairs: Sequence[tuple[AnalysisSubject, AnalysisSubject]], seed: int 
             else:
                 differences.append(_difference(stats, name, values, seed))
         found.append((a, b, differences, missing))
-    flat = [each.p_value for *_, differences, _ in found for each in differences if each.difference]
+    flat = [each.p_value for *_, differences, _ in found for each in differences if each.differs]
     adjusted = iter(stats.false_discovery_control(flat).tolist() if flat else [])
     return [
         Comparison(
             a.name,
             b.name,
             tuple(
-                replace(each, adjusted=next(adjusted)) if each.difference else each for each in differences
+                replace(each, adjusted=next(adjusted)) if each.differs else each for each in differences
             ),
             tuple(missing),
         )

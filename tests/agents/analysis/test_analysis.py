@@ -160,6 +160,21 @@ def test_comparisons_are_paired_and_held_to_scipy():
     half = 1.96 * gains.std(ddof=1) / math.sqrt(40)
     assert success.high - success.low == pytest.approx(2 * half, rel=0.1)
     assert all(each.difference == 0 and each.p_value == each.adjusted == 1 for each in no_change.differences)
+    wins = [bool(n % 2) for n in range(20)]
+    even, odd = (
+        AnalysisSubject(
+            name,
+            "after",
+            "greedy",
+            name,
+            [episode(answered("a"), success=w, seed=n) for n, w in enumerate(won)],
+        )
+        for name, won in (("even", wins), ("odd", [not each for each in wins]))
+    )
+    (swapped,) = compare([(even, odd)])
+    (success,) = [each for each in swapped.differences if each.measure == "success"]
+    assert success.difference == 0 and success.differs and success.low < 0 < success.high  # counts as a test
+    assert not any(each.differs for each in no_change.differences)
     apart = played("c", [0.5])
     apart.episodes[0] = episode(answered("a"), success=True, seed=99)
     (nothing,) = compare([(a, apart)])
