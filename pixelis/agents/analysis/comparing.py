@@ -138,9 +138,7 @@ def compare(pairs: Sequence[tuple[AnalysisSubject, AnalysisSubject]], seed: int 
         Comparison(
             a.name,
             b.name,
-            tuple(
-                replace(each, adjusted=next(adjusted)) if each.differs else each for each in differences
-            ),
+            tuple(replace(each, adjusted=next(adjusted)) if each.differs else each for each in differences),
             tuple(missing),
         )
         for a, b, differences, missing in found

@@ -21,8 +21,10 @@ from pixelis.agents.episodes.answers import (
     counts,
     duplicate_answer_shares,
     final_answer,
+    said_of,
 )
 from pixelis.agents.episodes.episode import Episode
+from pixelis.envs.actions import parse_action
 from pixelis.errors import ConfigError, RewardError, suggest
 from pixelis.rewards.text.diversity import marginal_diversity
 from pixelis.user_code import user_code
@@ -91,15 +93,27 @@ def register_bonus(name: str) -> Callable[[GroupBonus], GroupBonus]:
 
 @register_bonus("distinct_answers")
 def distinct_answers(episodes: Sequence[Episode]) -> np.ndarray:
-    """Return 1 / (number of members that gave the same answer), in (0, 1]; 0 for answers that do not count.
+    """Return 1 / (number of members that gave the same answer), in (0, 1]; 0 for those that gave none.
 
-    For the answer see `final_answer`, for which count `counts`: a wrong one is not paid for being alone.
-    Letter case and spaces at the ends do not matter. The bonuses of a group add up to the number of distinct
-    answers that count.
+    For the answer see `final_answer`; letter case and spaces at the ends do not matter. Wrong answers count:
+    where all fail, another try is worth something. None was given where the env did not accept it, and by a
+    member that wrote no ``<answer>`` where another one did: prose would differ from everything. The bonuses
+    of a group add up to the number of distinct answers.
     """
-    answers = [final_answer(each).strip().casefold() if counts(each) else None for each in episodes]
+    said = [_answer_of(each) for each in episodes]
+    has_tags = any(tagged for _, tagged in said)
+    answers = [answer if tagged or not has_tags else None for answer, tagged in said]
     members = Counter(answers)
     return np.array([0.0 if answer is None else 1 / members[answer] for answer in answers])
+
+
+def _answer_of(episode: Episode) -> tuple[str | None, bool]:
+    """Return an episode's answer, None without one, and whether it was told to be one."""
+    said, text = said_of(episode), final_answer(episode).strip().casefold()
+    if said is not None:
+        return (text if text and said.accepted else None), True
+    last = next((each.text for each in reversed(episode.segments) if each.sampled), "")
+    return text or None, parse_action(last).answer is not None
 
 
 DIVERSITY = "diversity"

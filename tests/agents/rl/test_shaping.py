@@ -50,12 +50,11 @@ def test_distinct_answers_by_hand():
         saying("<answer>X</answer>"),
         saying("no answer"),
     ]
-    assert distinct_answers(group).tolist() == [0.5, 0.5, 1, 1]
-    wrong = [
-        saying("<answer>KT47</answer>", success=True),
-        *(saying(f"no {i}", success=False) for i in (1, 2)),
-    ]
-    assert distinct_answers(wrong).tolist() == [1, 0, 0]  # to be wrong in one's own way is worth nothing
+    assert distinct_answers(group).tolist() == [0.5, 0.5, 1, 0]  # prose beside answers is none
+    wrong = [saying(f"<answer>{i}</answer>", success=False) for i in (1, 1, 2)]
+    assert distinct_answers(wrong).tolist() == [0.5, 0.5, 1]
+    plain = [saying(text) for text in ("left", "Left ", "up", "")]  # an env that asks for no tags
+    assert distinct_answers(plain).tolist() == [0.5, 0.5, 1, 0]
 
 
 def test_extra_rewards_by_hand(play):

@@ -123,7 +123,7 @@ def _draw(item: TextItem, what: str = "") -> float:
 
 
 def _misread(item: TextItem, inside: Sequence[int]) -> str:
-    """Return characters of a line, about half of them, at least one, taken for others of their kind."""
+    """Return characters of a line, about half of them, at least one, taken for others."""
     said = {i: item.text[i] for i in inside}
     seen = [i for i, character in said.items() if not character.isspace()]
     plain = [i for i in seen if _others(said[i])[0] not in _MARKS]
@@ -136,7 +136,7 @@ def _misread(item: TextItem, inside: Sequence[int]) -> str:
 
 
 def _others(character: str) -> str:
-    """Return what a character may be taken for: another digit or letter, else a mark; never itself."""
+    """Return what a character may be taken for, never itself; a digit for letters: no number comes of it."""
     for is_one, kind in _KINDS:
         if is_one(character):
             return kind.replace(character, "")
@@ -144,9 +144,9 @@ def _others(character: str) -> str:
 
 
 _KINDS: tuple[tuple[Callable[[str], bool], str], ...] = (
-    (str.isdecimal, string.digits),
-    (str.isupper, string.ascii_uppercase),
-    (str.islower, string.ascii_lowercase),
+    (str.isdecimal, string.ascii_uppercase),
+    (str.isupper, string.ascii_uppercase + string.digits),
+    (str.islower, string.ascii_lowercase + string.digits),
 )
 
 

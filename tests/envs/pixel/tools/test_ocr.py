@@ -1,5 +1,6 @@
 import copy
 import pickle
+import re
 import string
 import sys
 import threading
@@ -348,22 +349,28 @@ def misread(text, places=400, height=5.0):
 
 
 def test_no_table_undoes_a_misreading():
-    """A 7 is taken for each of the nine other digits, and is right half of the time, wherever it stands."""
+    """A 7 is taken for many letters, and is right half of the time, wherever it stands."""
     found = misread("7777")
     assert len(found) > 300  # 87 of 100 at this height
     for place in range(4):
         read = [text[place] for text in found]
-        assert set(read) == set(string.digits)
+        assert {"7"} < set(read) <= {"7", *string.ascii_uppercase} and len(set(read)) > 20
         assert read.count("7") / len(read) == pytest.approx(0.47, abs=0.1)  # (1/2 - 1/16) / (15/16)
     assert "7777" not in found
 
 
-def test_a_character_is_taken_for_one_of_its_kind():
+def test_what_a_character_is_taken_for():
     for text in misread("Ab3-z 9"):
-        assert text[0] in string.ascii_uppercase and text[1] in string.ascii_lowercase
-        assert text[2] in string.digits and text[6] in string.digits
-        assert text[3] == "-" and text[4] in string.ascii_lowercase and text[5] == " "
+        assert text[0] in string.ascii_uppercase + string.digits
+        assert text[1] in string.ascii_lowercase + string.digits
+        assert text[2] in "3" + string.ascii_uppercase and text[6] in "9" + string.ascii_uppercase
+        assert text[3] == "-" and text[4] in string.ascii_lowercase + string.digits and text[5] == " "
         assert text.upper() != "AB3-Z 9"
+
+
+def test_a_misread_number_is_none():
+    found = misread("12.5")
+    assert len(found) > 300 and not any(re.fullmatch(r"[0-9.]+", text) for text in found)
 
 
 @pytest.mark.parametrize("text", ["~", "--", "口"])
