@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pixelis.errors import ConfigError, suggest
+from pixelis.rewards.terms.checks import check_finite
 from pixelis.rewards.terms.registry import make_settings
 from pixelis.rewards.terms.weights import check_weights
 
@@ -53,7 +53,7 @@ class ExitCondition:
         ):
             if value not in known:
                 raise ConfigError(f"exit on {self.metric!r}: {name} must be one of {known}, got {value!r}")
-        _check_finite(f"exit on {self.metric!r}: threshold", self.threshold)
+        check_finite(f"exit on {self.metric!r}: threshold", self.threshold)
 
     def holds(self, value: float) -> bool:
         """Return whether the statistic's value satisfies the comparison."""
@@ -118,11 +118,11 @@ class WeightRollback:
         check_positive("rollback", window=self.window)
         if isinstance(self.cooldown, bool) or not isinstance(self.cooldown, int) or self.cooldown < 0:
             raise ConfigError(f"rollback: cooldown must be an integer of at least 0, got {self.cooldown!r}")
-        _check_finite("rollback: drop", self.drop)
+        check_finite("rollback: drop", self.drop)
         if self.drop < 0:
             raise ConfigError(f"rollback: drop must be at least 0, got {self.drop}")
         if self.floor is not None:
-            _check_finite("rollback: floor", self.floor)
+            check_finite("rollback: floor", self.floor)
 
 
 def check_positive(owner: str, **values: Any) -> None:
@@ -130,11 +130,6 @@ def check_positive(owner: str, **values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ConfigError(f"{owner}: {name} must be an integer of at least 1, got {value!r}")
-
-
-def _check_finite(owner: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"{owner} must be a finite number, got {value!r}")
 
 
 # ---------------------------------------------------------------------- shipped
