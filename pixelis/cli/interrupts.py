@@ -50,7 +50,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.requested = False
-        self._deferring = False
+        self._deferring = self._is_failing = False
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interrupts:
@@ -68,15 +68,23 @@ class Interrupts:
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
-        """Inside the block the first signal only sets ``requested``; a second one stops at once."""
-        self._deferring = True
+        """Inside the block the first signal only sets ``requested``; a second one stops at once.
+
+        Where the block raises an error, that goes on until it is told: ``torchrun`` sends SIGTERM as soon as
+        it sees that another process is gone, which is when this one sees it too.
+        """
+        self._deferring, self._is_failing = True, False
         try:
             yield
+        except Exception:
+            self._is_failing = True
+            raise
         finally:
-            self._deferring = False
+            self._deferring = self._is_failing
 
     def _caught(self, number: int, frame: FrameType | None) -> None:
         if not self._deferring or self.requested:
             interrupt(number, frame)
         self.requested = True
-        print("\nstopping after this step and saving; press Ctrl-C again to stop at once", file=sys.stderr)
+        if not self._is_failing:
+            print("\nstopping after this step and saving; press Ctrl-C again to stop at once", file=sys.stderr)

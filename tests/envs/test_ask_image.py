@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import string
 from pathlib import Path
 
 import gymnasium as gym
@@ -148,7 +149,8 @@ def test_texts_that_are_too_small_are_misread_in_every_way(tmp_path):
     wrong = [line["text"] for line in lines if line["confidence"] < 0.9]
     assert len(wrong) > 10 and "7777" not in wrong
     assert len(set(wrong)) > len(wrong) // 2
-    assert set("".join(wrong)) == set("0123456789")
+    seen = set("".join(wrong)) - {"7"}
+    assert seen <= set(string.ascii_uppercase) and len(seen) > 15
 
 
 def test_a_box_of_a_thin_thing_in_a_long_picture_is_judged(tmp_path):

@@ -45,9 +45,17 @@ class TrainingRun(Run[TrainConfig, Trainer]):
         should_stop: Callable[[], bool] | None = None,
         reason: str = "it was interrupted",
     ) -> None:
-        """Train until the configured end, with the other processes where there are some."""
+        """Train until the configured end, with the other processes where there are some.
+
+        Raises:
+            LostProcessError: one of them is gone; also where that is why ``should_stop`` says so, as
+                ``torchrun`` ends all processes where one has ended.
+            PixelisError: see `Stepper.train`.
+        """
         self._call_team()
         super().train(on_step, should_stop, reason)
+        if (team := self.trainer.team) is not None and should_stop is not None and should_stop():
+            team.check()
 
     def evaluate(self, phase: str) -> list[Evaluation]:
         """Do what `Run.evaluate` does, with the other processes where weights are shared out."""

@@ -114,6 +114,14 @@ class Team:
             self._has_begun = True
             self._begin(config, checkpoint)
 
+    def check(self) -> None:
+        """Have everyone answer.
+
+        Raises:
+            LostProcessError: one is gone.
+        """
+        self.do(self.all_do({"do": "join"}), False, lambda: None)
+
     def end(self) -> None:
         """Let the others end."""
         with contextlib.suppress(TrainingError):  # what stopped training is told, not this

@@ -81,6 +81,24 @@ def test_a_run_whose_helper_is_killed_goes_on_to_the_same_numbers_with_more_or_f
 
 
 @pytest.mark.slow
+def test_a_helper_that_ends_between_two_steps_is_told_too(start, toy_config):
+    """``torchrun`` then asks the leader to end, which needs no helper for that, and would say nothing."""
+    config = toy_config(steps=10_000, checkpoint_every=1)
+    started = start("train", config, processes=2)
+    started.wait_for_steps(config.output, 1)
+    leader, helper = started.rank(0), started.rank(1)
+    started.wait_for_steps(config.output, 3)
+    leader.terminate()
+    helper.kill()
+    assert started.wait() != 0
+    (told,) = started.told
+    assert "of 2 is gone" in told and "of 2 is gone" in (Path(config.output) / "log.txt").read_text()
+    rows = read_metrics(Path(config.output) / "metrics.jsonl")
+    saved = json.loads((latest_checkpoint(Path(config.output) / "checkpoints") / "progress.json").read_text())
+    assert saved["step"] == len(rows) >= 3
+
+
+@pytest.mark.slow
 def test_where_the_leader_is_killed_the_others_end(start, toy_config, tmp_path):
     config = toy_config(steps=10_000, checkpoint_every=2, env_kwargs={"turns": 3})
     started = start("train", config, processes=2)

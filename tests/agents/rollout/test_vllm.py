@@ -17,6 +17,7 @@ from vllm_servers import replayed
 
 from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.lora import LoraSettings
+from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.rollout.collector import Collector, EpisodeRequest
@@ -46,16 +47,31 @@ CODE = {
 }
 
 
+def mini_server(folder: Path) -> contextlib.closing[VllmServer]:
+    """Start a server of pixelis-mini."""
+    model, log = str(NAMED_MODELS["pixelis-mini"]()), folder / "vllm.log"
+    return contextlib.closing(
+        VllmServer(PYTHON.expanduser(), model, dtype="float32", rank=16, max_context=2048, log=log)
+    )
+
+
+def kill(server: VllmServer) -> None:
+    """End a server as a lack of memory does."""
+    (listens,) = (
+        each
+        for each in psutil.net_connections("tcp")
+        if each.laddr.port == int(server.url.split(":")[-1]) and each.status == psutil.CONN_LISTEN
+    )
+    process = psutil.Process(listens.pid)
+    for each in [process, *process.children(recursive=True)]:
+        each.kill()
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server of pixelis-mini."""
-    from pixelis.agents.models.named_models import NAMED_MODELS
-
-    log = tmp_path_factory.mktemp("vllm") / "vllm.log"
-    model = str(NAMED_MODELS["pixelis-mini"]())
-    found = VllmServer(PYTHON.expanduser(), model, dtype="float32", rank=16, max_context=2048, log=log)
-    yield found
-    found.close()
+    with mini_server(tmp_path_factory.mktemp("vllm")) as found:
+        yield found
 
 
 @pytest.fixture
@@ -169,11 +185,11 @@ def test_a_run_with_servers_learns_from_what_they_say(server, tmp_path):
 @served
 @pytest.mark.slow
 def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
-    values = {**CODE, "steps": 50, "checkpoint_every": 1, "output": str(tmp_path / "run")}
+    values = {**CODE, "steps": 50, "checkpoint_every": 50, "output": str(tmp_path / "run")}
     config = TrainConfig.from_mapping({**values, "sampler": "vllm"})
     with TrainingRun.start(config) as run:
 
-        def kill(row) -> None:
+        def kill_all(row) -> None:
             if row["step"] == 2:
                 for each in psutil.Process().children(recursive=True):
                     with contextlib.suppress(psutil.Error):
@@ -182,12 +198,36 @@ def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
                 time.sleep(1)
 
         with pytest.raises(SamplerError, match=r"no vLLM server can be used \(http://127.0.0.1:\d+: "):
-            run.train(kill)
-        assert run.trainer.finished_steps == 2
+            run.train(kill_all)
+        assert run.trainer.finished_steps == 2  # saved, though no checkpoint was due
     assert (tmp_path / "run" / "vllm.log").stat().st_size
     with TrainingRun.resume(tmp_path / "run", config.with_values(steps=3)) as again:  # with a new server
         again.train()
         assert again.trainer.finished_steps == 3
+
+
+@served
+@pytest.mark.slow
+def test_a_server_is_killed_while_it_writes(server, tmp_path):
+    """Its turns are written by the other: no episode is missing or broken."""
+    with mini_server(tmp_path) as other:
+        settings = {"type": "vllm", "urls": [other.url, server.url]}
+        values = {**CODE, "groups": 4, "steps": 50, "checkpoint_every": 50, "output": str(tmp_path / "run")}
+        config = TrainConfig.from_mapping({**values, "sampler": settings})
+        in_the_second_step = threading.Timer(1.0, kill, [other])
+        with TrainingRun.start(config) as run:
+
+            def on_step(row) -> None:
+                if row["step"] == 1:
+                    in_the_second_step.start()
+
+            run.train(on_step, lambda: run.trainer.finished_steps == 3)
+    log = (tmp_path / "run" / "log.txt").read_text()
+    assert f"the server at {other.url} is left out" in log and "1 left" in log
+    rows = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    assert [(row["step"], row["episodes/count"], row["episodes/invalid"]) for row in rows] == [
+        (step, 16, 0) for step in (1, 2, 3)
+    ]
 
 
 # ---------------------------------------------------------------------- without a server
