@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,10 @@ def test_a_helper_that_ends_between_two_steps_is_told_too(start, toy_config):
     started.wait_for_steps(config.output, 1)
     leader, helper = started.rank(0), started.rank(1)
     started.wait_for_steps(config.output, 3)
-    leader.terminate()
+    leader.suspend()  # as a rule while it saves
     helper.kill()
+    time.sleep(1)  # in which torchrun signals the leader
+    leader.resume()
     assert started.wait() != 0
     (told,) = started.told
     assert "of 2 is gone" in told and "of 2 is gone" in (Path(config.output) / "log.txt").read_text()
