@@ -13,6 +13,7 @@ from PIL import Image
 import pixelis  # noqa: F401  # registers the environments, also in a process of another trainer
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_listing import listed
+from pixelis.errors import TrainingError
 
 Message = dict[str, Any]
 OVER = "The episode is over."
@@ -93,6 +94,20 @@ class ChatEnv:
         if not self.info.get("valid_for_training", True):
             told |= {"valid_for_training": False, "failure_reason": str(self.info.get("failure_reason"))}
         return told
+
+    def check_valid(self) -> None:
+        """Check that the environment itself has not failed, for trainers that cannot leave an episode out.
+
+        Raises:
+            TrainingError: it has, so that nothing is to be learnt from the episode.
+        """
+        told = self.outcome()
+        if not told.get("valid_for_training", True):
+            name = self.env.spec.id if self.env.spec is not None else type(self.env.unwrapped).__name__
+            raise TrainingError(
+                f"{name} failed: {told['failure_reason']}; a reward of 0 would be learnt from, so go on from "
+                "the trainer's last checkpoint once that is mended"
+            )
 
     def close(self) -> None:
         """Close the environment."""

@@ -66,9 +66,14 @@ class SkyRLEnv(BaseTextEnv):
         return [*self.chat.system(), {"role": "user", "content": first}], {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Take an assistant's turn."""
+        """Take an assistant's turn.
+
+        Raises:
+            TrainingError: the environment itself failed; SkyRL can leave no episode out.
+        """
         self.turns += 1
         reply = self.chat.reply(action)
+        self.chat.check_valid()
         said = [] if reply.done else [{"role": "user", "content": str(reply.content)}]
         output: Any = {"observations": said, "reward": reply.reward, "done": reply.done}
         output["metadata"] = {"turns": self.turns}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 _TYPES: Mapping[str, type[Any]] = {
@@ -28,9 +30,10 @@ def tool_method(
         """Stand for the tool; its own docstring is set below."""
         return call(self, name, {key: value for key, value in arguments.items() if value is not None})
 
-    described = [
-        f"    {key}: {' '.join(str(one.get('description', key)).split())}" for key, one in fields.items()
-    ]
+    told = {
+        key: one.get("description", key) if isinstance(one, Mapping) else key for key, one in fields.items()
+    }
+    described = [f"    {key}: {' '.join(str(text).split())}" for key, text in told.items()]
     method.__name__ = method.__qualname__ = name
     method.__doc__ = "\n".join([str(tool["description"]), "", *(["Args:", *described] if fields else [])])
     kinds = {key: _type(one) if key in required else _type(one) | None for key, one in fields.items()}
@@ -45,8 +48,24 @@ def tool_method(
     return method
 
 
-def _type(schema: Mapping[str, Any]) -> Any:
-    kind = schema.get("type", "string")
+def _type(schema: Any) -> Any:
+    """Return the type that a JSON Schema allows; several are a union, and what says none is anything."""
+    if not isinstance(schema, Mapping):  # True is a schema too
+        return Any
+    kind = schema.get("type")
+    parts = schema.get("anyOf") or schema.get("oneOf") or ()
+    if isinstance(kind, list):
+        parts = [{**schema, "type": each} for each in kind]
+    if not isinstance(kind, str) and "enum" in schema:
+        return _union(type(each) for each in schema["enum"])
+    if parts:
+        return _union(_type(each) for each in parts)
     if kind == "array":
         return list[_type(schema.get("items", {"type": "number"}))]
-    return _TYPES.get(kind, str)
+    return type(None) if kind == "null" else _TYPES.get(kind, Any)
+
+
+def _union(types: Iterable[Any]) -> Any:
+    """Return the union of types; None, which is what an argument that is not given has, goes last."""
+    found = list(dict.fromkeys(types))
+    return Any if Any in found else functools.reduce(operator.or_, found)

@@ -68,6 +68,7 @@ def _paid(text: str, env_id: str, env_kwargs: str, seed: int, options: str) -> f
     chat = _kept(env_id, env_kwargs)
     chat.begin(seed, json.loads(options))
     reply = chat.reply(text)
+    chat.check_valid()
     if not reply.done:
         raise ConfigError(
             f"an episode of {env_id} goes on after one turn; pass env_kwargs {{'max_turns': 1}}, or use "
@@ -88,12 +89,17 @@ def pays(
 
     Raises:
         ConfigError: an episode goes on after the completion.
+        TrainingError: an environment itself failed; TRL can leave no episode out.
     """
     return list(map(_paid, map(text_of, completions), env_id, env_kwargs, seed, options))
 
 
 def pays_in_all(completions: Sequence[Any], environments: Sequence[Any], **_: Any) -> list[float]:
-    """Return what environments made by `environment` paid; an episode that goes on gets the last turn."""
+    """Return what environments made by `environment` paid; an episode that goes on gets the last turn.
+
+    Raises:
+        TrainingError: an environment itself failed; TRL can leave no episode out.
+    """
     return [one._finish(text_of(said)) for said, one in zip(completions, environments, strict=True)]
 
 
@@ -108,7 +114,20 @@ class _Environment:
         self._chat = ChatEnv(self._env_id, self._env_kwargs, images=self._images)
 
     def reset(self, seed: int = 0, options: str = "{}", **row: Any) -> str | list[Message]:
-        """Begin the row's episode and return its first observation."""
+        """Begin the row's episode and return its first observation.
+
+        Raises:
+            ConfigError: the row is of another environment, or of other keywords.
+        """
+        own = {"env_id": self._env_id, "env_kwargs": dict(self._env_kwargs)}
+        for name, value in own.items():
+            told = row.get(name, value)
+            told = json.loads(told) if name == "env_kwargs" and isinstance(told, str) else told
+            if told != json.loads(json.dumps(value)):
+                raise ConfigError(
+                    f"environment was made with {name} {value!r} and the row says {told!r}; give dataset and "
+                    "environment the same"
+                )
         return self._chat.begin(seed, json.loads(options))
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> str | list[Message]:
@@ -119,6 +138,7 @@ class _Environment:
     def _finish(self, text: str) -> float:
         if not self._chat.done:
             self._chat.reply(text)
+        self._chat.check_valid()
         return self._chat.total
 
 

@@ -25,7 +25,7 @@ from typing import Any
 from pydantic import Field
 
 from pixelis.adapters.chat_env import ChatEnv, Message
-from pixelis.errors import MissingDependencyError, TrainingError
+from pixelis.errors import MissingDependencyError
 from pixelis.pictures import data_url, image_file
 
 try:
@@ -128,8 +128,7 @@ class VerifiersEnv(vf.Env[VerifiersEnvConfig]):
         interaction.trace.record_reward(REWARD, chat.total)
         if "success" in told:
             interaction.trace.record_metric("success", float(told["success"]))
-        if not told.get("valid_for_training", True):
-            raise TrainingError(f"{data.env_id} failed: {told.get('failure_reason')}")
+        chat.check_valid()
 
 
 def _message(content: str | list[Message]) -> str | list[Any]:

@@ -87,4 +87,5 @@ class Interrupts:
             interrupt(number, frame)
         self.requested = True
         if not self._is_failing:
-            print("\nstopping after this step and saving; press Ctrl-C again to stop at once", file=sys.stderr)
+            told = "\nstopping after this step and saving; press Ctrl-C again to stop at once"
+            print(told, file=sys.stderr)

@@ -62,7 +62,7 @@ def play_pair(
 
 def _modes(first: Any, second: Any, mode: str) -> tuple[str, ...]:
     ways = [way for each in (first, second) if (way := modes_of(each, mode)) != ["scripted"]]
-    return tuple(ways[0]) if ways else ("scripted",)
+    return tuple(min(ways, key=len)) if ways else ("scripted",)
 
 
 def _episodes(

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 def modes_of(player: Player, mode: str) -> list[str]:
-    """Return how a player plays where ``mode`` is asked for: scripted players have one way alone."""
+    """Return how a player plays where ``mode`` is asked for: scripted players and DQN have one way alone."""
     from pixelis.agents.episodes.function_agent import FunctionAgent
 
     if isinstance(player, str | FunctionAgent):
         return ["scripted"]
-    return ["greedy", "sampled"] if mode == "both" else [mode]
+    known = getattr(player, "modes", ("greedy", "sampled"))
+    return list(known) if mode == "both" or mode not in known else [mode]
 
 
 def play_plan(

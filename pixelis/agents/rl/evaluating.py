@@ -19,7 +19,7 @@ from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
 from pixelis.agents.run_files.run_folder import RunFolder
-from pixelis.agents.run_files.state_files import random_state, restore_random_state, write_json
+from pixelis.agents.run_files.state_files import random_state, read_json, restore_random_state, write_json
 from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, play, summarise
 from pixelis.agents.runs.evaluation_file import evaluation_to_row
 from pixelis.agents.runs.transcripts import episode_row
@@ -95,8 +95,21 @@ class Evaluating:
         return {"best": self._best}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Take over what `state_dict` returned."""
+        """Take over what `state_dict` returned.
+
+        Where the run went back before its best, that is put aside as ``best-step-N``: it is of steps that are
+        no more. What was the best until here went when it came, so the next evaluation is the best.
+        """
         self._best = state["best"]
+        final = self._run.path / BEST
+        lies = read_json(final / EVALUATION).get("step") if (final / EVALUATION).is_file() else None
+        if self._best is None or lies != self._best["step"]:
+            self._best = None
+            if lies is not None:
+                aside = final.with_name(f"{BEST}-step-{lies}")
+                with writing(self._run.path):
+                    shutil.rmtree(aside, ignore_errors=True)
+                    os.replace(final, aside)
 
     # ------------------------------------------------------------------ private
 

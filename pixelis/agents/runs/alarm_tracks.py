@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 RECENT, PAST, LEAST_PAST = 5, 20, 10
@@ -93,28 +93,27 @@ class Track:
 
 
 class RunningWindow:
-    """The last values of a sequence, their mean and deviation, at the same cost however many there are."""
+    """The last values of a sequence, their mean and deviation.
+
+    Each time from the values themselves: in running sums one huge value leaves its rounding for ever.
+    """
 
     def __init__(self, size: int) -> None:
         self.values: deque[float] = deque(maxlen=size)
-        self._sum = self._squares = 0.0
 
     def note(self, value: float) -> float | None:
         """Take a value; return the one that it drives out."""
         left = self.values[0] if self.is_full else None
         self.values.append(value)
-        self._sum += value - (left or 0.0)
-        self._squares += value * value - (left or 0.0) ** 2
         return left
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the values and their sums, whose rounding is part of what follows."""
-        return {"values": list(self.values), "sums": [self._sum, self._squares]}
+        """Return the values."""
+        return {"values": list(self.values)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned."""
         self.values = deque((float(value) for value in state["values"]), maxlen=self.values.maxlen)
-        self._sum, self._squares = (float(value) for value in state["sums"])
 
     @property
     def is_full(self) -> bool:
@@ -124,16 +123,16 @@ class RunningWindow:
     @property
     def mean(self) -> float:
         """Of the values."""
-        return self._sum / len(self.values)
+        return sum(self.values) / len(self.values)
 
     @property
     def deviation(self) -> float:
         """Of the values, as a sample's."""
-        count = len(self.values)
-        return math.sqrt(max(self._squares - self._sum * self._sum / count, 0.0) / max(count - 1, 1))
+        return deviation(self.values)
 
 
-def deviation(values: Sequence[float]) -> float:
+def deviation(values: Collection[float]) -> float:
     """Return the sample's standard deviation."""
     mean = sum(values) / len(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / max(len(values) - 1, 1))
+    apart = (value - mean for value in values)
+    return math.sqrt(sum(each * each for each in apart) / max(len(values) - 1, 1))

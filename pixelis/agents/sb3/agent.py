@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +53,8 @@ class Sb3Agent:
         self.config, self.env, self.base_name = config, env, config.agent.type
         if config.agent.type == "sb3-grpo":
             check_sums_matter(config.rewards)
-        actions = {**config.action_kwargs, "flat": config.agent.type == "sb3-dqn"}
-        self.vector: VecEnv = make_vec(
-            EnvMaker(env, actions, config.rewards), config.n_envs, config.processes
-        )
+        self._playing: VecEnv | None = None  # without reward terms, as all evaluations; made when needed
+        self.vector = self._make_vector(config.rewards)
         try:
             self.model = _learner(config, env, self.vector)
         except BaseException:
@@ -70,6 +68,11 @@ class Sb3Agent:
         """Where the network is."""
         return self.model.device
 
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """How it can play: greedy and sampled; DQN greedily alone."""
+        return ("greedy",) if self.config.agent.type == "sb3-dqn" else ("greedy", "sampled")
+
     # ------------------------------------------------------------------ playing
 
     def play(
@@ -81,6 +84,8 @@ class Sb3Agent:
     ) -> list[Episode]:
         """Play requests to their ends and return the records in their order; training is not disturbed.
 
+        Rewards are those of the environment alone.
+
         Args:
             requests: what to play; group and member must tell them apart.
             greedy: take the best action; else one drawn from the policy (DQN is greedy all the same).
@@ -88,10 +93,12 @@ class Sb3Agent:
         """
         self.model.policy.set_training_mode(False)
         place = {(request.group, request.member): index for index, request in enumerate(requests)}
-        with torch.random.fork_rng(devices=[]):
+        if self._playing is None:
+            self._playing = self._make_vector({}) if self.config.rewards else self.vector
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(self.config.seed)
             records: list[Episode] = []
-            for step in play(self.vector, requests, lambda seen: self._choose(seen, greedy)):
+            for step in play(self._playing, requests, lambda seen: self._choose(seen, greedy)):
                 if step.record is not None:
                     records.append(step.record)
                     if on_episode is not None:
@@ -173,6 +180,13 @@ class Sb3Agent:
     def close(self) -> None:
         """Close the environments."""
         self.vector.close()
+        if self._playing is not None and self._playing is not self.vector:
+            self._playing.close()
+
+    def _make_vector(self, rewards: Mapping[str, Any]) -> VecEnv:
+        config = self.config
+        actions = {**config.action_kwargs, "flat": config.agent.type == "sb3-dqn"}
+        return make_vec(EnvMaker(self.env, actions, rewards), config.n_envs, config.processes)
 
 
 def _learner(config: Sb3Config, env: TaskEnv, vector: VecEnv) -> StepPPO | StepDQN:

@@ -121,6 +121,11 @@ class Sb3Config(AnyRunSettings):
                 f"batch_size must be at most n_envs · agent.n_steps = {self.n_envs * self.agent.n_steps}, "
                 f"got {self.batch_size}"
             )
+        if isinstance(self.agent, DqnAgent) and self.agent.n_steps % self.agent.train_every:
+            raise ConfigError(
+                f"agent.n_steps must be a multiple of agent.train_every, {self.agent.train_every}, got "
+                f"{self.agent.n_steps}: that many steps are played between updates"
+            )
         return self
 
     @property

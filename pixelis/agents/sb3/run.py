@@ -13,8 +13,9 @@ from pixelis.agents.run_files.saved_run import newest_adapter, settings_of
 from pixelis.agents.runs.evaluate import Evaluation, Listener, Taken, summarise
 from pixelis.agents.runs.run import Run
 from pixelis.agents.sb3.agent import Sb3Agent, action_count
-from pixelis.agents.sb3.config import Sb3Config
+from pixelis.agents.sb3.config import GroupAgent, Sb3Config
 from pixelis.agents.sb3.trainer import Sb3Trainer
+from pixelis.errors import ConfigError
 
 
 class Sb3Run(Run[Sb3Config, Sb3Trainer]):
@@ -28,8 +29,17 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
 
     @classmethod
     def load_policy(cls, config: Sb3Config, adapter: Path | None) -> Sb3Agent:
-        """Return a new agent, or one with saved weights."""
+        """Return a new agent, or one with saved weights.
+
+        Raises:
+            ConfigError: a training step is shorter than an episode.
+        """
         env = TaskEnv.open(config.env, config.env_kwargs, config.reset_options)
+        if not isinstance(config.agent, GroupAgent) and config.agent.n_steps < env.max_turns:
+            raise ConfigError(
+                f"agent.n_steps must be at least the longest episode of {env.id}, {env.max_turns} turns, got "
+                f"{config.agent.n_steps}: each training step begins new episodes, so their ends were not seen"
+            )
         agent = Sb3Agent(config, env)
         if adapter is not None:
             try:
@@ -52,8 +62,8 @@ class Sb3Run(Run[Sb3Config, Sb3Trainer]):
 
     @property
     def evaluation_modes(self) -> tuple[str, ...]:
-        """Greedy and sampled; DQN is greedy only."""
-        return ("greedy",) if self.config.agent.type == "sb3-dqn" else ("greedy", "sampled")
+        """Those that the agent can play in."""
+        return self.policy.modes
 
     def play_tasks(self, name: str, mode: str, listener: Listener | None = None) -> list[Episode]:
         """Play the tasks for evaluation, see `Run.play_tasks`."""

@@ -147,6 +147,11 @@ class DifficultyCurriculum:
         """What happened, as (step, event, stage entered)."""
         return [(int(step), str(event), int(stage)) for step, event, stage in self._now.history]
 
+    def is_over(self, step: int) -> bool:
+        """Return whether the stage is left after so many steps whatever the metric says; never the last."""
+        steps = self.stage.steps if self.index < len(self.stages) - 1 else None
+        return steps is not None and step - self._now.entered >= steps
+
     def observe(self, step: int, scores: Mapping[int, Mapping[str, float]]) -> Event | None:
         """Take in an evaluation and return what follows from it; going back comes before going on.
 
@@ -161,8 +166,8 @@ class DifficultyCurriculum:
             return "rollback"
         value = self.stage.measure(scores)
         now.passed = now.passed + 1 if self.stage.passes(value) else 0
-        over = self.stage.steps is not None and step - now.entered >= self.stage.steps
-        if self.index == len(self.stages) - 1 or (now.passed < self.patience and not over):
+        is_last = self.index == len(self.stages) - 1
+        if is_last or (now.passed < self.patience and not self.is_over(step)):
             return None
         now.left_at[str(now.stage)] = value
         self._enter(now.stage + 1, step, "advance")

@@ -43,7 +43,7 @@ def load_chats(path: str | Path, chat: ChatFormat) -> list[Episode]:
     """
     path = Path(path)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # alone: JSON may hold U+2028 and the like
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read demonstrations from {str(path)!r}: {error}") from error
     episodes: list[Episode] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,11 +31,12 @@ class Pool:
 
     @classmethod
     def split(cls, episodes: Sequence[Episode], share: float, seed: int) -> Pool:
-        """Keep a share of each difficulty apart.
+        """Keep a share of each difficulty apart, by prompts: those of one prompt are on one side.
 
         Args:
             episodes: demonstrations; those without a demonstrated token are left out.
-            share: of each difficulty, rounded; at least one where ``share`` > 0 and there are two or more.
+            share: of each difficulty, rounded, and the rest of the last prompt; at least one prompt where
+                ``share`` > 0 and there are two or more.
             seed: decides which.
 
         Raises:
@@ -48,21 +51,21 @@ class Pool:
         train: dict[int, list[Episode]] = {}
         held_out: dict[int, list[Episode]] = {}
         for level, found in sorted(by_level.items()):
-            order = np.random.default_rng([seed, _HOLD_OUT, abs(level)]).permutation(len(found))
-            apart = min(len(found) - 1, max(1, round(share * len(found)))) if share else 0
-            held_out[level] = [found[index] for index in sorted(order[:apart])]
-            train[level] = [found[index] for index in sorted(order[apart:])]
+            apart = _held_out(found, share, np.random.default_rng([seed, _HOLD_OUT, abs(level)]))
+            held_out[level] = [each for each in found if prompt_of(each) in apart]
+            train[level] = [each for each in found if prompt_of(each) not in apart]
         return cls(train, held_out)
 
     @property
     def digest(self) -> str:
-        """SHA-256 over every token, its mask and its weight: whether the demonstrations are the same."""
+        """SHA-256 over tokens, images, masks and weights: whether the demonstrations are the same."""
         digest = hashlib.sha256()
         for part in (self.train, self.held_out):
             for level, episodes in part.items():
                 digest.update(f"{level}:{len(episodes)};".encode())
                 for episode in episodes:
-                    digest.update(episode.tokens.tobytes())
+                    for segment in episode.segments:
+                        digest.update(segment.content)
                     digest.update(episode.loss_mask.tobytes())
                     if (episode.weights != 1).any():
                         digest.update(episode.weights.tobytes())
@@ -77,9 +80,26 @@ class Pool:
         for level in levels:
             if not self.train.get(level) or not self.held_out.get(level):
                 raise ConfigError(
-                    f"the curriculum needs two or more demonstrations of difficulty {level}, one to hold out;"
-                    f" there are difficulties {sorted(self.train)}"
+                    f"the curriculum needs demonstrations of two or more tasks of difficulty {level}, one to "
+                    f"hold out; there are difficulties {sorted(self.train)}"
                 )
+
+
+def prompt_of(episode: Episode) -> bytes:
+    """Return a digest of what an episode begins with, text and images: the same for the same task."""
+    return b"".join(each.content for each in itertools.takewhile(lambda s: not s.sampled, episode.segments))
+
+
+def _held_out(episodes: Sequence[Episode], share: float, rng: np.random.Generator) -> set[bytes]:
+    """Return prompts in random order until a share of the episodes is theirs, but not all prompts."""
+    counts = Counter(map(prompt_of, episodes))
+    prompts, wanted = list(counts), max(1, round(share * len(episodes))) if share else 0
+    apart: set[bytes] = set()
+    for index in rng.permutation(len(prompts))[:-1]:
+        if sum(counts[each] for each in apart) >= wanted:
+            break
+        apart.add(prompts[index])
+    return apart
 
 
 def difficulty_of(episode: Episode) -> int:

@@ -75,7 +75,8 @@ class SftTrainer(SupervisedStepper[SftConfig]):
         row |= {} if sets is None else sets.metrics
         if self.curriculum is not None:
             row["curriculum/stage"] = self.curriculum.index
-        if number % self.config.eval_every == 0 or number == self.total_steps:
+        is_due = number % self.config.eval_every == 0 or number == self.total_steps
+        if is_due or (self.curriculum is not None and self.curriculum.is_over(number)):
             row |= self._measure(number)
         return row
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -13,9 +13,10 @@ from gymnasium.vector.utils import iterate
 from pixelis.errors import RewardError
 from pixelis.rewards.stack.stack import EpisodeMemory, RewardStack
 from pixelis.wrappers.reward.episodes import StepScorer
-from pixelis.wrappers.scoring.order import check_calling_wrappers
+from pixelis.wrappers.scoring.order import check_calling_wrappers, is_orchestrator, is_term, layers
 from pixelis.wrappers.scoring.scoring import (
     READ_KEYS,
+    TASK_KEY,
     CutEpisodes,
     EnvStep,
     LearningSchedule,
@@ -45,6 +46,7 @@ class VectorEpisodeReward(AnyVectorWrapper):
         self._reused = not getattr(env.unwrapped, "copy", True)  # observations are overwritten in place
         self._memories: list[EpisodeMemory | None] = [None] * self.num_envs
         self._observations: list[Any] = [None] * self.num_envs
+        self._read = READ_KEYS if _is_paid_inside(env) else tuple(set(READ_KEYS) - {TASK_KEY})
         self._learning = LearningSchedule(scorer.stack)
         self._asks = scorer.stack.needs_progress
         self._cut = CutEpisodes(type(self).__name__)
@@ -129,7 +131,7 @@ class VectorEpisodeReward(AnyVectorWrapper):
             float(rewards[lane]),
             bool(terminated[lane]),
             bool(truncated[lane]),
-            lane_info(infos["final_info"] if final else infos, lane),
+            lane_info(infos["final_info"] if final else infos, lane, self._read),
             near,
         )
 
@@ -147,9 +149,18 @@ class VectorEpisodeReward(AnyVectorWrapper):
         return list(iterate(self.observation_space, kept))
 
 
-def lane_info(infos: Mapping[str, Any], lane: int) -> dict[str, Any]:
+def lane_info(infos: Mapping[str, Any], lane: int, keys: Sequence[str] = READ_KEYS) -> dict[str, Any]:
     """Return what one environment said, of a vector's ``infos``, under the keys that rewards are made of."""
-    return {key: _at(infos, key, lane) for key in READ_KEYS if _has(infos, key, lane)}
+    return {key: _at(infos, key, lane) for key in keys if _has(infos, key, lane)}
+
+
+def _is_paid_inside(env: VectorEnv[Any, Any, Any]) -> bool:
+    """Return whether a reward wrapper of ours is inside, whose ``reward_task`` an env's own key is not."""
+    envs: Any = env.unwrapped
+    if any(is_term(layer) or is_orchestrator(layer) for layer in layers(env)):
+        return True
+    # In other processes: asking for what is not there would end them.
+    return hasattr(envs, "call") and any(envs.call("has_wrapper_attr", "reward_role"))
 
 
 def _has(infos: Mapping[str, Any], key: str, lane: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pixelis.agents.models.policy import Policy
@@ -61,3 +63,19 @@ def test_without_an_output_runs_are_numbered(toy_config, tmp_path, monkeypatch):
     paths = [train(toy_config(steps=0, output=None)).folder.path for _ in range(2)]
     assert paths[1].name == f"{paths[0].name}-2"
     assert settings_of(paths[1])["output"] == str(paths[1])
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_back_before_its_best_puts_that_aside(toy_config):
+    """Its steps are no more, and `evaluation/best_step` speaks of what lies in ``best``."""
+    learns = {"lr": 0.003, "groups": 8, "group_size": 8, "max_new_tokens": 1, "eval_episodes": 20}
+    config = toy_config(steps=40, checkpoint_every=10, eval_every=10, keep_checkpoints=9, **learns)
+    run = train(config)
+    later, path = run.metrics[-1]["evaluation/best_step"], run.folder.path
+    assert later > 10
+    with TrainingRun.resume(path / "checkpoints" / "step-00000010", config.with_values(steps=20)) as again:
+        again.train()
+    kept = json.loads((path / f"best-step-{later}" / "evaluation.json").read_text())
+    best = json.loads((path / "best" / "evaluation.json").read_text())
+    assert kept["step"] == later
+    assert best["step"] == again.metrics[-1]["evaluation/best_step"] == 20

@@ -30,6 +30,7 @@ AGENTS = {
     "sb3-ppo": {"n_steps": 6, "epochs": 1},
     "sb3-dqn": {
         "n_steps": 6,
+        "train_every": 3,
         "learning_starts": 6,
         "buffer_size": 40,
         "target_every": 10,

@@ -32,6 +32,10 @@ def test_they_come_back():
             {"agent": {"type": "sb3-grpo", "n_steps": 6}},
             "agent.n_steps is not read with agent sb3-grpo, only with",
         ),
+        (
+            {"agent": {"type": "sb3-dqn", "n_steps": 10}},
+            "agent.n_steps must be a multiple of agent.train_every, 4, got 10",
+        ),
         ({"rewards": {"coherence": {}}}, "add orchestrate: false"),
         ({"rewards": {"orchestrate": False, "coherance": {}}}, "unknown name 'coherance'"),
     ],

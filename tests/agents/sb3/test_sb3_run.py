@@ -16,6 +16,7 @@ from pixelis.agents.run_files.checkpoint import list_checkpoints
 from pixelis.agents.run_files.saved_run import newest_adapter
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.agents.sb3.config import AGENTS
+from pixelis.agents.sb3.episodes import play
 from pixelis.agents.sb3.run import Sb3Run, load_agent, train
 from pixelis.errors import CheckpointError, ConfigError
 
@@ -140,6 +141,13 @@ def test_weights_of_another_network_are_refused(tiny, tmp_path):
             run.policy.load_adapter(tmp_path / "adapter")
 
 
+@pytest.mark.parametrize("agent", ["sb3-ppo", "sb3-dqn"])
+def test_a_training_step_that_is_shorter_than_an_episode_is_refused(tiny, agent):
+    short = tiny(agent, {"n_steps": 2, **({"train_every": 1} if agent == "sb3-dqn" else {})}, batch_size=4)
+    with pytest.raises(ConfigError, match=r"at least the longest episode .*, 3 turns, got 2"):
+        Sb3Run.start(short)
+
+
 def test_an_environment_without_pictures_is_refused(tiny):
     with pytest.raises(ConfigError, match="needs a ToolEnv with an image"):
         Sb3Run.start(tiny(env="toy_env:Toy/Echo-v0", env_kwargs={}, difficulty=None))
@@ -150,7 +158,11 @@ def test_terms_that_learn_nothing_are_paid(tiny):
     rewards = {"orchestrate": False, "penalty": {"weight": 0.5}}
     with Sb3Run.start(tiny(rewards=rewards)) as run:
         requests = [EpisodeRequest(seed, seed, 0, run.task_env.options("train")) for seed in range(4)]
-        episodes = run.policy.play(requests, greedy=False)
+        steps = play(run.policy.vector, requests, lambda seen: run.policy._choose(seen, greedy=False))
+        episodes = [step.record for step in steps if step.record is not None]
+        evaluated = run.policy.play(requests, greedy=False)
+    assert all(each.reward == float(each.success) and not each.reward_parts for each in evaluated)
+    assert not any("penalty" in each.reward_terms for each in evaluated)
     for episode in episodes:
         paid = max(-1.0, episode.reward_terms["penalty"])
         assert episode.reward == pytest.approx(float(episode.success) + 0.5 * paid)

@@ -44,6 +44,14 @@ def test_the_metric_is_weighted_by_the_mix():
     assert DifficultyStage(mix={0: 1, 1: 1}, metric="loss").measure(at(l0=0.9, l1=0.5)) == pytest.approx(0.3)
 
 
+def test_a_stage_is_over_after_its_steps_and_the_last_one_never():
+    last = DifficultyStage(mix={2: 1.0}, steps=1)
+    curriculum = DifficultyCurriculum({"mixed": MIXED, "hard": last})
+    assert [curriculum.is_over(step) for step in (99, 100, 101)] == [False, True, True]
+    curriculum.observe(100, at(l0=0.1, l1=0.1))
+    assert curriculum.index == 1 and not curriculum.is_over(500)
+
+
 def test_steps_end_a_stage_that_never_passes():
     curriculum = DifficultyCurriculum({"mixed": MIXED, "hard": HARD})
     assert curriculum.observe(99, at(l0=0.1, l1=0.1)) is None

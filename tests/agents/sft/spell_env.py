@@ -1,7 +1,8 @@
 """A toy with a dial and an oracle, registered on import.
 
 ``Toy/Spell-v0`` shows ``difficulty + 1`` letters; the answer is the same letters. Reward is the share of
-places that are right, success all of them.
+places that are right, success all of them. ``noise`` more letters follow, of which nothing is asked: without
+any there are so few tasks that those held out are never seen.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ LETTERS = "abcdefgh"
 class SpellEnv(gym.Env):
     max_turns = 1
 
-    def __init__(self, difficulty: int = 0) -> None:
+    def __init__(self, difficulty: int = 0, noise: int = 0) -> None:
         self.observation_space = gym.spaces.Dict({"text": Utf8Text(256)})
         self.action_space = Utf8Text(256)
-        self.difficulty = difficulty
+        self.difficulty, self.noise = difficulty, noise
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         super().reset(seed=seed)
@@ -30,7 +31,8 @@ class SpellEnv(gym.Env):
         if not 0 <= level < 4:
             raise DifficultyError(f"difficulty must be 0 to 3, got {level}")
         self.word = "".join(self.np_random.choice(list(LETTERS), size=level + 1))
-        return {"text": self.word}, {"view_changed": False}
+        noise = "".join(self.np_random.choice(list(LETTERS), size=self.noise)) if self.noise else ""
+        return {"text": self.word + noise}, {"view_changed": False}
 
     def step(self, action: str):
         hits = sum(a == b for a, b in zip(action, self.word, strict=False))

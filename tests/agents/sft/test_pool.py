@@ -6,6 +6,7 @@ import json
 from collections import Counter
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,37 @@ def test_each_demonstration_is_on_one_side(levels: list[int], share: float, seed
         assert len(pool.held_out[level]) == expected
         assert all(difficulty_of(e) == level for e in (*pool.train[level], *pool.held_out[level]))
     assert Pool.split(episodes, share, seed).digest == pool.digest
+
+
+@given(st.lists(st.integers(0, 8), min_size=2, max_size=60), st.floats(0.01, 0.9), st.integers(0, 99))
+def test_demonstrations_of_one_prompt_are_on_one_side(tasks: list[int], share: float, seed: int):
+    pool = Pool.split([again(task) for task in tasks], share, seed)
+    sides = [Counter(numbers(side[0])) for side in (pool.train, pool.held_out)]
+    assert not sides[0].keys() & sides[1].keys() and sides[0] + sides[1] == Counter(tasks)
+    assert sides[0] and bool(sides[1]) == (len(set(tasks)) > 1)
+    wanted = round(share * len(tasks))
+    if len(sides[0]) > 1:  # enough are apart, and not a whole prompt too many
+        assert sides[1].total() >= wanted
+        assert sides[1].total() - max(sides[1].values()) < max(wanted, 1)
+
+
+def again(task: int) -> Episode:
+    """Return a demonstration of a task; what is said differs from one to the next."""
+    again.count += 1
+    episode = demonstration(task)
+    episode.segments[1] = Segment.written([2] * (1 + again.count % 3))
+    return episode
+
+
+again.count = 0
+
+
+def test_pictures_tell_prompts_apart_and_the_digest_sees_them():
+    one, other = (demonstration(1) for _ in range(2))
+    other.segments[0] = Segment.given([1, 1], images={"pixel_values": torch.ones(1, 3)})
+    pool = Pool.split([one, other], 0.5, 0)
+    assert len(pool.train[0]) == len(pool.held_out[0]) == 1
+    assert Pool.split([one], 0.0, 0).digest != Pool.split([other], 0.0, 0).digest
 
 
 def test_the_seed_decides_what_is_held_out():

@@ -37,7 +37,8 @@ def resume(folder: Path) -> SftRun:
 
 
 def test_an_oracle_is_learnt_and_the_adapter_plays(sft_config: Callable[..., SftConfig], letter_model: Path):
-    config = sft_config(steps=None, epochs=8, demonstrations=200, batch_size=16, eval_episodes=40)
+    changes = {"demonstrations": 200, "batch_size": 16, "env_kwargs": {"noise": 3}}
+    config = sft_config(steps=None, epochs=8, eval_episodes=40, **changes)
     with SftRun.start(config) as run:
         assert run.evaluates
         run.evaluate("before")
@@ -77,13 +78,23 @@ def test_a_run_that_was_stopped_equals_one_that_was_not(
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
+def test_a_stage_of_some_steps_is_left_after_them_however_seldom_it_is_measured(
+    sft_config: Callable[..., SftConfig],
+):
+    stages = {"one letter": {"mix": {0: 1.0}, "steps": 3}, "both": {"mix": {0: 0.5, 1: 0.5}}}
+    run = train(sft_config(curriculum={"stages": stages, "rollback_patience": 0}, steps=5, eval_every=20))
+    assert [row["curriculum/stage"] for row in run.metrics] == [0, 0, 0, 1, 1]
+
+
+@pytest.mark.slow
 def test_the_curriculum_leads_from_easy_to_hard(sft_config: Callable[..., SftConfig]):
     stages = {"one letter": CURRICULUM["one letter"], "both": {"mix": {0: 0.3, 1: 0.7}}}
     changes = {
-        "steps": 60,
+        "steps": 200,
         "eval_every": 10,
-        "demonstrations": 150,
+        "demonstrations": 300,
         "batch_size": 16,
+        "env_kwargs": {"noise": 2},
     }
     run = train(sft_config(curriculum={"stages": stages, "rollback_patience": 0}, **changes))
     metrics = comparable_metrics(run.folder.metrics)
@@ -91,7 +102,7 @@ def test_the_curriculum_leads_from_easy_to_hard(sft_config: Callable[..., SftCon
     assert curriculum is not None
     ((switched, event, stage),) = curriculum.history
     assert (event, stage) == ("advance", 1) and switched >= 20  # a patience of two measurements
-    assert [row["curriculum/stage"] for row in metrics] == [0] * switched + [1] * (60 - switched)
+    assert [row["curriculum/stage"] for row in metrics] == [0] * switched + [1] * (200 - switched)
     before, after = metrics[switched - 1], metrics[-1]
     assert before["held_out/accuracy/level0"] >= 0.9 and after["held_out/accuracy/level0"] >= 0.9
     assert after["held_out/accuracy/level1"] > before["held_out/accuracy/level1"] + 0.08
@@ -105,9 +116,9 @@ def test_a_chat_file_is_enough(sft_config: Callable[..., SftConfig], tmp_path: P
         {"messages": [{"role": "user", "content": q}, {"role": "assistant", "content": a}]} for q, a in pairs
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    run = train(sft_config(env=None, data=str(file), demonstrations=512, steps=40, held_out=0.25))
+    run = train(sft_config(env=None, data=str(file), demonstrations=512, steps=40, held_out=0.0))
     assert run.env is None and not run.evaluates
-    assert comparable_metrics(run.folder.metrics)[-1]["held_out/accuracy"] == 1.0
+    assert run.metrics[0]["train/loss"] > 1.5 and run.metrics[-1]["train/loss"] < 0.1
     with pytest.raises(ConfigError, match="give --env"):
         run.evaluate("after")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -41,6 +42,17 @@ def test_what_is_learnt_from_the_file_is_what_was_played(env_id, model, tmp_path
         assert {name: value.tolist() for name, value in one.images.items()} == {
             name: value.tolist() for name, value in other.images.items()
         }
+
+
+def test_separators_of_lines_that_are_none_in_json_stay_within_their_line(tmp_path):
+    policy, odd = Policy.load("pixelis-mini", device="cpu"), "a\u2028b\u0085c\u2029d"
+    episodes = played("Pixelis/CodeProblem-v0", "oracle", (1, 2))
+    for episode in episodes:
+        episode.exchanges[-1] = replace(episode.exchanges[-1], action=odd)
+    with ChatFile(tmp_path / "chats.jsonl", ()) as chats:
+        chats.take(episodes)
+    found = load_chats(tmp_path / "chats.jsonl", policy.chat)
+    assert len(found) == 2 and all(policy.chat.decode(each.tokens).count(odd) == 1 for each in found)
 
 
 def test_what_failed_is_left_out_and_no_file_is_made_of_nothing(tmp_path):

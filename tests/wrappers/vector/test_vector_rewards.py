@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from calling_env import CallingEnv
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from pixelis.envs.pixel.zoom_read.players import answer, call
 from pixelis.errors import RewardError, WrapperOrderError
@@ -22,6 +22,13 @@ EPISODES = (
 )
 """Lane → episodes → actions."""
 MODES = list(AutoresetMode)
+
+
+class Boasting(CallingEnv):
+    """Says something of its own under the name of the task's reward."""
+
+    def _info(self, action, terms):
+        return {**super()._info(action, terms), "reward_task": -7.0}
 
 
 def expected(weights):
@@ -135,6 +142,21 @@ def test_over_wrappers_inside_the_environments():
     twice.reset()
     with pytest.raises(RewardError, match=r"penalty: .*already reports"):
         twice.step(("TRACK",))
+
+
+@pytest.mark.parametrize("vector", [SyncVectorEnv, AsyncVectorEnv])
+def test_a_reward_of_that_name_that_an_env_reports_itself_is_not_the_tasks(vector):
+    """As around one environment: right pays 1 whatever it says."""
+    env = ToolPenalty(vector([Boasting] * 2), weight=0.5)
+    env.reset()
+    _, paid, *_, infos = env.step(("TRACK right", "right"))
+    env.close()
+    assert paid == pytest.approx([0.95, 1.0]) and list(infos["reward_task"]) == [1.0, 1.0]
+    alone = RewardOrchestrator(vector([Boasting] * 2))
+    alone.reset()
+    _, paid, *_ = alone.step(("right", "wrong"))
+    alone.close()
+    assert paid == pytest.approx([1.0, 0.0])
 
 
 def test_order_and_bad_environments():
