@@ -19,7 +19,7 @@ from pixelis.cli import run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console, warnings_on
 from pixelis.cli.interrupts import Interrupts
-from pixelis.cli.results import Results, check_place
+from pixelis.cli.results import Results, check_place, free_path
 from pixelis.cli.usage import usage_lines, usage_of
 from pixelis.errors import ConfigError, UserCodeError, suggest
 
@@ -84,7 +84,8 @@ def _evaluate(words: Sequence[str]) -> int:
         console.print(plan.told(), soft_wrap=True)
         if plan.env.split_note:
             console.print(plan.env.split_note, soft_wrap=True)
-        results = Results(path or _default_path(plan, settings), {"settings": _settings(plan, settings)})
+        more = {"settings": _settings(plan, settings)}
+        results = Results(path or free_path(_default_path(plan, settings), more), more)
         from pixelis.agents.sft.write_chats import ChatFile
 
         wanted = settings.demonstrations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -61,6 +63,7 @@ def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
     """Play until the episode or the input ends; return the exit code."""
     from pixelis.cli.shortcuts import ShortcutError, block_end, translate, usage
 
+    _take_any_bytes()
     toolset = getattr(env.unwrapped, "toolset", None)
     schemas = toolset.schemas() if toolset is not None else []
     print(observation["text"])
@@ -71,6 +74,7 @@ def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
         try:
             end = block_end(line)
             block = None if end is None else _block(end)
+            _check_text(f"{line}{block or ''}")
             action = translate(line, schemas, block)
         except ShortcutError as problem:
             print(problem)
@@ -84,6 +88,27 @@ def _turns(env: Any, observation: dict[str, Any], album: _Album) -> int:
             break
     print(album)
     return 0
+
+
+def _take_any_bytes() -> None:
+    """Let bytes that are no text come as what `_check_text` refuses, one line at a time."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        with contextlib.suppress(io.UnsupportedOperation):  # somebody has read from it before
+            sys.stdin.reconfigure(errors="surrogateescape")
+
+
+def _check_text(typed: str) -> None:
+    """Refuse what was typed if a part of it is no text.
+
+    Raises:
+        ShortcutError: it is none.
+    """
+    from pixelis.cli.shortcuts import ShortcutError
+
+    try:
+        typed.encode()
+    except UnicodeEncodeError:
+        raise ShortcutError(f"what was typed is no text in {sys.stdin.encoding}; nothing was said") from None
 
 
 def _lines() -> Iterator[str]:

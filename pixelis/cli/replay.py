@@ -21,6 +21,7 @@ from pixelis.cli import FAILED, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.console import open_console
 from pixelis.cli.replay_views import ChoiceSettings, show, views_asked
+from pixelis.cli.results import free_path
 from pixelis.errors import ConfigError, RecordingError, RecordingWarning
 
 if TYPE_CHECKING:
@@ -75,12 +76,35 @@ def _replay(words: Sequence[str]) -> int:
     settings = Arguments(PROGRAM, DESCRIPTION, ReplaySettings, EXAMPLES).read(words[len(given) :])
     if not given:
         raise ConfigError("give a run or a recording before the flags: a file or a folder; see --help")
+    _check_rescoring(given[0], settings)
     if views_asked(settings) or not _is_recording(given[0]):
         return show(given[0], settings, settings.env)
     with _told_warnings():
         if settings.rescore is None:
             return _check(given[0], settings)
         return _rescore(given[0], settings)
+
+
+def _check_rescoring(place: str, settings: ReplaySettings) -> None:
+    """Refuse flags that would be ignored beside, or without, those of scoring again.
+
+    Raises:
+        ConfigError: there are such, or what is named cannot be scored.
+    """
+    if settings.rescore is None:
+        if settings.output is not None:
+            raise ConfigError("--output is the file of --rescore; give both, or --html FILE for a page")
+        return
+    plain = ChoiceSettings()
+    names = [name for name in ChoiceSettings.model_fields if getattr(settings, name) != getattr(plain, name)]
+    if names:
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in names)
+        raise ConfigError(f"--rescore scores all episodes and shows none; leave out {flags}, or --rescore")
+    if not _is_recording(place):
+        raise ConfigError(
+            f"--rescore needs what RecordTrajectory wrote, and there is no such recording at {place!r}; name "
+            "its folder or one of its files"
+        )
 
 
 def _is_recording(place: str) -> bool:
@@ -231,13 +255,10 @@ def _save(
     from pixelis.files import write_atomically, writing
 
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{Path(recording).stem}-{Path(str(settings.rescore)).stem}")
-    path = Path(settings.output) if settings.output else Path("runs", "rescored", f"{name.strip('-')}.json")
-    values = {
-        "recording": recording,
-        "rewards": rewards,
-        "summary": dict(summary),
-        "episodes": [asdict(row) for row in rows],
-    }
+    made_by = _finite_only({"recording": recording, "env": settings.env, "rewards": rewards})
+    path = Path("runs", "rescored", f"{name.strip('-')}.json")
+    path = Path(settings.output) if settings.output else free_path(path, made_by)
+    values = {**made_by, "summary": dict(summary), "episodes": [asdict(row) for row in rows]}
     text = json.dumps(_finite_only(values), indent=1, allow_nan=False) + "\n"
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -56,7 +56,7 @@ class Results:
     @property
     def log(self) -> Path:
         """Where tracebacks go."""
-        return self.path.with_name(f"{self.path.stem}.log.txt")
+        return _log_of(self.path)
 
     @contextlib.contextmanager
     def row(self, planned: Evaluation, listener: Listener | None = None) -> Iterator[_Row]:
@@ -158,8 +158,28 @@ class _Row:
             self._listener.played(episodes)
 
 
-def _transcripts_of(table: Path) -> Path:
-    return table.with_name(f"{table.stem}{TRANSCRIPTS}")
+def files_of(table: Path) -> list[Path]:
+    """Return all that `Results` may leave of a table: itself, what was said, both cut off, tracebacks."""
+    aside = _aside_of(table)
+    return [table, _transcripts_of(table), aside, _transcripts_of(aside), _log_of(table)]
+
+
+def free_path(path: Path, made_by: Mapping[str, Any]) -> Path:
+    """Return where a JSON file goes whose name nobody gave: over no other result.
+
+    Args:
+        path: its name, to which ``-2``, ``-3`` and so on is added as long as there is something else.
+        made_by: JSON-able values of the file that say what it is of; one of the same is written over.
+
+    Raises:
+        OutputError: it cannot be told what is there.
+    """
+    wanted, place, number = json.loads(json.dumps(made_by)), path, 1
+    with _writing(path):
+        while place.exists() and not _holds(place, wanted):
+            number += 1
+            place = path.with_name(f"{path.stem}-{number}{path.suffix}")
+    return place
 
 
 def check_place(path: Path) -> Path:
@@ -168,20 +188,50 @@ def check_place(path: Path) -> Path:
     Raises:
         OutputError: nothing can be written there; nothing was changed.
     """
-    with _writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
-        probe = path.with_name(f".{path.name}.unfinished")
-        probe.write_text("", encoding="utf-8")
-        probe.unlink()
-        if not path.exists():
-            return path
     try:
-        is_partial = json.loads(path.read_text(encoding="utf-8")).get("partial", False)
-    except (OSError, ValueError, AttributeError):
-        is_partial = False
-    return path if is_partial else path.with_name(f"{path.stem}{PARTIAL}{path.suffix}")
+        with _writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise IsADirectoryError(21, "it is a folder")
+            probe = path.with_name(f".{path.name}.unfinished")
+            probe.write_text("", encoding="utf-8")
+            probe.unlink()
+            if not path.exists():
+                return path
+    except ValueError as error:  # a NUL, or half a surrogate
+        raise OutputError(
+            f"cannot write to {str(path)!r}: no file can have that name ({error}); choose another --output"
+        ) from error
+    return path if _read(path).get("partial") else _aside_of(path)
+
+
+# ---------------------------------------------------------------------- private
+
+
+def _transcripts_of(table: Path) -> Path:
+    return table.with_name(f"{table.stem}{TRANSCRIPTS}")
+
+
+def _aside_of(table: Path) -> Path:
+    return table.with_name(f"{table.stem}{PARTIAL}{table.suffix}")
+
+
+def _log_of(table: Path) -> Path:
+    return table.with_name(f"{table.stem}.log.txt")
+
+
+def _holds(path: Path, wanted: Mapping[str, Any]) -> bool:
+    saved = _read(path)
+    return all(name in saved and saved[name] == value for name, value in wanted.items())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return what a file of JSON holds; nothing where it is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 @contextlib.contextmanager

@@ -43,7 +43,7 @@ def translate(line: str, schemas: Sequence[Schema], block: str | None = None) ->
         block: the lines below it, if it opened a block; alone they are the action.
 
     Raises:
-        ShortcutError: no tool of that name, or arguments it has no place for.
+        ShortcutError: no tool of that name, arguments it has no place for, or brackets nested too deep.
     """
     if block is not None:
         if fence := _FENCE.match(line):
@@ -60,8 +60,11 @@ def translate(line: str, schemas: Sequence[Schema], block: str | None = None) ->
     if not schemas and block is None:
         return line
     function = _find(word, schemas)
-    call = {"name": function["name"], "arguments": _arguments(rest.strip(), function, block)}
-    return f"<tool_call>{json.dumps(call)}</tool_call>"
+    try:
+        call = {"name": function["name"], "arguments": _arguments(rest.strip(), function, block)}
+        return f"<tool_call>{json.dumps(call)}</tool_call>"
+    except RecursionError:
+        raise ShortcutError("the brackets are nested too deep; nothing was said") from None
 
 
 def usage(schemas: Sequence[Schema]) -> str:

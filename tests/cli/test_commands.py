@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import pytest
 
@@ -159,6 +161,32 @@ def test_a_table_without_a_name_is_called_after_who_played(capsys, tmp_path):
     assert f"saved as {path}" in capsys.readouterr().out and (tmp_path / path).exists()
 
 
+def test_a_table_of_others_with_the_same_name_stays(capsys, tmp_path):
+    words = ["--agent", "nothing", "--episodes", "1", "--env-kwargs.reader", "truth"]
+    folder = tmp_path / "runs" / "evaluations"
+    for difficulty, name in ((0, "nothing"), (1, "nothing-2"), (0, "nothing")):
+        assert evaluate.main([*words, "--difficulty", str(difficulty)]) == 0
+        assert f"saved as runs/evaluations/zoomread-v0-{name}.json" in capsys.readouterr().out
+        table = json.loads((folder / f"zoomread-v0-{name}.json").read_text())
+        assert table["settings"]["difficulty"] == difficulty
+    assert len(list(folder.glob("*.json"))) == len(list(folder.glob("*.transcripts.jsonl"))) == 2
+
+
+def test_a_name_that_is_too_long_for_a_file(capsys):
+    assert evaluate.main(["--agent", "x" * 256]) == USER_MISTAKE
+    assert "cannot look for a run at 'xxx" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    "text", [b"env: \xff", b"made: 2024-99-99", b"[" * 5000], ids=["bytes", "date", "deep"]
+)
+def test_a_run_whose_settings_are_damaged(capsys, tmp_path, text):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.yaml").write_bytes(text)
+    assert evaluate.main(["--agent", "run"]) == USER_MISTAKE
+    assert "'run/config.yaml' is damaged: " in one_line(capsys)
+
+
 @pytest.fixture
 def typed(monkeypatch):
     def give(*lines):
@@ -213,3 +241,22 @@ def test_frames_need_a_folder(capsys, tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert play.main(["--frames", "file"]) == USER_MISTAKE
     assert "must be a folder" in one_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (b"answer \xff", "what was typed is no text in utf-8; nothing was said"),
+        (b"answer <<END\none\n\xe9\nanswer two\nEND", "what was typed is no text in utf-8; nothing was said"),
+        (b"zoom " + b'{"a":' * 3000, "the brackets are nested too deep; nothing was said"),
+        (b"zoom center=" + b"[" * 100_000, "the brackets are nested too deep; nothing was said"),
+    ],
+    ids=["line", "block", "object", "value"],
+)
+def test_what_cannot_be_read_is_told_and_the_next_line_is_played(capsys, monkeypatch, lines, told):
+    typed = io.TextIOWrapper(io.BytesIO(lines + b"\nread\nanswer ????\n"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", typed)
+    assert play.main(["--env-kwargs.reader", "truth", "--frames", "f"]) == 0
+    said = capsys.readouterr().out
+    assert said.count(told) == 1 and said.count("the episode ended: reward 0, success False") == 1
+    assert "3 frames are in f" in said  # before the first turn, of read and of the answer

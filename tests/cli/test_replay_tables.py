@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import math
+from pathlib import Path
 
+import gymnasium as gym
 import pytest
+import toy_env  # noqa: F401  # registers the toys
 from rich.console import Console
 
 from pixelis.cli import USER_MISTAKE, replay
 from pixelis.cli.replay import rescored_table, summarise
+from pixelis.wrappers import RecordTrajectory
 from pixelis.wrappers.recording.rescore import Rescored
 
 
@@ -84,12 +89,42 @@ def test_printed_rows():
         (["empty"], "no .jsonl file in the folder 'empty'; give what RecordTrajectory wrote"),
         (["empty", "--rescore", "none.yaml"], "none.yaml"),
         (["empty", "--rescore", "stages.yaml"], "a recording has no training steps to change the weights by"),
+        (["empty", "--output", "o.json"], "--output is the file of --rescore"),
+        (["run", "--only", "failed", "--output", "o.json"], "--output is the file of --rescore"),
+        (["empty", "--rescore", "r.yaml", "--only", "failed"], "leave out --only, or --rescore"),
+        (["empty", "--rescore", "r.yaml", "--html", "x", "--fps", "2"], "leave out --html, --fps, or"),
+        (["empty", "--rescore", "r.yaml", "--env-kwargs.turns", "2"], "leave out --env-kwargs, or"),
+        (["run", "--rescore", "r.yaml"], "no such recording at 'run'"),
+        (["run/trajectories/step-1.jsonl", "--rescore", "r.yaml"], "no such recording at 'run/traj"),
+        (["table.transcripts.jsonl", "--rescore", "r.yaml"], "no such recording at 'table.tr"),
+        (["nowhere", "--rescore", "r.yaml"], "no such recording at 'nowhere'"),
     ],
 )
 def test_what_is_refused(tmp_path, monkeypatch, capsys, words, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "run" / "trajectories").mkdir(parents=True)
+    for name in ("run/trajectories/step-1.jsonl", "table.transcripts.jsonl"):
+        (tmp_path / name).write_text("")
     (tmp_path / "stages.yaml").write_text("curriculum: {stages: []}\n")
     assert replay.main(words) == USER_MISTAKE
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1 and message in error
+
+
+def test_scores_under_other_rewards_do_not_replace_one_another(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    env = RecordTrajectory(gym.make("Toy/Echo-v0"), "taken")
+    letter = env.reset(seed=1)[0]["text"]
+    env.step(letter)
+    env.close()
+    for name, weight in {"a": 0.1, "b": 0.2}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "r.yaml").write_text(f"orchestrate: false\ncuriosity: {{weight: {weight}}}\n")
+    for name, saved in {"a": "taken-r", "b": "taken-r-2"}.items():
+        for _ in range(2):  # the same again takes its own place
+            assert replay.main(["taken", "--rescore", f"{name}/r.yaml"]) == 0
+            assert f"saved as runs/rescored/{saved}.json" in capsys.readouterr().out
+    saved = sorted(Path("runs", "rescored").iterdir())
+    weights = [json.loads(path.read_text())["rewards"]["curiosity"]["weight"] for path in saved]
+    assert [path.name for path in saved] == ["taken-r-2.json", "taken-r.json"] and weights == [0.2, 0.1]

@@ -9,7 +9,7 @@ import pytest
 
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.runs.evaluate import summarise
-from pixelis.cli.results import Results, check_place
+from pixelis.cli.results import Results, check_place, free_path
 from pixelis.errors import OutputError
 
 ENDS = [(True, 1.0), (False, 0.25), (False, 0.0)]
@@ -115,3 +115,28 @@ def test_a_place_where_nothing_can_be_written_is_told_before_anything_is_played(
         with pytest.raises(OutputError):
             check_place(path)
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("name", ["a\0b.json", "a\ud800.json"])
+def test_a_name_that_no_file_can_have_is_told(tmp_path, name):
+    with pytest.raises(OutputError, match=r"no file can have that name \(.*\); choose another --output"):
+        check_place(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("there", "name"),
+    [
+        ({}, "one.json"),
+        ({"one.json": {"settings": {"agent": "a", "mix": {"0": 1}}, "rows": []}}, "one.json"),
+        ({"one.json": {"settings": {"agent": "a", "mix": {"0": 1}}, "partial": True}}, "one.json"),
+        ({"one.json": {"settings": {"agent": "b", "mix": {"0": 1}}}}, "one-2.json"),
+        ({"one.json": {"settings": {"agent": "b"}, "partial": True}}, "one-2.json"),
+        ({"one.json": {}, "one-2.json": [1]}, "one-3.json"),
+        ({"one.json": {}, "one-2.json": {"settings": {"agent": "a", "mix": {"0": 1}}}}, "one-2.json"),
+    ],
+)
+def test_a_table_that_nobody_named_goes_over_one_of_the_same_settings_alone(tmp_path, there, name):
+    for file, saved in there.items():
+        (tmp_path / file).write_text(json.dumps(saved))
+    made_by = {"settings": {"agent": "a", "mix": {0: 1}}}  # whose keys are text in JSON
+    assert free_path(tmp_path / "one.json", made_by) == tmp_path / name

@@ -22,7 +22,7 @@ import numpy as np
 import yaml
 
 from pixelis.errors import CheckpointError, ConfigError, UserCodeError
-from pixelis.files import write_atomically, writing
+from pixelis.files import one_line, write_atomically, writing
 from pixelis.wrappers.recording.images import FOLDER as IMAGES
 from pixelis.wrappers.recording.images import ImageFolder
 from pixelis.wrappers.recording.values import encode, is_picture
@@ -72,8 +72,8 @@ class RunFolder:
             raise CheckpointError(
                 f"no run at {str(path)!r} ({_CONFIG} is missing); give the folder that a training run wrote"
             ) from None
-        except yaml.YAMLError as error:
-            raise CheckpointError(f"{str(run.config)!r} is damaged: {str(error).splitlines()[0]}") from error
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise CheckpointError(f"{str(run.config)!r} is damaged: {one_line(error)}") from error
         if not isinstance(config, dict):
             raise CheckpointError(f"{str(run.config)!r} is damaged: expected a mapping of settings")
         return run, config

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from pixelis.agents.run_files.run_folder import RunFolder
-from pixelis.errors import CheckpointError
+from pixelis.errors import CheckpointError, ConfigError
 
 EXPORTED = "pixelis.yaml"
 """File of an exported folder that says what the model was trained in."""
@@ -19,8 +19,17 @@ _DEPTH = 3  # folders between a checkpoint's adapter and its run
 
 
 def is_run_folder(name: str | Path) -> bool:
-    """Return whether a folder is or was a run's: one without settings is found, and told."""
-    return (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir()
+    """Return whether a folder is or was a run's: one without settings is found, and told.
+
+    Raises:
+        ConfigError: nothing can be named so, or one may not look there.
+    """
+    try:
+        return (Path(name) / "config.yaml").is_file() or (Path(name) / "checkpoints").is_dir()
+    except OSError as error:
+        raise ConfigError(
+            f"cannot look for a run at {str(name)!r}: {error.strerror}; name a run folder, model or player"
+        ) from error
 
 
 def trained_settings(name: str | Path) -> dict[str, Any] | None:
@@ -30,6 +39,7 @@ def trained_settings(name: str | Path) -> dict[str, Any] | None:
         name: a run folder, a checkpoint or an adapter inside one, an exported folder, or anything else.
 
     Raises:
+        ConfigError: nothing can be named so, or one may not look there.
         CheckpointError: the folder is that of a run and its settings are missing or damaged.
     """
     path = Path(name)

@@ -19,7 +19,7 @@ from pixelis.cli import INTERRUPTED, called_as, run_command
 from pixelis.cli.arguments import Arguments
 from pixelis.cli.launching.children import Children, Relay, how_it_ended
 from pixelis.cli.launching.pipeline_file import Pipeline, Step
-from pixelis.cli.launching.pipeline_state import DONE, PipelineState
+from pixelis.cli.launching.pipeline_state import DONE, HEADER, PipelineState
 from pixelis.errors import ConfigError, TrainingError
 from pixelis.files import write_atomically, writing
 
@@ -66,7 +66,7 @@ def _pipeline(words: Sequence[str]) -> int:
         pipeline.folder.mkdir(parents=True, exist_ok=True)
     with Relay() as relay, Children() as children, _claimed(pipeline.folder):
         state = PipelineState(pipeline.folder)
-        _check_done(pipeline, state, first)
+        _check_steps(pipeline, state, first)
         if first is not None and (aside := state.put_aside(pipeline.steps[first:])) is not None:
             print(f"what was there of {flags.redo_from} and later steps is in {aside}")
         for number, step in enumerate(pipeline.steps, 1):
@@ -107,12 +107,14 @@ def _claimed(folder: Path) -> Iterator[None]:
         yield
 
 
-def _check_done(pipeline: Pipeline, state: PipelineState, first: int | None) -> None:
-    """Check the steps that are done and stay so.
+def _check_steps(pipeline: Pipeline, state: PipelineState, first: int | None) -> None:
+    """Check the steps that are done and stay so, and that those to come write over nothing of others.
 
     Raises:
-        ConfigError: the file says otherwise now, or what one wrote is gone.
+        ConfigError: the file says otherwise now, what one wrote is gone, or a place is taken.
     """
+    for step in pipeline.steps:
+        state.check_free(step)
     for step in pipeline.steps[:first]:
         if state.of(step) == DONE:
             state.check(step)
@@ -128,7 +130,7 @@ def _command(step: Step) -> list[str]:
 
 def _tell_plan(pipeline: Pipeline, state: PipelineState, first: int | None) -> None:
     """Print what would be done."""
-    _check_done(pipeline, state, first)
+    _check_steps(pipeline, state, first)
     for number, step in enumerate(pipeline.steps):
         anew = first is not None and number >= first
         if state.of(step) == DONE and not anew:
@@ -145,16 +147,16 @@ def _do(step: Step, told: str, state: PipelineState, children: Children, relay: 
     """Do a step, or go on with it; return the exit code.
 
     Raises:
+        ConfigError: a file of somebody else is in its place.
         OutputError: its settings, its log or the state cannot be written.
     """
+    state.check_free(step)
     if not step.kind.trains and step.output.is_dir():
         state.put_aside([step])  # an export that was whole before its end was written down
     words = _command(step)
     with writing(step.settings_file, "folder"):
         text = yaml.safe_dump(dict(step.settings), sort_keys=False, allow_unicode=True)
-        write_atomically(
-            step.settings_file, f"# Written by `pixelis pipeline`; change the pipeline's file.\n{text}"
-        )
+        write_atomically(step.settings_file, f"{HEADER}\n{text}")
     state.begin(step)
     print(f"{told}: {shlex.join(['pixelis', *words])}", flush=True)
     began = time.monotonic()

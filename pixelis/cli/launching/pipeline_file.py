@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 from pixelis.agents.settings.base import Section, Settings, setting
-from pixelis.agents.settings.files import EXTENDS, read_settings_file, settings_file
+from pixelis.agents.settings.files import EXTENDS, read_settings_file, read_yaml, settings_file
 from pixelis.agents.settings.plain import merged
 from pixelis.cli.evaluate import EvaluateSettings
 from pixelis.cli.expert import COMMAND as EXPERT
@@ -102,12 +102,14 @@ class Step:
         command: word of ``pixelis``.
         settings: all that was written for it, references replaced, ``output`` included.
         output: what it writes: a folder, or a file.
+        sources: the files that it extends.
     """
 
     name: str
     command: str
     settings: Mapping[str, Any]
     output: Path
+    sources: tuple[Path, ...] = ()
 
     @property
     def kind(self) -> Kind:
@@ -147,7 +149,8 @@ class Pipeline:
             name: path of the file, or name of a pipeline that comes with the package.
 
         Raises:
-            ConfigError: there is no such file, or something in it is wrong; the step is named.
+            ConfigError: there is no such file, something in it is wrong, or a step would write over what was
+                read; the step is named.
         """
         file = settings_file(name, "FILE")
         try:
@@ -161,6 +164,7 @@ class Pipeline:
                 steps.append(_complete(step_name, step, folder, file, steps))
             except ConfigError as error:
                 raise ConfigError(f"step {step_name!r} of {str(file)!r}: {error}") from error
+        _check_apart(steps, [*_sources(file), *(source for step in steps for source in step.sources)])
         return cls(file, folder, tuple(steps))
 
     def position(self, name: str) -> int:
@@ -186,14 +190,41 @@ def _complete(name: str, step: StepSettings, folder: Path, file: Path, before: S
     outputs = {each.name: str(each.output) for each in before}
     values = dict(_replaced(step.settings, outputs))
     base = values.pop(EXTENDS, None)
+    sources: list[Path] = []
     if base is not None:
         beside = file.parent / str(base)
-        values = merged(read_settings_file(str(beside if beside.is_file() else base), "extends"), values)
+        extended = str(beside if beside.is_file() else base)
+        values = merged(read_settings_file(extended, EXTENDS), values)
+        sources = _sources(settings_file(extended, EXTENDS))
     kind = KINDS[step.command]
     output = folder / f"{name}{kind.suffix}"
     values["output"] = str(output)
     kind.check(values)
-    return Step(name, step.command, values, output)
+    return Step(name, step.command, values, output, tuple(sources))
+
+
+def _sources(path: Path) -> list[Path]:
+    """Return a file of settings, which has been read already, and those that it extends."""
+    base = read_yaml(path, EXTENDS).get(EXTENDS)
+    if base is None:
+        return [path]
+    beside = path.parent / base
+    return [path, *_sources(beside if beside.is_file() else settings_file(base, EXTENDS))]
+
+
+def _check_apart(steps: Sequence[Step], sources: Sequence[Path]) -> None:
+    """Refuse steps that would write over what was read.
+
+    Raises:
+        ConfigError: one would.
+    """
+    for step in steps:
+        for path in (step.settings_file, step.output, step.log):
+            if path.exists() and any(path.samefile(source) for source in sources):
+                raise ConfigError(
+                    f"step {step.name!r} would write over {str(path)!r}, which its pipeline is read from; "
+                    "give the step another name, or the pipeline another folder"
+                )
 
 
 def _replaced(value: Any, outputs: Mapping[str, str]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pixelis.agents.settings.plain import leaves
 from pixelis.cli.launching.pipeline_file import Step
+from pixelis.cli.results import files_of
 from pixelis.errors import CheckpointError, ConfigError, shown
 from pixelis.files import write_atomically, writing
 
@@ -19,6 +20,8 @@ REPLACED = "replaced"
 """Folder for what steps had written that were done anew."""
 FORMAT = 1
 DONE, BEGUN = "done", "begun"
+HEADER = "# Written by `pixelis pipeline`; change the pipeline's file."
+"""First line of the settings of a step."""
 
 
 class PipelineState:
@@ -75,6 +78,21 @@ class PipelineState:
             raise ConfigError(
                 f"step {step.name!r} is done, and what it wrote ({step.output}) is gone; {redo}"
             )
+
+    def check_free(self, step: Step) -> None:
+        """Check that a step that has not begun would write over nothing of somebody else.
+
+        Raises:
+            ConfigError: a file is in its place, and no pipeline has written the settings there.
+        """
+        if self.of(step) or _is_ours(step.settings_file):
+            return
+        for path in (step.settings_file, step.output):
+            if path.is_file():
+                raise ConfigError(
+                    f"step {step.name!r} would write over {str(path)!r}, which no pipeline has written; move "
+                    "it, or give the step another name, or the pipeline another folder"
+                )
 
     def begin(self, step: Step) -> None:
         """Write down that a step is begun.
@@ -151,6 +169,15 @@ def _changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def _written_by(step: Step) -> list[Path]:
     """Return what a step may have written, its log and settings included."""
-    beside = [path for path in step.output.parent.glob(f"{step.output.stem}.*") if path != step.output]
+    output = files_of(step.output) if step.command == "evaluate" else [step.output]
     warm_start = step.output.with_name(f"{step.output.name}-warm-start")
-    return [step.output, *sorted(beside), *([warm_start] if step.kind.trains else [])]
+    return [*output, step.settings_file, step.log, *([warm_start] if step.kind.trains else [])]
+
+
+def _is_ours(settings_file: Path) -> bool:
+    """Whether a pipeline has written the settings there."""
+    try:
+        with settings_file.open("rb") as file:
+            return file.readline().rstrip() == HEADER.encode()
+    except OSError:  # it is not there, or is no file
+        return False

@@ -14,7 +14,7 @@ import numpy as np
 
 import pixelis
 from pixelis.errors import RecordingError, shown
-from pixelis.wrappers.recording.values import decode
+from pixelis.wrappers.recording.values import decode, tag_of
 
 FORMAT = "pixelis-trajectory"
 VERSION = 1
@@ -158,7 +158,7 @@ def _parse(row: Mapping[str, Any], where: str, path: Path, line: int) -> Traject
     steps = _get(row, "steps", list, where)
     return Trajectory(
         versions=_get(row, "versions", dict, where),
-        env=_get(row, "env", dict, where),
+        env=_parse_env(_get(row, "env", dict, where), f"{where}, env"),
         recorder=_get(row, "recorder", str, where),
         episode=_get(row, "episode", int, where),
         lane=_get(row, "lane", int, where),
@@ -168,6 +168,22 @@ def _parse(row: Mapping[str, Any], where: str, path: Path, line: int) -> Traject
         path=path,
         line=line,
     )
+
+
+def _parse_env(env: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """Return an env's description, whose parts are what `environments` and the readers take them for."""
+    for name, kind in {"id": str, "max_episode_steps": int, "obstacle": str, "vector": dict}.items():
+        _optional(env, name, kind, where)
+    kwargs = _get({"kwargs": {}, **env}, "kwargs", dict, where)
+    if tag_of(kwargs) not in (None, "$dict"):
+        raise RecordingError(f"{where}: kwargs must be keywords, got {str(kwargs)[:80]!r}; record again")
+    for number, wrapper in enumerate(_get({"wrappers": [], **env}, "wrappers", list, where)):
+        if not isinstance(wrapper, dict):
+            raise RecordingError(
+                f"{where}: wrapper {number} must be an object, got {str(wrapper)[:80]!r}; record again"
+            )
+    _get({"wrappers": [], **(env.get("vector") or {})}, "wrappers", list, f"{where}, vector")
+    return env
 
 
 def _parse_step(step: Any, where: str) -> RecordedStep:

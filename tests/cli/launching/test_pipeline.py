@@ -13,6 +13,9 @@ from launching_commands import Command, Started, wait_until
 
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.cli.launching import pipeline
+from pixelis.cli.launching.pipeline_file import Step
+from pixelis.cli.launching.pipeline_state import PipelineState
+from pixelis.errors import ConfigError
 
 TEXT = """
 folder: {folder}
@@ -188,6 +191,31 @@ def test_a_step_that_fails_a_file_that_changes_and_steps_done_anew(started, tmp_
 
     assert episodes(folder / "second.json") == [2] and episodes(folder / "replaced/1/second.json") == [1]
     assert started.living() == []
+
+
+OWN = "lr: 1  # mine\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--redo-from", "first"), ("--dry-run",)])
+def test_a_file_in_the_place_of_a_later_step_is_told_before_the_first(started, tmp_path, words):
+    (tmp_path / "my.yaml").write_text(TABLES.format(agent="nothing", episodes=1))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "second.yaml").write_text(OWN)
+    code, said = started.whole("pipeline", "my.yaml", *words)
+    assert code == 2 and said.count("\n") == 1, said
+    assert "step 'second' would write over 'out/second.yaml', which no pipeline has written" in said
+    assert (tmp_path / "out" / "second.yaml").read_text() == OWN
+    assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith("first")]
+
+
+def test_a_file_that_came_while_earlier_steps_were_done_is_not_written_over(tmp_path):
+    step = Step("grpo", "train", {}, tmp_path / "grpo")
+    step.settings_file.write_text(OWN)
+    with pytest.raises(ConfigError, match="which no pipeline has written"):
+        pipeline._do(step, "step 2/2", PipelineState(tmp_path), children=None, relay=None)
+    assert [path.name for path in tmp_path.iterdir()] == ["grpo.yaml"]
+    assert step.settings_file.read_text() == OWN
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,40 @@ def test_a_mistake_is_told_with_its_step(written, old, new, told):
     assert told in str(error.value)
 
 
+APART = """
+folder: {folder}
+steps:
+  {name}:
+    command: evaluate
+    settings: {{agent: nothing, extends: {extends}}}
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "sub/..", "{whole}"])
+@pytest.mark.parametrize(
+    ("name", "extends", "read"),
+    [
+        ("top", "top.yaml", "top.yaml"),
+        ("deep", "top.yaml", "deep.yaml"),  # which top.yaml extends
+        ("my", "deep.yaml", "my.yaml"),  # the pipeline's own
+        ("table", "table.json", "table.json"),
+        ("said", "said.log", "said.log"),
+    ],
+)
+def test_no_step_writes_over_what_the_pipeline_is_read_from(written, tmp_path, folder, name, extends, read):
+    (tmp_path / "sub").mkdir()
+    for file, text in {"top.yaml": "extends: deep.yaml", "deep.yaml": "episodes: 2"}.items():
+        (tmp_path / file).write_text(text)
+    for file in ("table.json", "said.log"):
+        (tmp_path / file).write_text('{"episodes": 2}')
+    folder = folder.format(whole=tmp_path)
+    with pytest.raises(ConfigError) as error:
+        written(APART.format(folder=folder, name=name, extends=extends))
+    assert f"step '{name}' would write over '{Path(folder, read)}'" in str(error.value)
+    (step,) = written(APART.format(folder="out", name=name, extends=extends)).steps
+    assert step.settings["episodes"] == 2
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pixelis.cli.launching.pipeline_file import Step
-from pixelis.cli.launching.pipeline_state import BEGUN, DONE, PipelineState
+from pixelis.cli.launching.pipeline_state import BEGUN, DONE, HEADER, PipelineState
 from pixelis.errors import CheckpointError, ConfigError, OutputError
 
 
@@ -73,6 +73,7 @@ def test_what_is_put_aside_is_kept_and_forgotten(tmp_path):
             each.log.write_text(f"{number}")
         second.output.write_text("{}")
         (tmp_path / "eval.transcripts.jsonl").touch()
+        (tmp_path / "eval.notes.md").touch()  # somebody else's
         aside = state.put_aside([second])
         assert aside == tmp_path / "replaced" / str(number)
         names = sorted(path.name for path in aside.iterdir())
@@ -80,6 +81,39 @@ def test_what_is_put_aside_is_kept_and_forgotten(tmp_path):
         assert (aside / "eval.log").read_text() == f"{number}"
         assert (PipelineState(tmp_path).of(first), PipelineState(tmp_path).of(second)) == (DONE, "")
     assert first.log.exists() and state.put_aside([second]) is None
+    assert (tmp_path / "eval.notes.md").exists()
+
+
+def test_all_that_steps_write_is_put_aside_and_nothing_else(tmp_path):
+    table = ["eval.json", "eval.transcripts.jsonl", "eval.partial.json", "eval.partial.transcripts.jsonl"]
+    ours = [*table, "eval.log.txt", "eval.yaml", "eval.log", "sft.yaml", "sft.log"]
+    others = ["eval.csv", "sft.json", "sft.notes.md", "sft-2.log"]
+    for name in [*ours, *others]:
+        (tmp_path / name).touch()
+    for name in ("sft", "sft-warm-start"):
+        (tmp_path / name).mkdir()
+    aside = PipelineState(tmp_path).put_aside([step(tmp_path), step(tmp_path, "eval", "evaluate")])
+    assert {path.name for path in aside.iterdir()} == {*ours, "sft", "sft-warm-start"}
+    assert {path.name for path in tmp_path.iterdir()} == {*others, "replaced", "pipeline.json"}
+
+
+@pytest.mark.parametrize("name", ["eval.yaml", "eval.json"])
+@pytest.mark.parametrize("text", ["", "lr: 1\n", f"#\n{HEADER}\n", "\ufeff"])
+def test_what_no_pipeline_has_written_is_not_written_over(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    state, each = PipelineState(tmp_path), step(tmp_path, "eval", "evaluate")
+    with pytest.raises(ConfigError, match=rf"step 'eval' would write over .*{name}', which no pipeline has"):
+        state.check_free(each)
+    state.begin(each)  # from then on it is the step's
+    state.check_free(each)
+
+
+def test_what_a_pipeline_has_written_whose_state_is_gone_is_done_anew(tmp_path):
+    each = step(tmp_path, "eval", "evaluate")
+    PipelineState(tmp_path).check_free(each)
+    each.settings_file.write_text(f"{HEADER}\nlr: 1\n")
+    each.output.write_text("{}")
+    PipelineState(tmp_path).check_free(each)
 
 
 @pytest.mark.parametrize(

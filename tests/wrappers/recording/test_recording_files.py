@@ -196,6 +196,21 @@ DAMAGE = {
     "info": (lambda row: row["reset"].pop("info"), "reset: info must be a dict"),
     "action": (lambda row: row["steps"][0].pop("action"), "step 0: expected an object with action"),
     "reward": (lambda row: row["steps"][0].update(reward="1"), "step 0: reward must be a number, got '1'"),
+    "id": (lambda row: row["env"].update(id=3), "env: id must be a str, got '3'"),
+    "limit": (
+        lambda row: row["env"].update(max_episode_steps="a"),
+        "max_episode_steps must be a int, got 'a'",
+    ),
+    "kwargs": (lambda row: row["env"].update(kwargs=[1]), "env: kwargs must be a dict, got '[1]'"),
+    "no kwargs": (lambda row: row["env"].update(kwargs=None), "env: kwargs must be a dict, got 'None'"),
+    "tuple": (lambda row: row["env"].update(kwargs={"$tuple": []}), "env: kwargs must be keywords, got"),
+    "wrappers": (lambda row: row["env"].update(wrappers=None), "env: wrappers must be a list, got 'None'"),
+    "wrapper": (lambda row: row["env"].update(wrappers=[3]), "env: wrapper 0 must be an object, got '3'"),
+    "vector": (lambda row: row["env"].update(vector=[1]), "env: vector must be a dict, got '[1]'"),
+    "below": (
+        lambda row: row["env"].update(vector={"wrappers": 1}),
+        "vector: wrappers must be a list, got '1'",
+    ),
     "ends": (lambda row: row["steps"][0].update(terminated=1), "step 0: terminated must be a bool, got '1'"),
 }
 
