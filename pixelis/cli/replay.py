@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import sys
 import warnings
@@ -110,7 +111,7 @@ def _check_rescoring(place: str, settings: ReplaySettings) -> None:
 def _is_recording(place: str) -> bool:
     """Whether what is named is to be proved, not listed: no run, none of its files and no transcripts."""
     path = Path(place)
-    if path.name.endswith(".transcripts.jsonl") or not path.exists():
+    if path.name.endswith(".transcripts.jsonl") or not os.path.exists(path):  # of a name too long: False
         return False
     return not ((path / "trajectories").is_dir() or path.parent.name == "trajectories" or is_run_folder(path))
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from pixelis.cli import FAILED, INTERRUPTED, USER_MISTAKE, evaluate, export, play, run_command, train
+from pixelis.cli import FAILED, INTERRUPTED, USER_MISTAKE, evaluate, export, play, replay, run_command, train
 from pixelis.errors import CheckpointError, OutputError, TrainingError, UserCodeError
 
 
@@ -175,6 +175,8 @@ def test_a_table_of_others_with_the_same_name_stays(capsys, tmp_path):
 def test_a_name_that_is_too_long_for_a_file(capsys):
     assert evaluate.main(["--agent", "x" * 256]) == USER_MISTAKE
     assert "cannot look for a run at 'xxx" in one_line(capsys)
+    assert replay.main(["x" * 256]) != 0
+    assert "no run, file or folder at 'xxx" in one_line(capsys)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ meanwhile: what cannot be read becomes a line of ``problems``, and the rest is r
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -80,12 +81,12 @@ def find_files(place: str | Path) -> list[EpisodeFile]:
         RecordingError: there is nothing such at ``place``.
     """
     path = Path(place)
-    if path.is_file():
-        return [described(path)]
-    if not path.exists():
+    if not os.path.exists(path):  # which says so of a name that is too long, where a Path raises
         raise RecordingError(
             f"no run, file or folder at {str(place)!r}; give the folder that a training wrote"
         )
+    if path.is_file():
+        return [described(path)]
     if not path.is_dir():
         raise RecordingError(f"{str(place)!r} is neither a folder nor a file of episodes")
     inside = path / "trajectories"
