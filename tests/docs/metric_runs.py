@@ -61,7 +61,14 @@ _SMALL = {
 }
 _AGENTS = (
     {"type": "sb3-ppo", "n_steps": 6, "epochs": 1},
-    {"type": "sb3-dqn", "n_steps": 6, "learning_starts": 6, "buffer_size": 40, "exploration_steps": 30},
+    {
+        "type": "sb3-dqn",
+        "n_steps": 6,
+        "train_every": 3,
+        "learning_starts": 6,
+        "buffer_size": 40,
+        "exploration_steps": 30,
+    },
     {"type": "sb3-grpo", "epochs": 1, "groups": 1, "group_size": 4},
 )
 

@@ -70,7 +70,7 @@ def test_ppo_and_agents_without_language(run, letter_model, tmp_path):
     check_told(code, err, "the wire is cut", "raised in step", tmp_path / "out" / "log.txt")
     for episodes in (0, 4):
         output = f"small{episodes}"
-        small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--agent.n_steps", 4, "--batch-size", 8)
+        small = ("--agent", "sb3-ppo", "--steps", 1, "--n-envs", 2, "--agent.n_steps", 8, "--batch-size", 8)
         lens = ("--env", "broken_env:Broken/Zoom-v0", "--eval-episodes", episodes, "--output", output)
         code, _, err = run("train_agent", *small, *lens)
         check_told(code, err, "the lens is broken", "raised in the lens", tmp_path / output / "log.txt")

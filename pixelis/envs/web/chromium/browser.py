@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pixelis.envs.web.chromium.browser_files import check_playwright, find_chromium
+from pixelis.envs.web.chromium.clipboard import Clipboard
 from pixelis.envs.web.page.backend import BackendFailure
 from pixelis.errors import BrowserUnavailableError
 
@@ -50,6 +51,9 @@ class Browser:
 
     No page reaches the network by itself. Every context gets a proxy at which nobody listens, and a list of
     hosts that go around it; the browser's network process keeps to that whatever a page does.
+
+    Attributes:
+        clipboard: all pages share it: it is lent to one at a time.
     """
 
     def __init__(self) -> None:
@@ -61,6 +65,7 @@ class Browser:
         self._nobody = socket.socket()  # bound and never listening: connections to it are refused
         self._nobody.bind(("127.0.0.1", 0))
         self._starting: asyncio.Lock | None = None
+        self.clipboard = Clipboard(self.new_context)
         self._thread = threading.Thread(target=self._loop.run_forever, name="pixelis-browser", daemon=True)
         self._thread.start()
 

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from pixelis.envs.web.chromium.clipboard import Clipboard
 from pixelis.envs.web.chromium.isolated_world import ScriptFailure
 from pixelis.envs.web.chromium.scripts import PageSettings, dialog_notices
 from pixelis.envs.web.chromium.watched_page import WatchedPage, is_done, is_refusal
@@ -46,8 +47,8 @@ class LoadedPage(WatchedPage):
         watched: what ``settings.watch`` was after the last action; ``None`` where that is not known.
     """
 
-    def __init__(self, context: BrowserContext, settings: PageSettings) -> None:
-        super().__init__(context, settings)
+    def __init__(self, context: BrowserContext, settings: PageSettings, clipboard: Clipboard) -> None:
+        super().__init__(context, settings, clipboard)
         self.generation = 0
         self.watched: Any = None
         self._token = ""  # of the document that was shown last
@@ -62,6 +63,7 @@ class LoadedPage(WatchedPage):
         """Load the first document of an episode and return what is on it."""
         self.generation, self._first_url = 0, url
         self._happened.clear()
+        self.copied = {}
         raw = await self.load(url)
         self._floor = self._entry
         return raw
@@ -81,7 +83,7 @@ class LoadedPage(WatchedPage):
         Raises:
             PageActionError: ``off_site``: not of the hosts that may be reached; ``timeout``.
         """
-        if urlsplit(url).scheme not in ("http", "https", "file") or not self._is_allowed(url):
+        if not self._is_allowed(url) or urlsplit(url).scheme not in ("http", "https", "file"):
             raise PageActionError("off_site")
         return await self.load(url)
 
@@ -261,7 +263,7 @@ class LoadedPage(WatchedPage):
     async def _evaluate(self, expression: str, given: Any = None) -> Any:
         return await self._in_time(self._world.evaluate(expression, given))
 
-    async def _in_time(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _in_time(self, work: Awaitable[T]) -> T:
         """Return what ``work`` returns; a page that hangs is loaded anew and is a ``timeout``."""
         task, gone = asyncio.ensure_future(work), asyncio.ensure_future(self._gone.wait())
         try:

@@ -8,8 +8,10 @@ from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from pixelis.envs.web.chromium.clipboard import uses_clipboard
 from pixelis.envs.web.chromium.isolated_world import ScriptFailure
 from pixelis.envs.web.chromium.loaded_page import LoadedPage, Raw, is_unloading
+from pixelis.envs.web.chromium.watched_page import is_done
 from pixelis.envs.web.page.backend import PageActionError
 from pixelis.envs.web.page.snapshot import not_sent
 
@@ -18,6 +20,7 @@ T = TypeVar("T")
 
 _NEAR, _CHASES = 2, 4  # pixels of a small step of the mouse; how often a moving element is followed
 _LOADABLE = ("http", "https", "file", "about", "blob", "javascript")
+_LENT_SECONDS = 2.0  # for which keys have the clipboard to themselves, on a page that hangs
 _DRAG_MOVES, _DRAG_MILLISECONDS = 6, 20  # the second: of the page's own clock, a movement
 
 
@@ -128,13 +131,22 @@ class ChromiumPage(LoadedPage):
         return await self.after()
 
     async def press_keys(self, key: int | None, keys: str, times: int) -> Raw:
-        """Press a key, or keys together such as ``Control+c``; on an element, if one is given."""
+        """Press a key, or keys together such as ``Control+c``; on an element, if one is given.
+
+        A letter that is not on a US keyboard is put in, without events of keys.
+        """
         self._expect()
         if key is not None:
             _raise_refusal(await self._evaluate("__pixelis.focus(...given)", [key, self._token]))
+        keyboard, lent = self._page.keyboard, uses_clipboard(keys)
+        press = keyboard.insert_text if len(keys) == 1 and not keys.isascii() else keyboard.press
         for _ in range(times):
-            await self._in_time(self._page.keyboard.press(keys))
-        return await self.after()
+            await (self._press_with_clipboard(keys) if lent else self._in_time(press(keys)))
+        copied = dict(self.copied)
+        raw = await self.after()
+        if lent:
+            self.copied = copied  # as the clipboard had it, and not in the page's words alone
+        return raw
 
     async def scroll(self, key: int, down: int) -> Raw:
         """Turn the mouse wheel over an element, ``down`` pixels."""
@@ -188,6 +200,8 @@ class ChromiumPage(LoadedPage):
         if "snapshot" not in done:
             return {**await self._arrived(said), "missed": missed}
         self.watched = done["watched"]
+        if done["copied"]:
+            self.copied = {"text/plain": done["copied"]}
         said += filter(None, [_refusal_notice(done["invalid"])])
         raw = await self._seen(await self._with_images(done["snapshot"]), said)
         return {**raw, "missed": missed}
@@ -295,6 +309,13 @@ class ChromiumPage(LoadedPage):
     async def _press(self) -> None:
         mouse = self._page.mouse
         await self._in_time(_both(mouse.down(), mouse.up()))
+
+    async def _press_with_clipboard(self, keys: str) -> None:
+        async with self._clipboard.lent(self.copied):
+            pressing = asyncio.ensure_future(self._page.keyboard.press(keys))
+            pressing.add_done_callback(is_done)
+            await asyncio.wait({pressing}, timeout=_LENT_SECONDS)
+        await self._in_time(pressing)
 
     async def _not_taken(self, key: int, text: str) -> str:
         from playwright.async_api import Error

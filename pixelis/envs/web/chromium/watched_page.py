@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pixelis.envs.web.chromium.browser import Browser
+from pixelis.envs.web.chromium.clipboard import Clipboard, Copied
 from pixelis.envs.web.chromium.isolated_world import IsolatedWorld
 from pixelis.envs.web.chromium.scripts import PageSettings, init_script
 from pixelis.envs.web.page.addresses import may_reach
@@ -26,10 +27,13 @@ class WatchedPage:
     Attributes:
         settings: how it is seen and driven.
         mouse: where the mouse is, in pixels of the window.
+        copied: what was copied on it in this episode.
     """
 
-    def __init__(self, context: BrowserContext, settings: PageSettings) -> None:
+    def __init__(self, context: BrowserContext, settings: PageSettings, clipboard: Clipboard) -> None:
         self.settings = settings
+        self.copied: Copied = {}
+        self._clipboard = clipboard
         self._context = context
         self._ready, self._started = asyncio.Event(), asyncio.Event()
         self._navigating = self._blocked = self._failed = False
@@ -55,7 +59,7 @@ class WatchedPage:
                 lambda url: not may_reach(url, settings.hosts), lambda route: route.abort("accessdenied")
             )
         await context.add_init_script(init_script(settings))
-        made = cls(context, settings)
+        made = cls(context, settings, browser.clipboard)
         await made._open_page()
         return made
 

@@ -49,7 +49,7 @@ _NAMED_KEYS = [
     "ArrowDown",
 ]
 _KEYS = re.compile(
-    rf"((Control|Shift|Alt|Meta)\+)*({'|'.join(_NAMED_KEYS)}|F[1-9]|F1[0-2]|[!-~]|[^\W\d_])", re.UNICODE
+    rf"((Control|Shift|Alt|Meta)\+)*({'|'.join(_NAMED_KEYS)}|F[1-9]|F1[0-2]|[!-~])|[^\W\d_]", re.UNICODE
 )
 
 Arguments = Mapping[str, Any]
@@ -97,7 +97,7 @@ def _press(session: PageSession, arguments: Arguments) -> ToolOutput:
         raise CallRefused(
             "bad_key",
             f"There is no key {keys[:30]!r}. Write a character, or one of {', '.join(_NAMED_KEYS)}, "
-            "with Control+, Shift+ or Alt+ before it if wanted.",
+            "with Control+, Shift+ or Alt+ before it if wanted (not before a letter like é).",
         )
     key = session.key(arguments["id"]) if "id" in arguments else None
     return session.do(Press(keys, key, arguments.get("times", 1)), "Pressed.")

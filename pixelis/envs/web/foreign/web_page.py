@@ -20,6 +20,7 @@ from pixelis.envs.web.chromium.views import ViewKeywords, ViewSettings
 from pixelis.envs.web.foreign.page_env import PageEnv
 from pixelis.envs.web.foreign.session import PageSession
 from pixelis.envs.web.page.addresses import resolve
+from pixelis.envs.web.page.snapshot import Piece, Snapshot
 from pixelis.errors import TaskError, shown
 
 FAMILY = "web_page"
@@ -79,8 +80,8 @@ class WebPageEnv(PageEnv):
     ## Description
 
     The page at `url` is opened and shown as lines of text in which everything that can be used has an id:
-    `button "Save" [e12@v7]`. What to do is the user's `instruction`. Each episode has cookies and storage
-    of its own.
+    `button "Save" [e12@v7]`. What to do is the user's `instruction`. Each episode has cookies, storage and
+    a clipboard of its own.
 
     The page reaches the hosts in `hosts` and nothing else: the browser's network process refuses every other
     connection, whatever the page does. By default that is the host of `url` with its subdomains; a page that
@@ -103,7 +104,7 @@ class WebPageEnv(PageEnv):
     | `SCROLL` | `direction`, `id`, `times` | more of the page; with `id`: the mouse wheel over it |
     | `GOTO` | `url` | load an address of the allowed hosts |
     | `BACK`, `WAIT` | `milliseconds` | go back; let time go by |
-    | `PRESS` | `keys`, `id`, `times` | press a key, or keys together such as `Control+c` |
+    | `PRESS` | `keys`, `id`, `times` | press a key or letter, or keys together such as `Control+c` |
     | `DRAG` | `id`, `to`, `from_point`, `to_point`, `by` | drag onto an element, to a point, by pixels |
     | `MARK` | `text`, `id` | select a text with the mouse |
     | `HOVER` | `id`, `at` | move the mouse over an element |
@@ -130,7 +131,9 @@ class WebPageEnv(PageEnv):
 
     ## Rewards
 
-    1 when `check` holds, else 0. Without a `check` nothing is judged: the reward is 0 and `success` is false.
+    1 when `check` holds, else 0. It sees the address and what the page itself says: texts, names of controls
+    and what is chosen of lists, but not what stands in fields for typing, which the agent may have written.
+    Without a `check` nothing is judged: the reward is 0 and `success` is false.
 
     ## Starting state
 
@@ -275,12 +278,13 @@ def default_hosts(url: str) -> tuple[str, ...]:
     return (own, f"*.{own}") if is_name and parts.hostname != "localhost" else (own,)
 
 
-def plain_text(page: Any) -> str:
-    """Return the words of a page: texts, and the names and values of controls."""
-    words: list[str] = []
-    for line in page.lines:
-        for piece in line.pieces:
-            words.append(
-                piece if isinstance(piece, str) else " ".join(filter(None, (piece.name, piece.value)))
-            )
-    return "\n".join(words)
+def plain_text(page: Snapshot) -> str:
+    """Return what a page says itself: texts, names of controls, and values that nobody types."""
+    return "\n".join(map(_said, (piece for line in page.lines for piece in line.pieces)))
+
+
+def _said(piece: Piece) -> str:
+    if isinstance(piece, str):
+        return piece
+    is_typed = piece.role == "textbox" or (piece.role == "combobox" and not piece.options)
+    return " ".join(filter(None, (piece.name, None if is_typed else piece.value)))

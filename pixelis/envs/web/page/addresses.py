@@ -45,11 +45,15 @@ def may_reach(url: str, hosts: Sequence[str]) -> bool:
     """Return whether an address lies on one of the hosts, or (``file:``) below one of the folders.
 
     Args:
-        url: complete. What is neither http(s) nor ``file:`` loads nothing from anywhere, and may be.
+        url: complete. What is neither http(s) nor ``file:`` loads nothing from anywhere, and may be; what
+            is no address may not.
         hosts: ``host``, ``host:port``, ``*.host``, ``*`` for any, or a folder's address that
             ends with a slash.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets that are no address, or letters that stand for its marks
+        return False
     if parts.scheme == "file":
         return any(url.startswith(host) for host in hosts if host.startswith("file:"))
     if parts.scheme not in _PORTS:

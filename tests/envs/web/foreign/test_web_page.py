@@ -260,6 +260,37 @@ def test_a_check_of_the_users_ends_the_episode(pages):
     env.close()
 
 
+TYPING = """<input aria-label=Field> <input type=search aria-label=Search>
+<input type=number aria-label=Number> <input list=l aria-label=Combo><datalist id=l><option>x</datalist>
+<textarea aria-label=Area></textarea> <div contenteditable aria-label=Free style="height: 20px"></div>
+<select aria-label=Size><option>Small<option>12345</select>
+<button onclick="document.body.append('12345')">Say</button>"""
+
+
+@pytest.mark.slow
+def test_a_check_does_not_see_what_is_typed(pages):
+    pages.pages["/typing"] = TYPING
+    env = WebPageEnv(url=f"{pages.url}/typing", check=lambda _, text: "12345" in text)
+    for act, argument in (("SELECT", {"name": "Size", "option": "12345"}), ("CLICK", {"name": "Say"})):
+        hand = Hand(env)
+        for name in ("Field", "Search", "Number", "Combo", "Area", "Free"):
+            assert hand.call("TYPE", name, text="12345") is None and hand.shows(name, "12345")
+            assert not hand.over, name
+        assert hand.call(act, **argument) is None and hand.over and hand.info["success"], act
+    env.close()
+
+
+@pytest.mark.slow
+def test_a_letter_that_no_us_keyboard_has_is_entered(env, pages):
+    hand = Hand(env, url=f"{pages.url}/act")
+    assert hand.call("TYPE", "Name", text="caf") is None
+    for letter in "éß":
+        assert hand.call("PRESS", "Name", keys=letter, times=2) is None
+    assert hand.shows("Name", "cafééßß")
+    assert hand.call("PRESS", "Name", keys="Control+é") == hand.call("PRESS", keys="Shift+ß") == "bad_key"
+    assert hand.shows("Name", "cafééßß")
+
+
 @pytest.mark.slow
 def test_a_killed_browser_ends_the_episode_and_the_next_one_plays(env):
     hand = Hand(env)
@@ -289,6 +320,8 @@ def test_a_file_page_stays_in_its_folder(tmp_path):
     assert hand.call("CLICK", "Far") == hand.call("CLICK", "Jump") == "off_site"
     for up in ("../", "%2e%2e/", "..\\", f"{folder.as_uri()}/%2E./"):
         assert hand.call("GOTO", url=f"{up}secret.html") == "off_site" and "Secret" not in hand.text
+    for url in ("////[x", "////℀", "file:////[x", "http://[x"):
+        assert hand.call("GOTO", url=url) == "off_site" and not hand.over
     assert hand.call("CLICK", "Near") is None and "# Beside" in hand.text
     env.close()
 
@@ -351,6 +384,8 @@ def test_hosts_by_default_are_the_pages_own():
         ("http://[::1]:80/", ("[::1]",), True),
         ("http://[::1]/", ("[::1]:81",), False),
         ("http://example.org:x/", ("example.org",), False),
+        ("http://[x/", ("*",), False),
+        ("file://℀/", ("*", "file://"), False),
         ("http://example.org/", (), False),
         ("http://example.org/", ("*",), True),
         ("file:///tmp/a", ("*", "/tmp/"), False),

@@ -341,7 +341,7 @@
     const said = missed ? "" : lost(element);
     if (page.advance) page.advance(milliseconds);
     const snapshot = page.snapshot();
-    return { leaving: page.left(), invalid: page.refusal(), snapshot, watched: page.watched, missed, said };
+    return { leaving: page.left(), invalid: page.refusal(), snapshot, watched: page.watched, copied: page.takeCopied(), missed, said };
   };
   page.reveal = key => {
     const element = key === null ? null : page.element(key);

@@ -3,7 +3,7 @@
 (settings => {
   if (window.__pixelis) return;
   const page = { settings, said: [], watched: null, later: window.setTimeout.bind(window), listeners: new WeakMap(), delegates: new Map(),
-    document: Math.random().toString(36).slice(2), invalid: null, leaving: null, follows: false };
+    document: Math.random().toString(36).slice(2), invalid: null, leaving: null, copied: "", follows: false };
   Object.defineProperty(window, "__pixelis", { value: page });
   const CHANNEL = settings.channel, WORDS = /^(\w+) ([^]*)$/;
 
@@ -43,9 +43,10 @@
   page.ask = () => {
     window.addEventListener(`${CHANNEL}-news`, hears, true);  // again, as document.open() takes them away
     window.addEventListener(`${CHANNEL}-delegate`, delegates, true);
+    for (const kind of ["copy", "cut"]) window.addEventListener(kind, copies);
     page.delegates.clear();
     send("ask");
-    frames(inner => { inner.ask(); page.said.push(...inner.said.splice(0)); });
+    frames(inner => { inner.ask(); page.said.push(...inner.said.splice(0)); page.copied = inner.takeCopied() || page.copied; });
   };
   page.hears = (element, kind) => {
     const seen = page.listeners.get(element);
@@ -62,6 +63,17 @@
 
   // ---- what a form refused
   document.addEventListener("invalid", event => { page.invalid = page.invalid || event.target; }, true);
+
+  // ---- what is copied, also by a script; a password never is
+  const copies = event => {
+    if (!event.isTrusted) return;
+    page.copied = (event.defaultPrevented ? event.clipboardData.getData("text/plain") : String(window.getSelection())) || page.copied;
+  };
+  page.takeCopied = () => {
+    const text = page.copied;
+    page.copied = "";
+    return text;
+  };
 
   // ---- what an action leads to
   const isLink = one => one.href && one.matches && one.matches("a[href], area[href]");
