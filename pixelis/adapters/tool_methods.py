@@ -62,7 +62,7 @@ def _type(schema: Any) -> Any:
         return _union(_type(each) for each in parts)
     if kind == "array":
         return list[_type(schema.get("items", {"type": "number"}))]
-    return type(None) if kind == "null" else _TYPES.get(kind, Any)
+    return type(None) if kind == "null" else _TYPES.get(str(kind), Any)
 
 
 def _union(types: Iterable[Any]) -> Any:
