@@ -190,7 +190,7 @@ def test_a_refresh_replaces_nothing_and_reads_what_is_new(
 def test_alarms_are_told_and_marked_where_they_went_on(visit: Visit, address: str):
     async def work(page: Any) -> list[Any]:
         told = page.get_by_role("alert")
-        await told.filter(has_text="success fell (step 36, still on): success fell from").wait_for()
+        await told.filter(has_text="success fell (step 35, still on): success fell from").wait_for()
         chart = page.locator(".card", has_text="success/rate").locator(".nicegui-echart")
         lines = "one => getElement(+one.id.slice(1)).chart.getOption().series.map(s => s.markLine?.data)"
         found = [mark for marks in await chart.evaluate(lines) for mark in marks or []]
@@ -198,7 +198,7 @@ def test_alarms_are_told_and_marked_where_they_went_on(visit: Visit, address: st
         await page.locator(".run-table tr", has_text="alarms: success fell").wait_for()
         return [(mark["xAxis"], mark["label"]["formatter"]) for mark in found]
 
-    assert visit(address, work, tab="Curves", runs="collapsing") == [(36, "⚠ success fell")]
+    assert visit(address, work, tab="Curves", runs="collapsing") == [(35, "⚠ success fell")]
 
 
 @pytest.mark.slow
