@@ -96,9 +96,10 @@ def _held_out(episodes: Sequence[Episode], share: float, rng: np.random.Generato
     prompts, wanted = list(counts), max(1, round(share * len(episodes))) if share else 0
     apart: set[bytes] = set()
     for index in rng.permutation(len(prompts))[:-1]:
-        if sum(counts[each] for each in apart) >= wanted:
+        if wanted <= 0:
             break
         apart.add(prompts[index])
+        wanted -= counts[prompts[index]]
     return apart
 
 
