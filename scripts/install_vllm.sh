@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Make an environment for vLLM servers: scripts/install_vllm.sh [PYTHON] [FOLDER]
 # vLLM pins another transformers than ours, so it has one of its own. What it names of torch's other packages
-# (audio, vision, codec) has no build for a CPU and is not needed for text; xgrammar would ask for CUDA.
+# (audio, vision, codec) has no build for a CPU there, and is not needed for text; most models that see import
+# torchvision, those of Idefics3 do not. xgrammar would ask for CUDA.
 # With a GPU install vLLM as its documentation says, and name that Python with --sampler.python.
 set -euo pipefail
 python=${1:-python3}

@@ -26,6 +26,7 @@ from transformers import (
 
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.policy import LoraSettings, Policy
+from pixelis.agents.rollout.vllm.server import PYTHON
 from pixelis.agents.settings.plain import merged
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.envs.spaces import Utf8Text
@@ -42,6 +43,14 @@ TEMPLATE = (
     "{{ '<|end|>' }}{%- endfor -%}{%- if add_generation_prompt -%}{{ '<|assistant|>' }}{%- endif -%}"
 )
 IMAGE_SIZE, PATCH = 32, 16
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests that are marked ``vllm`` say that there is none, where there is none."""
+    if not PYTHON.expanduser().is_file():
+        for item in items:
+            if item.get_closest_marker("vllm"):
+                item.add_marker(pytest.mark.skip(reason="there is no vLLM here: make vllm"))
 
 
 def build_tokenizer() -> PreTrainedTokenizerFast:

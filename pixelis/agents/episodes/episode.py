@@ -26,6 +26,19 @@ _SAYS_WHAT_IS_REAL = frozenset({"image_sizes", "pixel_attention_mask"})
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A picture among tokens, as engines take it that have an image processor of their own.
+
+    Attributes:
+        tokens: those of the segment with one placeholder where the picture is, int64 [m].
+        picture: uint8 [H, W, 3].
+    """
+
+    tokens: np.ndarray
+    picture: np.ndarray
+
+
+@dataclass(frozen=True)
 class Segment:
     """One stretch of tokens: a prompt, a sampled turn, or an observation.
 
@@ -43,6 +56,7 @@ class Segment:
         weight: what each of its tokens counts in supervised training, >= 0.
         finish_reason: why a sampled turn ended, as whoever sampled it says; None where nobody sampled it.
         weights_version: of the weights that sampled it, see `Policy.weights_version`; likewise.
+        shown: the picture that its images are of, for whoever samples; kept in no file or message.
     """
 
     tokens: np.ndarray
@@ -54,6 +68,7 @@ class Segment:
     weight: float = 1.0
     finish_reason: FinishReason | None = None
     weights_version: int | None = None
+    shown: Shown | None = None
 
     def __post_init__(self) -> None:
         """Check that the arrays describe the same tokens."""
@@ -88,10 +103,12 @@ class Segment:
         tokens: Sequence[int] | np.ndarray,
         text: str = "",
         images: Mapping[str, torch.Tensor] | None = None,
+        shown: Shown | None = None,
     ) -> Segment:
         """Return a segment the policy read (a prompt or an observation)."""
         ids = np.asarray(tokens, dtype=np.int64)
-        return cls(ids, np.zeros(len(ids), bool), np.zeros(len(ids), np.float32), dict(images or {}), text)
+        nothing = np.zeros(len(ids), bool), np.zeros(len(ids), np.float32)
+        return cls(ids, *nothing, dict(images or {}), text, shown=shown)
 
     @classmethod
     def written(

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from pixelis.agents.episodes.episode import Segment
+from pixelis.agents.episodes.episode import Segment, Shown
 from pixelis.envs.tool_listing import listed
 from pixelis.errors import ModelLoadError
 
@@ -247,9 +247,8 @@ class ChatFormat:
 
     def _segment(self, rendered: str, image: np.ndarray | None, skip: int | None = None) -> Segment:
         images: dict[str, torch.Tensor] = {}
-        if image is None:
-            tokens = self._encode(rendered)
-        else:
+        tokens = short = self._encode(rendered)  # one placeholder for a picture
+        if image is not None:
             options = {"add_special_tokens": False, "return_tensors": "pt"}
             out = self.processor(text=[rendered], images=[Image.fromarray(image)], **options)
             tokens = out.pop("input_ids")[0].numpy()
@@ -257,8 +256,9 @@ class ChatFormat:
             per_token = [key for key, value in out.items() if tuple(value.shape) == (1, length)]
             images = _pictures_first({key: value for key, value in out.items() if key not in per_token})
         if skip is not None and len(tokens) and int(tokens[0]) == skip:
-            tokens, rendered = tokens[1:], rendered.removeprefix(self.decode(tokens[:1]))
-        return Segment.given(tokens, rendered, images)
+            tokens, short = tokens[1:], short[1:]
+            rendered = rendered.removeprefix(self.decode([skip]))
+        return Segment.given(tokens, rendered, images, None if image is None else Shown(short, image))
 
 
 def _pictures_first(images: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

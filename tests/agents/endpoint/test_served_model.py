@@ -41,11 +41,9 @@ def words_of(server: str, model: str, port: int) -> list[str]:
     return [str(PYTHON.expanduser()), "-m", "vllm.entrypoints.openai.api_server", *own, *tools]
 
 
-@pytest.fixture(scope="module", params=["transformers", "vllm"])
+@pytest.fixture(scope="module", params=["transformers", pytest.param("vllm", marks=pytest.mark.vllm)])
 def agent(request, tmp_path_factory):
     """The agent that a server of pixelis-mini is."""
-    if request.param == "vllm" and not PYTHON.expanduser().is_file():
-        pytest.skip("there is no vLLM here: make vllm")
     model = str(NAMED_MODELS["pixelis-mini"]())
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

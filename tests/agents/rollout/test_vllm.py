@@ -30,8 +30,6 @@ from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.settings.rl import TrainConfig, chosen_correction
 from pixelis.errors import ConfigError, SamplerError
 
-HAS_VLLM = PYTHON.expanduser().is_file()
-served = pytest.mark.skipif(not HAS_VLLM, reason="there is no vLLM here: make vllm")
 pytestmark = pytest.mark.timeout(900)
 SETTINGS = SamplingSettings(max_new_tokens=48)
 REQUESTS = [EpisodeRequest(seed, seed, member, {"difficulty": 1}) for seed in (3, 5) for member in range(3)]
@@ -94,7 +92,7 @@ def collected(policy: Policy, engine, rng_seed: int = 7):
     return episodes, collector.stats
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_a_server_samples_from_the_policy_that_is_trained(server, policy, engine):
     episodes, stats = collected(policy, engine(server.url))
@@ -116,7 +114,7 @@ def test_a_server_samples_from_the_policy_that_is_trained(server, policy, engine
     assert len({each.text for each in episodes}) > len(REQUESTS) / 2  # members draw for themselves
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_the_same_draws_are_the_same_turns_and_others_are_not(server, policy, engine):
     one, two = engine(server.url), engine(server.url)
@@ -131,7 +129,7 @@ def adapters(server: VllmServer) -> list[str]:
     return [each["id"] for each in answer["data"] if each.get("parent")]
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_the_adapter_of_now_is_what_samples(server, policy, engine):
     by = engine(server.url)
@@ -154,7 +152,7 @@ def test_the_adapter_of_now_is_what_samples(server, policy, engine):
     assert not any("pixelis-" in name for name in adapters(server))
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_a_dead_address_is_left_out_and_another_model_is_refused(server, policy, engine, caplog):
     episodes, _ = collected(policy, engine("http://127.0.0.1:9", server.url))
@@ -167,7 +165,7 @@ def test_a_dead_address_is_left_out_and_another_model_is_refused(server, policy,
         collected(policy, engine(server.url))
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_a_run_with_servers_learns_from_what_they_say(server, tmp_path):
     settings = {"type": "vllm", "urls": [server.url]}
@@ -182,7 +180,7 @@ def test_a_run_with_servers_learns_from_what_they_say(server, tmp_path):
     assert "sampler vllm" in (run.folder.path / "log.txt").read_text()
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
     values = {**CODE, "steps": 50, "checkpoint_every": 50, "output": str(tmp_path / "run")}
@@ -206,7 +204,7 @@ def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
         assert again.trainer.finished_steps == 3
 
 
-@served
+@pytest.mark.vllm
 @pytest.mark.slow
 def test_a_server_is_killed_while_it_writes(server, tmp_path):
     """Its turns are written by the other: no episode is missing or broken."""
@@ -347,9 +345,6 @@ def test_what_cannot_be_served_is_refused(engine):
         TrainConfig.from_mapping({**CODE, "sampler": "vllm", "train": "full"})
     with pytest.raises(ConfigError, match="needs an adapter"):
         open_rows(engine("http://127.0.0.1:9"), Policy.load("pixelis-mini", device="cpu"))
-    seeing = Policy.load("pixelis-tiny", device="cpu", lora=LoraSettings(rank=2))
-    with pytest.raises(ConfigError, match="models of text"):
-        open_rows(engine("http://127.0.0.1:9"), seeing)
 
 
 def test_a_server_with_a_shorter_context_is_left_out(policy):

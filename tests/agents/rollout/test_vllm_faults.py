@@ -10,12 +10,14 @@ import pytest
 import torch
 from vllm_servers import answering, choice_of, replayed
 
+from pixelis.agents.episodes.episode import Segment
 from pixelis.agents.models.lora import LoraSettings
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.rollout.vllm.answers import Completion, ServerFault
 from pixelis.agents.rollout.vllm.client import VllmClient
 from pixelis.agents.rollout.vllm.engine import VllmEngine
+from pixelis.agents.rollout.vllm.prompts import Prompt
 from pixelis.agents.rollout.vllm.server import flags
 from pixelis.errors import ConfigError, SamplerError
 
@@ -43,7 +45,12 @@ def push(by: VllmEngine, policy: Policy) -> None:
 
 def turn(by: VllmEngine, policy: Policy) -> Completion:
     """Return a turn of the first row."""
-    return by.write(policy, 0, [5, 6, 7], 4, SAMPLING, 0)
+    return by.write(policy, 0, prompt_of(5, 6, 7), 4, SAMPLING, 0)
+
+
+def prompt_of(*tokens: int) -> Prompt:
+    """Return a prompt without pictures."""
+    return Prompt([Segment.given(tokens)])
 
 
 @contextlib.contextmanager
@@ -88,7 +95,7 @@ def test_nonsense_in_the_place_of_scores_is_a_fault(answer, words):
 def test_a_number_beyond_every_float_is_a_fault():
     wrong = json.dumps({"model": "it", "choices": [choice_of([2], [-(10**400)], "stop")]}).encode()
     with answering(says(wrong)) as url, client_of(url) as client, pytest.raises(ServerFault, match="is none"):
-        client.complete("it", [5], 4, SAMPLING, 0, [2])
+        client.complete("it", prompt_of(5), 4, SAMPLING, 0, [2])
 
 
 @pytest.mark.parametrize(

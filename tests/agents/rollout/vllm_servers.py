@@ -131,7 +131,7 @@ def answering(answer: Callable[[http.server.BaseHTTPRequestHandler], None]) -> I
             pass
 
         def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             with contextlib.suppress(OSError):  # the other side has gone
                 answer(self)
 

@@ -101,6 +101,33 @@ def checked_choice(answer: Any, model: str) -> Mapping[str, Any]:
     return choice
 
 
+def checked_generated(answer: Any, model: str, prompt: Sequence[int]) -> Mapping[str, Any]:
+    """Return the completion of an answer to a prompt with pictures, as `checked_choice` does.
+
+    Args:
+        answer: of the server.
+        model: the name of who was asked.
+        prompt: the token ids that it should have read.
+
+    Raises:
+        ServerFault: there is none, another model has written it, or it has read something else.
+    """
+    choice = checked_choice(answer, model)
+    read = answer.get("prompt_token_ids")
+    if not isinstance(read, list):
+        raise ServerFault("its answer does not say which tokens it has read")
+    if read != list(prompt):
+        raise ServerFault(
+            f"it reads pictures as other tokens ({len(read)} with the words, the model here {len(prompt)}): "
+            "its image processor has other settings"
+        )
+    try:
+        found = [each["logprob"] for each in choice["logprobs"]["content"]]
+    except (KeyError, TypeError) as error:
+        raise ServerFault("its answer holds no token ids, or no log-probabilities") from error
+    return {**choice, "logprobs": {"token_logprobs": found}}
+
+
 def checked_turn(choice: Mapping[str, Any], limit: int, stop_ids: Collection[int]) -> Completion:
     """Return the turn that a completion is.
 

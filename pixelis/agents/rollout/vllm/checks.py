@@ -8,8 +8,9 @@ import torch
 from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import SamplingSettings
-from pixelis.agents.rollout.vllm.answers import ServerFacts, ServerFault
+from pixelis.agents.rollout.vllm.answers import Completion, ServerFacts, ServerFault
 from pixelis.agents.rollout.vllm.client import VllmClient
+from pixelis.agents.rollout.vllm.prompts import Prompt
 
 MOST_APART = 0.25
 """Nats a token, in the mean of a text: servers that score further from us have other weights. Rounding in
@@ -47,8 +48,23 @@ def check_model(client: VllmClient, name: str, policy: Policy) -> None:
         ServerFault: it scores a text otherwise, or says log-probabilities before temperature.
     """
     ids = _text(policy)
-    _check_weights(client.score(name, ids), _scored(policy, ids, 1))
-    _check_mode(client, name, policy, ids[:_READ])
+    whole = [Segment.given(ids[:1]), Segment.written(ids[1:])]
+    _check_weights(client.score(name, ids), _scored(policy, whole))
+    _check_mode(client, name, policy, Segment.given(ids[:_READ]))
+    if policy.chat.sees_images:
+        _check_mode(client, name, policy, policy.chat.first("What is in the picture?", _picture()))
+
+
+def check_tokens(turn: Completion, policy: Policy) -> None:
+    """Check that a model can have written the tokens of a turn.
+
+    Raises:
+        ServerFault: one is outside its vocabulary, or stands for a picture.
+    """
+    if int(turn.tokens.max()) >= policy.vocabulary_size:
+        raise ServerFault("its answer holds a token outside the vocabulary")
+    if np.isin(turn.tokens, policy.chat.placeholder_ids).any():
+        raise ServerFault("its answer holds a token that stands for a picture")
 
 
 def _check_weights(theirs: np.ndarray, own: np.ndarray) -> None:
@@ -59,23 +75,24 @@ def _check_weights(theirs: np.ndarray, own: np.ndarray) -> None:
         )
 
 
-def _check_mode(client: VllmClient, name: str, policy: Policy, prompt: list[int]) -> None:
+def _check_mode(client: VllmClient, name: str, policy: Policy, read: Segment) -> None:
     """Let a server draw at another temperature than 1, where its modes say other numbers."""
-    turn = client.complete(name, prompt, _DRAWN, SamplingSettings(_TEMPERATURE), seed=0, stop_ids=())
-    if int(turn.tokens.max()) >= policy.vocabulary_size:
-        raise ServerFault("its answer holds a token outside the vocabulary")
-    ids = [*prompt, *turn.tokens.tolist()]
-    drawn_from = _apart(turn.logprobs, _scored(policy, ids, len(prompt), _TEMPERATURE))
-    raw = _apart(turn.logprobs, _scored(policy, ids, len(prompt)))
+    settings = SamplingSettings(_TEMPERATURE)
+    turn = client.complete(name, Prompt([read]), _DRAWN, settings, 0, (), policy.chat.placeholder_ids)
+    check_tokens(turn, policy)
+    whole = [read, Segment.written(turn.tokens)]
+    drawn_from = _apart(turn.logprobs, _scored(policy, whole, _TEMPERATURE))
+    raw = _apart(turn.logprobs, _scored(policy, whole))
     if raw < drawn_from and drawn_from > _ROUNDING:
         raise ServerFault(
             "its log-probabilities are those before temperature and top_p, not of what it draws from; start "
             "it with --logprobs-mode processed_logprobs"
         )
     if not drawn_from <= MOST_APART:
+        place = " behind a picture" if read.images else ""
         raise ServerFault(
-            f"at temperature {_TEMPERATURE:g} its log-probabilities are {drawn_from:.2f} nats a token from "
-            f"ours, {MOST_APART:g} are allowed"
+            f"at temperature {_TEMPERATURE:g} its log-probabilities{place} are {drawn_from:.2f} nats a token "
+            f"from ours, {MOST_APART:g} are allowed"
         )
 
 
@@ -87,11 +104,18 @@ def _text(policy: Policy) -> list[int]:
     return ids[:_SCORED]
 
 
+def _picture() -> np.ndarray:
+    """Return a picture whose parts differ, uint8 [64, 96, 3]."""
+    rows, columns = np.mgrid[0:64, 0:96]
+    return np.stack([4 * rows, 2 * columns, 16 * ((rows // 8 + columns // 8) % 16)], axis=-1).astype(np.uint8)
+
+
 @torch.no_grad()
-def _scored(policy: Policy, ids: list[int], given: int, temperature: float = 1.0) -> np.ndarray:
-    """Return the policy's log-probability of each token behind the first ``given``, float32 [n - given]."""
-    episode = Episode("", 0, 0, 0, [Segment.given(ids[:given]), Segment.written(ids[given:])])
-    return policy.logprobs([episode], temperature).logprobs[0, given:].float().cpu().numpy()
+def _scored(policy: Policy, segments: list[Segment], temperature: float = 1.0) -> np.ndarray:
+    """Return the policy's log-probability of each token that was written, float32 [n]."""
+    episode = Episode("", 0, 0, 0, segments)
+    found = policy.logprobs([episode], temperature).logprobs[0].float().cpu().numpy()
+    return found[: len(episode)][episode.loss_mask]
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> float:

@@ -1,6 +1,7 @@
-"""What is asked of a vLLM server: its OpenAI-compatible completions, with token ids in and out.
+"""What is asked of a vLLM server: completions with token ids in and out, and pictures among them.
 
-Source: vLLM's documentation of the OpenAI-compatible server and of LoRA adapters, version 0.32.
+Source: vLLM's documentation of the OpenAI-compatible server and of LoRA adapters, and what its server says of
+the requests that it takes (``/openapi.json``, for ``/inference/v1/generate``), version 0.32.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from pixelis.agents.rollout.vllm.answers import (
     ServerFault,
     checked_choice,
     checked_facts,
+    checked_generated,
     checked_scores,
     checked_turn,
     read_json,
     words_of,
 )
+from pixelis.agents.rollout.vllm.prompts import Prompt
 from pixelis.errors import ConfigError, MissingDependencyError
 
 CONNECT_SECONDS = 10.0
@@ -38,6 +41,10 @@ _NEUTRAL = {
     "frequency_penalty": 0.0,
 }
 """What changes nothing; where it is not said, the generation_config.json of a server's model decides."""
+_NO_PICTURES = ("it answers 403:", 'it answers 404: {"detail"')
+"""How it begins to say that it has no way to send them: its own answer, and that of a server without it."""
+_NEVER = -100.0
+"""Added to the logit of a token that nobody may draw: the least that completions allow."""
 
 
 class VllmClient:
@@ -116,28 +123,28 @@ class VllmClient:
     def complete(
         self,
         model: str,
-        prompt: Sequence[int],
+        prompt: Prompt,
         limit: int,
         settings: SamplingSettings,
         seed: int,
         stop_ids: Collection[int],
+        forbidden: Collection[int] = (),
     ) -> Completion:
         """Return a turn by the model of a name, which is that of an adapter.
 
         Args:
             model: the name.
-            prompt: token ids.
+            prompt: what it follows.
             limit: most tokens of the turn.
             settings: how to draw.
             seed: of the draws.
             stop_ids: tokens that end it; none: it has ``limit`` tokens.
+            forbidden: tokens that it may not have: placeholders of pictures.
 
         Raises:
-            ServerFault: it gives none, or says that another model wrote it.
+            ServerFault: it gives none, reads another prompt, or says that another model wrote it.
         """
-        body = {
-            "model": model,
-            "prompt": list(prompt),
+        drawn = {
             "max_tokens": limit,
             "temperature": 0.0 if settings.greedy else settings.temperature,
             "top_p": settings.top_p,
@@ -146,10 +153,16 @@ class VllmClient:
             "stop_token_ids": sorted(stop_ids),
             "ignore_eos": not stop_ids,
             "logprobs": 0,
-            "return_token_ids": True,
             "skip_special_tokens": False,
         }
-        return checked_turn(self._choice(body, len(prompt) + limit), limit, stop_ids)
+        if forbidden:
+            drawn["logit_bias"] = {str(each): _NEVER for each in forbidden}
+        told = {"model": model, "return_token_ids": True}
+        if prompt.pictures:
+            choice = self._generated({**told, "sampling_params": drawn}, prompt, limit)
+        else:
+            choice = self._choice({**told, "prompt": prompt.tokens, **drawn}, len(prompt) + limit)
+        return checked_turn(choice, limit, stop_ids)
 
     def score(self, model: str, tokens: Sequence[int]) -> np.ndarray:
         """Return the log-probability of each token but the first given those before it, float32 [n - 1].
@@ -169,6 +182,20 @@ class VllmClient:
     def _choice(self, body: Mapping[str, Any], tokens: int) -> Mapping[str, Any]:
         answer = self._ask("POST", "/v1/completions", body, _MOST_BYTES + _BYTES_A_TOKEN * tokens)
         return checked_choice(read_json(answer), body["model"])
+
+    def _generated(self, body: Mapping[str, Any], prompt: Prompt, limit: int) -> Mapping[str, Any]:
+        parts = [{"type": "image_url", "url": each} for each in prompt.pictures]
+        whole = {**body, "token_ids": prompt.shown, "content_parts": parts}
+        most = _MOST_BYTES + _BYTES_A_TOKEN * (len(prompt) + limit)
+        try:
+            answer = self._ask("POST", "/inference/v1/generate", whole, most)
+        except ServerFault as fault:
+            if str(fault).startswith(_NO_PICTURES):
+                raise ServerFault(
+                    "it takes no pictures among token ids; start vLLM, 0.32 or later, with --enable-scale-out"
+                ) from None
+            raise
+        return checked_generated(read_json(answer), body["model"], prompt.tokens)
 
     def _ask(self, method: str, path: str, body: Any = None, most: int = _MOST_BYTES) -> bytes:
         status, answer = self._fetch(method, path, body, most, self._seconds)

@@ -1,7 +1,7 @@
 """An engine whose rows are written by vLLM servers; one that fails has its turns written by the others.
 
-A row is the tokens it has read and written, so any server can go on with it, and one's prefix cache spares it
-reading them again. The adapter goes to every server before a rollout, under a new name.
+A row is what it has read and written, tokens and pictures, so any server can go on with it, and one's prefix
+cache spares it reading them again. The adapter goes to every server before a rollout, under a new name.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from pixelis.agents.models.named_models import NAMED_MODELS
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rollout.sampling import RolloutStats, SamplingSettings
 from pixelis.agents.rollout.vllm.answers import Completion, ServerFault
-from pixelis.agents.rollout.vllm.checks import check_context, check_model
+from pixelis.agents.rollout.vllm.checks import check_context, check_model, check_tokens
 from pixelis.agents.rollout.vllm.client import VllmClient
+from pixelis.agents.rollout.vllm.prompts import Prompt
 from pixelis.agents.rollout.vllm.server import PYTHON, VllmServer
 from pixelis.agents.settings.sampler import Vllm
 from pixelis.errors import ConfigError, SamplerError
@@ -89,7 +90,7 @@ class VllmEngine:
         self,
         policy: Policy,
         home: int,
-        prompt: Sequence[int],
+        prompt: Prompt,
         limit: int,
         settings: SamplingSettings,
         seed: int,
@@ -109,9 +110,9 @@ class VllmEngine:
                 raise self._nobody()
             client = living[home % len(living)]
             try:
-                found = client.complete(self._serving, prompt, limit, settings, seed, policy.chat.stop_ids)
-                if int(found.tokens.max()) >= policy.vocabulary_size:
-                    raise ServerFault("its answer holds a token outside the vocabulary")
+                ends, forbidden = policy.chat.stop_ids, policy.chat.placeholder_ids
+                found = client.complete(self._serving, prompt, limit, settings, seed, ends, forbidden)
+                check_tokens(found, policy)
                 return found
             except ServerFault as fault:
                 if asked_again or self.living != [client]:
@@ -186,11 +187,6 @@ class VllmEngine:
     def _check_policy(self, policy: Policy) -> None:
         if not policy.has_adapter:
             raise ConfigError("sampler vllm needs an adapter, whose weights it is given; set train: lora")
-        if policy.chat.sees_images:
-            raise ConfigError(
-                "sampler vllm writes for models of text: completions by token ids hold no pictures; leave "
-                "--sampler out for a model that sees"
-            )
 
     def _connect(self, policy: Policy) -> None:
         if self._clients:
@@ -207,6 +203,7 @@ class VllmEngine:
                 dtype=str(policy.base.dtype).removeprefix("torch."),
                 rank=_served_rank(rank),
                 max_context=policy.max_context,
+                sees_images=policy.chat.sees_images,
                 log=self._log,
             )
             urls = [self._server.url]
@@ -234,13 +231,14 @@ class VllmRows:
     def __init__(self, engine: VllmEngine, policy: Policy, stats: RolloutStats) -> None:
         self._engine, self._policy, self._stats = engine, policy, stats
         self._version = policy.weights_version  # of the adapter that the servers were given
-        self._rows: list[list[int]] = []
+        self._rows: list[Prompt] = []
         self._homes: list[int] = []
 
     def start(self, prompts: Sequence[Segment], copies: Sequence[int]) -> None:
         """Make rows; the members of a group go to one server, which reads their prompt once."""
         for home, (prompt, count) in enumerate(zip(prompts, copies, strict=True)):
-            self._rows += [prompt.tokens.tolist() for _ in range(count)]
+            read = Prompt([prompt])
+            self._rows += [read.copy() for _ in range(count)]
             self._homes += [home] * count
         self._stats.prefilled_tokens += sum(map(len, prompts))
 
@@ -260,10 +258,8 @@ class VllmRows:
             for home, row, limit, seed in zip(self._homes, self._rows, limits, seeds, strict=True)
         ]
         turns = [each.result() for each in waiting]
-        for row, turn in zip(self._rows, turns, strict=True):
-            row += turn.tokens.tolist()
         self._stats.generated_tokens += sum(len(turn.tokens) for turn in turns)
-        return [
+        written = [
             Segment.sampled_turn(
                 turn.tokens,
                 turn.logprobs,
@@ -273,11 +269,14 @@ class VllmRows:
             )
             for turn in turns
         ]
+        for row, segment in zip(self._rows, written, strict=True):
+            row.add(segment)
+        return written
 
     def read(self, segments: Sequence[Segment], written: Sequence[Segment]) -> None:
         """Add what follows the turns."""
         for row, segment in zip(self._rows, segments, strict=True):
-            row += segment.tokens.tolist()
+            row.add(segment)
         self._stats.prefilled_tokens += sum(map(len, segments))
 
     def keep(self, rows: Sequence[int]) -> None:

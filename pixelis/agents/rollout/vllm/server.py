@@ -23,6 +23,7 @@ PYTHON = Path("~/.cache/pixelis/vllm/bin/python")
 """Where `make vllm` puts it."""
 START_SECONDS = 600.0
 GRACE_SECONDS = 10.0
+_MISSING = "ModuleNotFoundError: "
 
 
 class VllmServer:
@@ -34,6 +35,7 @@ class VllmServer:
         dtype: of the weights.
         rank: of the adapters.
         max_context: tokens of prompt and turn together; None: the model's.
+        sees_images: whether it is sent pictures.
         log: file for what it says.
 
     Attributes:
@@ -46,7 +48,15 @@ class VllmServer:
     """
 
     def __init__(
-        self, python: Path, model: str, *, dtype: str, rank: int, max_context: int | None, log: Path
+        self,
+        python: Path,
+        model: str,
+        *,
+        dtype: str,
+        rank: int,
+        max_context: int | None,
+        sees_images: bool = False,
+        log: Path,
     ) -> None:
         if not python.is_file():
             raise ConfigError(
@@ -59,6 +69,7 @@ class VllmServer:
         self.url, self.log = f"http://127.0.0.1:{port}", log
         words = [str(python), "-m", "vllm.entrypoints.openai.api_server"]
         words += flags(model, port, dtype, rank, max_context)
+        words += PICTURES if sees_images else []
         threads = os.environ.get("OMP_NUM_THREADS", "1")
         with held():
             self._process = start(
@@ -98,7 +109,11 @@ class VllmServer:
 
     def _said(self) -> str:
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
-        errors = [line for line in lines if "Error" in line] or [line for line in lines if line.strip()]
+        # Of several errors a missing package is the reason; what follows from it says less.
+        errors = [line[line.find(_MISSING) :] for line in lines if _MISSING in line]
+        errors = (
+            errors or [line for line in lines if "Error" in line] or [line for line in lines if line.strip()]
+        )
         return f"{errors[-1].strip()[:200] if errors else 'it said nothing'}; its log is {self.log}"
 
 
@@ -110,6 +125,10 @@ ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
 }
 """Of a server; what it reads of a CPU it ignores elsewhere."""
+
+
+PICTURES = ["--enable-scale-out"]
+"""Further words for a model that sees: the server then takes pictures among token ids."""
 
 
 def flags(model: str, port: int, dtype: str, rank: int, max_context: int | None) -> list[str]:
