@@ -182,6 +182,22 @@ def test_a_run_with_servers_learns_from_what_they_say(server, tmp_path):
 
 @pytest.mark.vllm
 @pytest.mark.slow
+def test_processes_that_share_out_weights_learn_from_what_a_server_says(server, start, tmp_path):
+    settings = {"type": "vllm", "urls": [server.url]}
+    values = {**CODE, "steps": 2, "output": str(tmp_path / "run"), "sampler": settings}
+    both = start("train", TrainConfig.from_mapping(values), "--shard", processes=2)
+    assert both.wait() == 0, both.said
+    rows = read_metrics(tmp_path / "run" / "metrics.jsonl")
+    assert [(row["step"], row["episodes/count"], row["episodes/invalid"]) for row in rows] == [
+        (1, 8, 0),
+        (2, 8, 0),
+    ]
+    assert all(row["policy/mismatch"] < 1e-4 for row in rows)
+    assert not any("pixelis-" in name for name in adapters(server))
+
+
+@pytest.mark.vllm
+@pytest.mark.slow
 def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
     values = {**CODE, "steps": 50, "checkpoint_every": 50, "output": str(tmp_path / "run")}
     config = TrainConfig.from_mapping({**values, "sampler": "vllm"})
