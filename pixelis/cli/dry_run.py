@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pixelis.agents.settings.levels import ReplayedLevels, SflLevels
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError
 
@@ -45,6 +46,7 @@ def told(cost: StepCost, config: TrainConfig) -> list[str]:
     lines = [f"a step: {episodes}; {how}; nothing was written"]
     if config.workers is not None:
         lines += [f"this is for one process: what it saves that {config.workers} workers play is not in it"]
+    lines += _not_in_it(config)
     width = max(map(len, [*cost.seconds, *cost.memory]))
     lines += ["", "seconds a step, if every group is trained on"]
     lines += [f"  {name:{width}}  {value:9.2f}" for name, value in cost.seconds.items()]
@@ -62,6 +64,19 @@ def told(cost: StepCost, config: TrainConfig) -> list[str]:
     lines += [f"  {name:{width}}  {value / _MIB:9,.0f}" for name, value in cost.memory.items()]
     lines += [f"  {'together':{width}}  {sum(cost.memory.values()) / _MIB:9,.0f}"]
     return [*lines, "", _whole(cost, config)]
+
+
+def _not_in_it(config: TrainConfig) -> list[str]:
+    """Return what samplers of levels play besides, or do not train on."""
+    levels = config.levels
+    if isinstance(levels, SflLevels):
+        more = f"{levels.candidates} groups more in every {levels.every}th step"
+        return [f"this is for levels at random: that sfl plays {more} is not in it"]
+    if isinstance(levels, ReplayedLevels):
+        return [
+            f"this is for levels at random: that {levels.type} also plays levels to score them is not in it"
+        ]
+    return []
 
 
 def _whole(cost: StepCost, config: TrainConfig) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from pixelis.agents.losses.correction import SAFE_LOG_WEIGHT
 from pixelis.registry import Registry
 
 
@@ -84,6 +85,11 @@ SurrogateFunction = Callable[[SurrogateInputs, SurrogateConstants], Surrogate]
 SURROGATES: Registry[SurrogateFunction] = Registry("surrogate")
 
 
+def _ratio(given: SurrogateInputs) -> Tensor:
+    """Return the ratios; far beyond every bound they stay where an exponential does not overflow."""
+    return torch.exp(given.log_ratio.clamp(max=SAFE_LOG_WEIGHT))
+
+
 @SURROGATES.register("clip")
 def clip(given: SurrogateInputs, constants: SurrogateConstants) -> Surrogate:
     """Return PPO's pessimistic clipped surrogate; where it clips there is no gradient.
@@ -95,7 +101,7 @@ def clip(given: SurrogateInputs, constants: SurrogateConstants) -> Surrogate:
     Source: Schulman et al. 2017, PPO (arXiv 1707.06347), eq. 7; Yu et al. 2025, DAPO (arXiv 2503.14476), eq.
     10.
     """
-    ratio, advantages = torch.exp(given.log_ratio), given.advantages
+    ratio, advantages = _ratio(given), given.advantages
     low, high = 1 - constants.epsilon_low, 1 + constants.epsilon_high
     return Surrogate(
         loss=-torch.minimum(ratio * advantages, torch.clamp(ratio, low, high) * advantages),
@@ -116,7 +122,7 @@ def dual_clip(given: SurrogateInputs, constants: SurrogateConstants) -> Surrogat
     Source: Ye et al. 2020, Mastering Complex Control in MOBA Games (arXiv 1912.09729), dual-clip PPO.
     """
     inner, advantages = clip(given, constants), given.advantages
-    ratio, bad = torch.exp(given.log_ratio), advantages < 0
+    ratio, bad = _ratio(given), advantages < 0
     high = torch.where(bad, ratio > constants.dual_clip, ratio > 1 + constants.epsilon_high)
     return Surrogate(
         loss=torch.where(bad, torch.minimum(inner.loss, -constants.dual_clip * advantages), inner.loss),
@@ -137,7 +143,7 @@ def cispo(given: SurrogateInputs, constants: SurrogateConstants) -> Surrogate:
     Source: MiniMax 2025, MiniMax-M1 (arXiv 2506.13585), section 3.1.
     """
     cap = 1 + constants.epsilon_high
-    ratio = torch.exp(given.log_ratio).detach()
+    ratio = _ratio(given).detach()
     return Surrogate(
         loss=-torch.clamp(ratio, max=cap) * given.advantages * given.logprobs,
         clipped_high=(ratio > cap) & (given.advantages != 0),
@@ -155,5 +161,5 @@ def sapo(given: SurrogateInputs, constants: SurrogateConstants) -> Surrogate:
     Source: Gao et al. 2025, Soft Adaptive Policy Optimization (arXiv 2511.20347).
     """
     temperature = torch.where(given.advantages > 0, constants.sapo_positive, constants.sapo_negative)
-    gate = torch.sigmoid(temperature * (torch.exp(given.log_ratio) - 1)) * 4 / temperature
+    gate = torch.sigmoid(temperature * (_ratio(given) - 1)) * 4 / temperature
     return Surrogate(loss=-gate * given.advantages)

@@ -36,6 +36,7 @@ class GroupComparison:
         diversity: for ``polychromic``: a name in ``DIVERSITIES``.
         set_size: for ``polychromic``: members of a set, at least 2.
         set_floor: for ``polychromic``: the reward that is worth nothing to a set.
+        known_parts: of the first episodes that were compared, see `by_part`.
     """
 
     advantage: str
@@ -43,6 +44,7 @@ class GroupComparison:
     diversity: str = NONE
     set_size: int = 4
     set_floor: float = 0.0
+    known_parts: set[str] = field(default_factory=set, compare=False, repr=False)
 
 
 CompareFunction = Callable[[np.ndarray, Sequence[Episode], GroupComparison], np.ndarray]
@@ -77,15 +79,16 @@ def by_part(rewards: np.ndarray, episodes: Sequence[Episode], comparison: GroupC
     adds 0. GDPO then divides by the deviation of s over the batch: ``algorithm.scale: batch``.
 
     A part is ``reward_parts[name]["raw"]`` where reward terms are paid, else ``reward_terms[name]``; 0 for an
-    episode that was cut off before it had one. Where the env did not accept the answer, the reward stands for
-    each of its parts: style that was not paid does not count.
+    episode that has none. A name that no episode has is a mistake in the first ones that were played to
+    their end; later it may be that nobody earned it. Where the env did not accept the answer, the reward
+    stands for each of its parts: style that was not paid does not count.
 
     Source: Liu et al. 2026, GDPO (arXiv 2601.05242), eq. 4-6; the n - 1 and the constant are those of TRL's
     ``normalize_then_sum`` (huggingface/trl pull request 4785).
     """
     total = np.zeros_like(rewards)
     parts = [(episode, _parts(episode)) for episode in episodes if episode.valid_for_training]
-    _check_names(comparison.part_weights, [table for _, table in parts])
+    _check_names(comparison, [table for episode, table in parts if not episode.cut_off])
     for name, weight in comparison.part_weights.items():
         values = np.full_like(rewards, np.nan)
         for episode, table in parts:
@@ -170,14 +173,17 @@ def _parts(episode: Episode) -> dict[str, float]:
     return {**episode.reward_terms, **raw}
 
 
-def _check_names(names: Mapping[str, float], tables: Sequence[Mapping[str, float]]) -> None:
+def _check_names(comparison: GroupComparison, tables: Sequence[Mapping[str, float]]) -> None:
+    if comparison.known_parts or not tables:
+        return
     known = sorted({part for table in tables for part in table})
-    for name in names if tables else ():
+    for name in comparison.part_weights:
         if name not in known:
             raise RewardError(
                 f"no episode's reward has a part {name!r}.{suggest(name, known)} They have "
                 f"{', '.join(known) or 'none'}; correct part_weights"
             )
+    comparison.known_parts.update(known)
 
 
 def _part(episode: Episode, name: str, value: float) -> float:

@@ -28,6 +28,7 @@ from pixelis.agents.settings.vote import read_vote
 from pixelis.files import writing
 
 BEST, EVALUATION = "best", "evaluation.json"
+_BEFORE = f".{BEST}-before"
 
 
 class Evaluating:
@@ -58,6 +59,7 @@ class Evaluating:
         self._config, self._policy, self._env, self._run = config, policy, env, run
         self._describe = describe
         self._best: dict[str, float] | None = None
+        self._saved: int | None = None  # the step that was the best when that was last written down
         self._votes = read_vote(config.rewards) is not None
 
     def after(self, step: int) -> Row:
@@ -92,24 +94,31 @@ class Evaluating:
 
     def state_dict(self) -> dict[str, Any]:
         """Return which step was the best so far, as JSON-able values."""
+        self._saved = None if self._best is None else int(self._best["step"])
         return {"best": self._best}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Take over what `state_dict` returned.
 
         Where the run went back before its best, that is put aside as ``best-step-N``: it is of steps that are
-        no more. What was the best until here went when it came, so the next evaluation is the best.
+        no more. What was the best until here takes its place again where it lies beside it, as it does since
+        the last checkpoint; else the next evaluation is the best.
         """
         self._best = state["best"]
-        final = self._run.path / BEST
-        lies = read_json(final / EVALUATION).get("step") if (final / EVALUATION).is_file() else None
-        if self._best is None or lies != self._best["step"]:
-            self._best = None
+        self._saved = None if self._best is None else int(self._best["step"])
+        final, before = self._run.path / BEST, self._run.path / _BEFORE
+        lies = _step_of(final)
+        if self._best is not None and lies == self._saved:
+            return
+        with writing(self._run.path):
             if lies is not None:
                 aside = final.with_name(f"{BEST}-step-{lies}")
-                with writing(self._run.path):
-                    shutil.rmtree(aside, ignore_errors=True)
-                    os.replace(final, aside)
+                shutil.rmtree(aside, ignore_errors=True)
+                os.replace(final, aside)
+            if self._best is not None and _step_of(before) == self._saved:
+                os.replace(before, final)
+            else:
+                self._best = self._saved = None
 
     # ------------------------------------------------------------------ private
 
@@ -139,15 +148,22 @@ class Evaluating:
 
     def _leave(self, row: Evaluation, step: int) -> None:
         """Write what is trained as ``best``, whole or not at all: an adapter, or the whole model."""
-        final = self._run.path / BEST
+        final, before = self._run.path / BEST, self._run.path / _BEFORE
         fresh = final.with_name(f".{BEST}.unfinished")
         with writing(self._run.path):
             shutil.rmtree(fresh, ignore_errors=True)
             self._policy.save_weights(fresh)
             write_json(Path(fresh) / EVALUATION, evaluation_to_row(row))
             self._describe(Path(fresh), step)
+            if self._saved is not None and _step_of(final) == self._saved:  # a resume may go back to it
+                shutil.rmtree(before, ignore_errors=True)
+                os.replace(final, before)
             shutil.rmtree(final, ignore_errors=True)
             os.replace(fresh, final)
+
+
+def _step_of(best: Path) -> int | None:
+    return read_json(best / EVALUATION).get("step") if (best / EVALUATION).is_file() else None
 
 
 def _failed_share(row: Evaluation) -> float:

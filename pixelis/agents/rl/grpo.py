@@ -32,7 +32,7 @@ from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.algorithm import Grpo
-from pixelis.agents.settings.rl import TrainConfig, replay_ratio
+from pixelis.agents.settings.rl import TrainConfig, replayed
 from pixelis.agents.settings.vote import read_vote
 from pixelis.errors import ConfigError
 
@@ -153,8 +153,7 @@ class GrpoLearner:
         if self.replay is None:
             return fresh
         self.replay.forget(step)
-        count = int(replay_ratio(config) * config.groups * config.group_size)
-        self._drawn = self.replay.draw(count, replay_generator(config.seed, step))
+        self._drawn = self.replay.draw(replayed(config, config.groups), replay_generator(config.seed, step))
         self.replay.add(fresh, step)
         return with_replay(fresh, self._drawn, self._longest)
 

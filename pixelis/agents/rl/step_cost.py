@@ -34,7 +34,8 @@ from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.rl.trainer import Trainer
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.agents.runs.metrics import Row
-from pixelis.agents.settings.rl import Grpo, TrainConfig, chosen_correction
+from pixelis.agents.settings.levels import ReplayedLevels, SflLevels
+from pixelis.agents.settings.rl import Grpo, TrainConfig, chosen_correction, replayed
 from pixelis.agents.settings.run_settings import AUTO
 from pixelis.agents.settings.workers import OF_WORKERS
 
@@ -126,7 +127,7 @@ def step_cost(config: TrainConfig, seconds: float = SECONDS) -> StepCost:
     env, _ = TrainingRun.opened_env(config)
     config = TrainingRun.choose_model(config, env)
     policy = TrainingRun.load_policy(config, None)
-    config = in_one_process(TrainingRun.settle(config, policy))
+    config = at_random(in_one_process(TrainingRun.settle(config, policy)))
     assert env is not None  # it is a required setting
     with tempfile.TemporaryDirectory(prefix="pixelis-probe-") as folder:
         probing = _Probing(config, env, policy, Path(folder))
@@ -144,6 +145,15 @@ def in_one_process(config: TrainConfig) -> TrainConfig:
     return config.with_values(**values)
 
 
+def at_random(config: TrainConfig) -> TrainConfig:
+    """Return settings under which a step plays and trains on the levels of its groups, and on no others."""
+    levels = config.levels
+    if not isinstance(levels, (ReplayedLevels, SflLevels)):
+        return config
+    kept = {name: getattr(levels, name) for name in ("dials", "oracle")}
+    return config.with_values(levels={"type": "uniform", **kept})
+
+
 class _Probing:
     """Steps of some groups, each of a trainer of its own on the same policy."""
 
@@ -154,7 +164,7 @@ class _Probing:
     def take(self, groups: int) -> Probe:
         """Take a step of so many groups, with tasks that no other probe had."""
         self.count += 1
-        values = {"groups": groups, "output": str(self.folder / str(self.count)), **self._refill(groups)}
+        values = {"groups": groups, "output": str(self.folder / str(self.count)), **self._algorithm(groups)}
         config = self.config.with_values(**values, seed=self.config.seed + self.count - 1)
         run = RunFolder.create(str(config.output), config.to_mapping())
         trainer = Trainer(config, self.policy, self.env, run, TrainingParts.of(config, self.env))
@@ -165,13 +175,17 @@ class _Probing:
         valid = [each for each in episodes if each.valid_for_training]
         return Probe(groups, row, sum(map(len, valid)), kept_tokens(valid))
 
-    def _refill(self, groups: int) -> dict[str, Any]:
-        """Return the settings by which so many groups may be refilled by their share of the episodes."""
+    def _algorithm(self, groups: int) -> dict[str, Any]:
+        """Return the settings by which so many groups are refilled and replayed by their share."""
         algorithm = self.config.algorithm
-        if not isinstance(algorithm, Grpo) or not algorithm.refill_episodes or groups == self.config.groups:
+        if not isinstance(algorithm, Grpo) or groups == self.config.groups:
             return {}
-        share = math.ceil(algorithm.refill_episodes * groups / self.config.groups)
-        return {"algorithm": {**algorithm.model_dump(), "refill_episodes": share}}
+        values = algorithm.model_dump()
+        if algorithm.refill_episodes:
+            values["refill_episodes"] = math.ceil(algorithm.refill_episodes * groups / self.config.groups)
+        if algorithm.replay is not None and not replayed(self.config, groups):
+            values["replay"] = None
+        return {"algorithm": values}
 
     def cost(self, seconds: float) -> StepCost:
         """Probe and say what a step of the settings costs."""

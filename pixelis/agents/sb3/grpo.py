@@ -6,6 +6,7 @@ reference model and no KL penalty: the network begins at random, so there is not
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +68,9 @@ class GroupLearner(StepPPO):
         """Play a round of groups and train on it."""
         episodes, steps = self._play(number)
         batch, row = self._batch(episodes, steps)
-        updates = [self._update(batch.rows(index)) for index in self._minibatches(batch, number)]
+        settings, epochs = self.settings, self.agent.epochs
+        parts = minibatches(len(batch), settings.batch_size, epochs, (settings.seed, number))
+        updates = [self._update(batch.rows(index)) for index in parts]
         self._n_updates += self.agent.epochs if len(batch) else 0
         names = updates[0] if updates else ("train/loss", "train/entropy", "train/clip_fraction")
         row |= {name: float(np.mean([each[name] for each in updates])) if updates else None for name in names}
@@ -129,16 +132,6 @@ class GroupLearner(StepPPO):
         advantages = torch.tensor([a for _, a in kept], dtype=torch.float32, device=device)
         return Batch(seen, actions, logprobs, advantages)
 
-    def _minibatches(self, batch: Batch, number: int) -> list[Tensor]:
-        """Return the steps of each optimiser step, every epoch in another order."""
-        order = np.random.default_rng([self.settings.seed, number])
-        size = self.settings.batch_size
-        return [
-            torch.as_tensor(shuffled[start : start + size])
-            for shuffled in (order.permutation(len(batch)) for _ in range(self.agent.epochs))
-            for start in range(0, len(batch), size)
-        ]
-
     def _update(self, batch: Batch) -> dict[str, float]:
         """Take one optimiser step: mean surrogate over the steps, minus the entropy bonus."""
         policy, settings = self.policy, self.settings
@@ -167,3 +160,20 @@ class GroupLearner(StepPPO):
             "train/grad_norm": norm.item(),
             "train/clip_fraction": sum(c.float().mean().item() for c in clipped if c is not None),
         }
+
+
+def minibatches(count: int, size: int, epochs: int, seeds: tuple[int, int]) -> list[Tensor]:
+    """Return the steps of each optimiser step, as many in each, every epoch in another order.
+
+    Args:
+        count: of all steps.
+        size: the most in one.
+        epochs: how often each is in one.
+        seeds: of the orders.
+    """
+    order, parts = np.random.default_rng(seeds), math.ceil(count / size)
+    return [
+        torch.as_tensor(part)
+        for shuffled in (order.permutation(count) for _ in range(epochs))
+        for part in (np.array_split(shuffled, parts) if parts else ())
+    ]

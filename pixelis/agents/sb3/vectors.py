@@ -84,7 +84,12 @@ def make_vec(make_env: EnvMaker, count: int, processes: str = "none") -> VecEnv:
         count: how many.
         processes: ``none`` steps them one after the other in this process; ``fork``, ``spawn`` and
             ``forkserver`` give each a process made in that way. What is played is the same.
+
+    Raises:
+        PixelisError: an environment cannot be made with these settings.
     """
     makers: list[Any] = [make_env] * count
+    if processes != "none":  # a process of its own would say of a mistake no more than that it has ended
+        make_env().close()
     vector = DummyVecEnv(makers) if processes == "none" else SubprocVecEnv(makers, start_method=processes)
     return VecTransposeImage(vector)

@@ -15,7 +15,7 @@ from pixelis.agents.settings.levels import AnyLevels, FixedLevels, RandomLevels
 from pixelis.agents.settings.loss import Kl, Loss
 from pixelis.agents.settings.recipes import check_recipe, expanded
 from pixelis.agents.settings.run_settings import AUTO
-from pixelis.agents.settings.sampler import AnySampler, OwnSampler
+from pixelis.agents.settings.sampler import VLLM_TEMPERATURES, AnySampler, OwnSampler
 from pixelis.agents.settings.step_size import StepSize
 from pixelis.agents.settings.vote import check_vote
 from pixelis.agents.settings.workers import PlayedSettings
@@ -159,6 +159,15 @@ class TrainConfig(PlayedSettings):
             raise ConfigError(f"step_size is read with lr auto only; leave it out, or lr {self.lr}")
         if self.sampler.type == "vllm" and self.train == "full":
             raise ConfigError("sampler vllm needs an adapter, whose weights it is given; set train: lora")
+        if (
+            self.sampler.type == "vllm"
+            and not VLLM_TEMPERATURES[0] <= self.temperature <= VLLM_TEMPERATURES[1]
+        ):
+            low, high = VLLM_TEMPERATURES
+            raise ConfigError(
+                f"temperature must be from {low:g} to {high:g} with sampler vllm, whose servers take no "
+                f"other, got {self.temperature:g}"
+            )
         if self.sampler.type == "vllm" and self.top_p < 1 and self.loss.correction.type == "none":
             raise ConfigError(
                 f"loss.correction none needs top_p 1 with sampler vllm, got {self.top_p:g}: servers say the "
@@ -172,6 +181,11 @@ class TrainConfig(PlayedSettings):
             raise ConfigError("offload is for weights that are shared out; set shard, or leave it out")
         if self.recipe is not None:
             check_recipe(self)
+        if replay_ratio(self) and not replayed(self, self.groups):
+            raise ConfigError(
+                f"algorithm.replay.ratio {replay_ratio(self):g} of {self.groups * self.group_size} episodes "
+                "is none; set a larger one, or algorithm.replay: null"
+            )
         check_vote(self)
         check_dropout(self)
         if self.max_staleness:
@@ -233,6 +247,11 @@ def replay_ratio(config: TrainConfig) -> float:
     """Return the stored episodes of a step as a share of those played, 0 where none are stored."""
     replay = config.algorithm.replay if isinstance(config.algorithm, Grpo) else None
     return replay.ratio if replay is not None else 0.0
+
+
+def replayed(config: TrainConfig, groups: int) -> int:
+    """Return how many stored episodes a step of so many groups trains on besides."""
+    return round(replay_ratio(config) * groups * config.group_size)
 
 
 def sampler_gaps(config: TrainConfig) -> list[str]:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pixelis.agents.settings.base import Alternatives, Section, setting
 
+VLLM_TEMPERATURES = 0.01, 2.0
+"""The lowest and the highest at which vLLM samples; lower ones it raises without a word."""
 _WHICH = "what writes turns: the model in this process, or vLLM servers"
 
 

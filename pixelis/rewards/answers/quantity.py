@@ -109,7 +109,10 @@ def parse_quantity(text: str) -> Quantity | None:
         return None
     negative = bool(bracketed) or "-" in (form["sign"], form["inner_sign"])
     value = Decimal(f"{'-' if negative else ''}{digits}{form['exponent'] or ''}")
-    value = value.scaleb(_SCALES[form["scale"].casefold()], _context()) if form["scale"] else value
+    if form["scale"]:
+        if (scale := _SCALES.get(form["scale"].casefold())) is None:  # without case ı is i to a pattern
+            return None
+        value = value.scaleb(scale, _context())
     return Quantity(value, unit) if math.isfinite(float(value)) else None
 
 

@@ -140,3 +140,20 @@ def test_shapes_are_checked(shapes):
     log_ratio, advantages, logprobs = (torch.zeros(shape) for shape in shapes)
     with pytest.raises(ValueError, match="must be"):
         SurrogateInputs(log_ratio, advantages, logprobs, logprobs.bool())
+
+
+@pytest.mark.parametrize(
+    ("name", "advantage", "gradient"),
+    [
+        ("clip", 1.0, 0.0),
+        ("dual_clip", -1.0, 0.0),
+        ("sapo", 1.0, 0.0),
+        ("sapo", -1.0, 0.0),
+        ("cispo", 1.0, -1.3),
+    ],
+)
+def test_a_ratio_beyond_every_float_leaves_a_gradient_that_is_a_number(name, advantage, gradient):
+    logprobs = torch.zeros(1, 1, requires_grad=True)  # float32, whose exponential ends at 88
+    inputs = (logprobs + 100.0, torch.full((1, 1), advantage), logprobs, torch.ones(1, 1, dtype=torch.bool))
+    (slope,) = torch.autograd.grad(SURROGATES[name](SurrogateInputs(*inputs), CONSTANTS).loss.sum(), logprobs)
+    assert slope.item() == pytest.approx(gradient)

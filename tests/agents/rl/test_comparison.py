@@ -241,3 +241,23 @@ PARTS = {"algorithm": {"advantage": {"type": "per_part", "weights": {"a": 1}}}}
 def test_settings_that_do_not_go_together(changes, message):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**changes)
+
+
+def test_a_part_that_nobody_earned_in_a_step_is_no_mistake():
+    weights = GroupComparison("per_part", {"task": 1.0, "exact": 0.5})
+
+    def of(*parts):
+        episodes = paid(parts, 2)
+        return compared(reward_matrix(episodes, 1, 2), episodes, weights)
+
+    cut = paid([{}, {}], 2)
+    for episode in cut:
+        episode.cut_off = True
+    assert not compared(reward_matrix(cut, 1, 2), cut, weights).any()  # nobody got so far: nothing is known
+    of({"task": 1.0, "exact": 1.0}, {"task": 0.0})
+    assert (
+        of({"task": 1.0}, {"task": 0.0}).tolist()
+        == by("per_part", paid([{"task": 1.0}, {"task": 0.0}], 2), 1, 2, part_weights={"task": 1.0}).tolist()
+    )
+    with pytest.raises(RewardError, match="no episode's reward has a part 'exact'"):
+        by("per_part", paid([{"task": 1.0}, {"task": 0.0}], 2), 1, 2, part_weights=weights.part_weights)

@@ -14,6 +14,8 @@ from pixelis.agents.losses.aggregation import StepCounts
 from pixelis.agents.rl.batch import StepBatch, make_batch
 from pixelis.agents.rl.replay import ReplayBuffer, with_replay
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
+from pixelis.agents.settings.rl import replayed
+from pixelis.errors import ConfigError
 
 
 def batch(*advantages, name=0, sampled=2):
@@ -139,3 +141,10 @@ def test_never_more_than_the_capacity_and_never_a_worse_one(steps, capacity):
         replay.add(batch(*advantages), step)
         offered += [value for value in advantages if value > 0]
     assert [worth for _, worth in contents(replay)] == pytest.approx(sorted(offered, reverse=True)[:capacity])
+
+
+def test_a_share_is_rounded_and_one_that_is_none_is_refused(toy_config):
+    replay = {"algorithm": {"replay": {"ratio": 0.57}}}
+    assert replayed(toy_config(groups=10, group_size=10, **replay), 10) == 57  # 56.99999999999999 in floats
+    with pytest.raises(ConfigError, match=r"ratio 0\.02 of 16 episodes is none"):
+        toy_config(groups=4, group_size=4, algorithm={"replay": {"ratio": 0.02}})

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from pixelis.agents.models.policy import Policy
+from pixelis.agents.rl.evaluating import Evaluating
 from pixelis.agents.rl.run import TrainingRun, train
 from pixelis.agents.run_files.saved_run import newest_adapter, settings_of
+from pixelis.agents.runs.evaluate import Evaluation
 from pixelis.agents.runs.evaluation_file import read_evaluations
 from pixelis.errors import ConfigError
 
@@ -79,3 +82,28 @@ def test_a_run_that_goes_back_before_its_best_puts_that_aside(toy_config):
     best = json.loads((path / "best" / "evaluation.json").read_text())
     assert kept["step"] == later
     assert best["step"] == again.metrics[-1]["evaluation/best_step"] == 20
+
+
+RATES = {1: 0.1, 2: 0.5, 3: 0.3, 4: 0.2, 5: 0.9, 6: 0.1}
+
+
+class Scored(Evaluating):
+    """Evaluations whose success is given, by steps."""
+
+    def _play(self, step: int) -> Evaluation:
+        return replace(super()._play(step), success_rate=RATES[step])
+
+
+def test_a_killed_run_has_the_best_of_an_unbroken_one_and_its_weights(toy_config, tmp_path):
+    config = toy_config(steps=0, eval_every=1, eval_episodes=10)
+    with TrainingRun.start(config) as run:
+        made = [Scored(config, run.policy, run.env, run.folder, lambda *_: None) for _ in range(2)]
+        unbroken = [made[0].after(step)["evaluation/best_step"] for step in range(1, 4)]
+        saved = made[0].state_dict()  # a checkpoint
+        unbroken += [made[0].after(step)["evaluation/best_step"] for step in range(4, 6)]  # then it is killed
+        made[1].load_state_dict(saved)
+        assert json.loads((run.folder.path / "best" / "evaluation.json").read_text())["step"] == 2
+        assert (run.folder.path / "best-step-5" / "evaluation.json").is_file()
+        resumed = [made[1].after(step)["evaluation/best_step"] for step in range(4, 7)]
+    assert unbroken == [1, 2, 2, 2, 5]
+    assert resumed == [2, 5, 5]

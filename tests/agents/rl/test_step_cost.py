@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 
 from pixelis.agents.models.policy import Policy
-from pixelis.agents.rl.step_cost import Probe, cost_of, in_one_process, kept_bytes, line_at, step_cost
+from pixelis.agents.rl.step_cost import (
+    Probe,
+    at_random,
+    cost_of,
+    in_one_process,
+    kept_bytes,
+    line_at,
+    step_cost,
+)
 from pixelis.agents.settings.rl import chosen_correction
+from pixelis.cli.dry_run import _not_in_it
 from pixelis.cli.train import main
 
 
@@ -123,3 +132,14 @@ def test_a_run_that_goes_on_has_none(toy_config, capsys):
     run = train(toy_config(steps=1))
     assert main(["--resume", str(run.folder.path), "--dry-run"]) != 0
     assert "--dry-run is for a new run; leave --resume out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("levels", [{"type": "sfl", "candidates": 32}, {"type": "plr"}, {"type": "accel"}])
+def test_a_probe_plays_and_trains_on_the_groups_of_a_step(levels, toy_config):
+    config = toy_config(levels={**levels, "dials": {"difficulty": [0, 1]}, "oracle": False})
+    probed = at_random(config).levels
+    assert (probed.type, probed.dials, probed.oracle) == ("uniform", {"difficulty": [0, 1]}, False)
+    (line,) = _not_in_it(config)
+    assert levels["type"] in line and line.endswith("is not in it")
+    alone = toy_config(levels={"type": "learnability"})
+    assert at_random(alone) is alone and _not_in_it(alone) == []

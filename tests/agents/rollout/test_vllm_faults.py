@@ -19,6 +19,7 @@ from pixelis.agents.rollout.vllm.client import VllmClient
 from pixelis.agents.rollout.vllm.engine import VllmEngine
 from pixelis.agents.rollout.vllm.prompts import Prompt
 from pixelis.agents.rollout.vllm.server import flags
+from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError, SamplerError
 
 SAMPLING = SamplingSettings(max_new_tokens=4)
@@ -92,8 +93,9 @@ def test_nonsense_in_the_place_of_scores_is_a_fault(answer, words):
         client.score("it", [5, 6])
 
 
-def test_a_number_beyond_every_float_is_a_fault():
-    wrong = json.dumps({"model": "it", "choices": [choice_of([2], [-(10**400)], "stop")]}).encode()
+@pytest.mark.parametrize("logprob", [-(10**400), -9999.0])  # the latter stands for NaN and -inf
+def test_a_log_probability_that_is_none_is_a_fault(logprob):
+    wrong = json.dumps({"model": "it", "choices": [choice_of([2], [logprob], "stop")]}).encode()
     with answering(says(wrong)) as url, client_of(url) as client, pytest.raises(ServerFault, match="is none"):
         client.complete("it", prompt_of(5), 4, SAMPLING, 0, [2])
 
@@ -267,3 +269,21 @@ def test_an_address_that_is_none_is_told_without_its_password(url):
     with pytest.raises(ConfigError, match=r"sampler.urls: 'http://host:\w+' is no address") as caught:
         VllmClient(url, 1.0)
     assert "se" not in str(caught.value).replace("server", "")
+
+
+def test_one_server_that_is_named_twice_is_one(policy, engine):
+    with replayed(policy) as server:
+        by = engine(server.url, f"{server.url}/")
+        push(by, policy)
+        assert len(turn(by, policy).tokens) == 1
+        loaded = [body for path, body in server.asked if path == "/v1/load_lora_adapter"]
+        assert len(loaded) == 1  # vLLM refuses a second time
+        by.close()
+
+
+@pytest.mark.parametrize("temperature", [0.005, 2.5])
+def test_a_temperature_that_servers_do_not_take_is_told_before_any_is_asked(temperature):
+    values = {"env": "Pixelis/CodeProblem-v0", "model": "pixelis-mini", "temperature": temperature}
+    TrainConfig.from_mapping(values)
+    with pytest.raises(ConfigError, match=r"must be from 0\.01 to 2 with sampler vllm"):
+        TrainConfig.from_mapping({**values, "sampler": "vllm"})

@@ -17,6 +17,7 @@ from pixelis.agents.run_files.saved_run import newest_adapter
 from pixelis.agents.runs.metrics import comparable_metrics, read_metrics
 from pixelis.agents.sb3.config import AGENTS
 from pixelis.agents.sb3.episodes import play
+from pixelis.agents.sb3.grpo import minibatches
 from pixelis.agents.sb3.run import Sb3Run, load_agent, train
 from pixelis.errors import CheckpointError, ConfigError
 
@@ -200,3 +201,18 @@ def test_the_learning_rate_falls_to_a_tenth_and_stays(tiny, agent):
         optimiser = run.trainer.learner.policy.optimizer
         run.train(lambda row: rates.append(optimiser.param_groups[0]["lr"]))
     assert rates == pytest.approx([0.01, 0.0055, 0.001, 0.001])
+
+
+def test_a_wrong_setting_is_told_in_one_line_where_environments_have_processes(tiny):
+    with pytest.raises(ConfigError, match="grid must be an integer from 2 to 64, got 0"):
+        Sb3Run.start(tiny(action_kwargs={"grid": 0}, processes="forkserver"))
+
+
+@pytest.mark.parametrize(("steps", "sizes"), [(129, [65, 64]), (128, [128]), (5, [5]), (0, [])])
+def test_every_step_counts_as_much_as_any_other(steps, sizes):
+    found = minibatches(steps, size=128, epochs=2, seeds=(0, 1))
+    assert [len(each) for each in found] == 2 * sizes
+    epochs = found[: len(sizes)], found[len(sizes) :]
+    orders = [[int(index) for each in epoch for index in each] for epoch in epochs]
+    assert [sorted(order) for order in orders] == [list(range(steps))] * 2
+    assert orders[0] != orders[1] or not steps

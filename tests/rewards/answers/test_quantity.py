@@ -149,6 +149,8 @@ def test_equal_numbers(answer, truth):
         ("5k", "5"),
         ("5k", "5000"),
         ("5 million", "5"),
+        ("5 mıllion", "5000000"),  # without case, ı is i
+        ("5 mİllion", "5000000"),
         ("12.51", "12.5"),
         ("100000000000000000001", "100000000000000000000"),  # more digits than a float holds
         ("nan", "nan"),

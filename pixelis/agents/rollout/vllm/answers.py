@@ -13,6 +13,8 @@ import numpy as np
 from pixelis.agents.episodes.episode import FinishReason
 
 _MOST_TOKEN = 2**31
+_NO_LOGPROB = -9999.0
+"""What vLLM says in the place of -inf, NaN and what it does not know."""
 _SHOWN = 200
 """Characters of what a server says, in a message."""
 
@@ -190,6 +192,6 @@ def _checked_logprobs(values: Sequence[Any]) -> np.ndarray:
         numbers = [math.nan]
     with np.errstate(over="ignore"):
         found = np.array(numbers, np.float32)
-    if not (np.isfinite(found) & (found <= 1e-3)).all():
+    if not (np.isfinite(found) & (found > _NO_LOGPROB) & (found <= 1e-3)).all():
         raise ServerFault("its answer holds a log-probability that is none")
     return np.minimum(found, 0.0)

@@ -191,7 +191,7 @@ class VllmEngine:
     def _connect(self, policy: Policy) -> None:
         if self._clients:
             return
-        urls = [*self._settings.urls]
+        urls = list(dict.fromkeys(each.rstrip("/") for each in self._settings.urls))
         if not urls:
             name = policy.base_name
             model = str(NAMED_MODELS[name]()) if name in NAMED_MODELS else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,6 +31,7 @@ from pixelis.user_code import RAISED, described
 ENV_ID = "Pixelis/Gymnasium-v0"
 MOST_TURNS = 100
 """Where the environment has no limit of its own."""
+TRIED_STEPS = 200
 TEXT_LENGTH, TURN_LENGTH, LONGEST_ID = 8000, 4000, 200
 Info = dict[str, Any]
 
@@ -40,7 +42,8 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
     Observations become text: what the environment draws for a terminal where it does, else its numbers, with
     names where they are known; pictures stay pictures. An action is the name of a choice or its number, or
     numbers; the turn may hold other words, or put it in ``<answer>``. A turn that says none, or several, is
-    answered by the rule, pays nothing and leaves the environment where it was.
+    answered by the rule and leaves the environment where it was; it pays the mean reward of a step of random
+    play, or nothing where that is not below 0, so that silence is no better than random play.
 
     Args:
         env: its id, with ``module:`` where it must be imported first.
@@ -91,6 +94,7 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
         limit = spec.max_episode_steps or getattr(self.inner.unwrapped, "max_steps", None)  # MiniGrid's own
         self.max_turns = max_turns or limit or MOST_TURNS
         self._seen: Any = None
+        self.silence = min(0.0, _random_reward(self.inner))
         self._turns, self._total, self._over = 0, 0.0, True
         self.action_space = Utf8Text(TURN_LENGTH)
         self._shape = self._rendered_shape() if picture else picture_shape(self.inner.observation_space)
@@ -121,7 +125,9 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
         chosen = self.choices.read(clean_text(action))
         if chosen is None:
             seen = self._observation(f"That says no action, or several. {self.choices.rule}")
-            return seen, 0.0, False, late, self._info({}, understood=False, terminated=False, over=late)
+            self._total += self.silence
+            info = self._info({}, understood=False, terminated=False, over=late)
+            return seen, self.silence, False, late, info
         self._seen, paid, terminated, truncated, given = self.inner.step(chosen)
         reward, terminated = float(paid), bool(terminated)
         truncated = bool(truncated) or (late and not terminated)
@@ -171,6 +177,22 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
         if self._ends_at_goal:
             return terminated
         return self._total > 0 if self._threshold is None else self._total >= self._threshold
+
+
+def _random_reward(env: gym.Env[Any, Any]) -> float:
+    """Return the mean reward of `TRIED_STEPS` steps of random play, rounded to what can be read."""
+    space, rewards = copy.deepcopy(env.action_space), []
+    space.seed(0)
+    env.reset(seed=0)
+    try:
+        for _ in range(TRIED_STEPS):
+            _, reward, terminated, truncated, _ = env.step(space.sample())
+            rewards.append(float(reward))
+            if terminated or truncated:
+                env.reset()
+    except RAISED:  # a stranger's code; what was paid until then is known
+        env.reset(seed=0)
+    return round(sum(rewards) / max(1, len(rewards)), 2)
 
 
 def _made(env_id: str, keywords: Mapping[str, Any]) -> gym.Env[Any, Any]:

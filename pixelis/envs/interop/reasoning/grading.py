@@ -25,6 +25,7 @@ from pixelis.user_code import RAISED
 _MOST_NODES = 2000
 """Parts of an expression that SymPy is given."""
 _MOST_BITS = 1024
+_ARITHMETIC = re.compile(r"[0-9+\-*/() \n]*")
 _RUNS = re.compile(r"(?<![\w.])eval\(|\bparse_expr\b|\bsympify\b")
 
 
@@ -71,14 +72,25 @@ def _is_an_answer(entry: Mapping[str, Any], answer: str) -> bool:
     """Whether an answer can be right, for tasks whose scorers (0.1.25) pay or cost too much.
 
     That of ``game_of_life_halting`` takes any text for True, that of ``puzzle24`` any four numbers that make
-    24, and those of integrals simplify wrong answers for minutes.
+    24 (it and ``countdown`` also what constants make), those of sorted and of complex numbers NaN. Those of
+    integrals simplify wrong answers for minutes, those of moves and of a coin work out large numbers for
+    longer.
     """
     metadata = entry["metadata"]
     match metadata.get("source_dataset"):
         case "game_of_life_halting":
             return answer.strip().lower() == str(entry["answer"]).strip().lower()
         case "puzzle24":
-            return sorted(map(int, re.findall(r"\d+", answer)[:8])) == sorted(metadata["numbers"])
+            numbers = sorted(map(int, re.findall(r"\d+", answer)[:8]))
+            return _ARITHMETIC.fullmatch(answer) is not None and numbers == sorted(metadata["numbers"])
+        case "countdown":
+            return _ARITHMETIC.fullmatch(answer) is not None
+        case "number_sorting" | "complex_arithmetic":
+            return re.search("nan|inf", answer, re.IGNORECASE) is None
+        case "coin_flip":
+            return re.search(r"e[+-]?\d{4}", answer.replace("_", ""), re.IGNORECASE) is None
+        case "rush_hour" | "rubiks_cube":
+            return re.search(r"\d{2}", answer) is None
         case "simple_integration" | "intermediate_integration":
             return may_be_integral(answer, metadata["integrand"], metadata["variable"])
         case _:

@@ -181,3 +181,32 @@ def test_gymnasium_s_own_check_and_the_same_seed(env: str):
     assert play(made(env), "random", 5) != play(made(env), "random", 6)
     copied = pickle.loads(pickle.dumps(made(env)))
     assert play(copied, "random", 5) == play(made(env), "random", 5)
+
+
+@pytest.mark.parametrize("env_id", ["CliffWalking-v1", "MountainCar-v0", "Pendulum-v1"])
+def test_silence_is_no_better_than_random_play_where_steps_cost(env_id: str):
+    env = made(env_id)
+    totals = {}
+    for said in (None, "I would rather not."):
+        paid = []
+        for seed in range(4):
+            env.reset(seed=seed)
+            env.inner.action_space.seed(seed)
+            total, over = 0.0, False
+            while not over:
+                word = env.choices.word(env.inner.action_space.sample()) if said is None else said
+                _, reward, terminated, truncated, info = env.step(word)
+                total, over = total + reward, terminated or truncated
+            paid.append(total)
+        totals[said] = float(np.mean(paid))
+    assert info["success"] is False
+    assert totals["I would rather not."] < totals[None] / 3 < 0
+    assert totals["I would rather not."] == pytest.approx(env.silence * env.max_turns)
+
+
+def test_silence_is_no_success_where_that_is_a_sum_below_zero():
+    env = made("Pendulum-v1", success_at=-200.0)
+    env.reset(seed=0)
+    for _ in range(env.max_turns):
+        *_, info = env.step("")
+    assert info["success"] is False

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import random
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +21,8 @@ from pixelis.envs.interop.reasoning.env import ReasoningGymEnv
 from pixelis.envs.interop.reasoning.grading import may_be_scored, worth
 from pixelis.envs.interop.reasoning.library import DATASETS
 from pixelis.envs.interop.reasoning.numeric import may_be_integral
-from pixelis.envs.interop.reasoning.tasks import question_of, task_names
+from pixelis.envs.interop.reasoning.tasks import LEFT_OUT, question_of, task_names
+from pixelis.envs.tasks import Task
 from pixelis.errors import ConfigError, DifficultyError
 
 SLOW = ("arc_agi", "codeio", "figlet_font", "group_anagrams", "jugs", "knight_swap", "sokoban", "word_ladder")
@@ -121,7 +128,7 @@ def test_what_a_scorer_would_run_is_worth_nothing(task: str, exploit: str):
 
 
 @pytest.mark.parametrize(
-    "task", ["string_insertion", "spiral_matrix", "countdown", "polynomial_multiplication"]
+    "task", ["string_insertion", "spiral_matrix", "countdown", "intermediate_integration"]
 )
 def test_nothing_a_policy_says_is_executed(task: str, tmp_path: Path):
     touched = tmp_path / "touched"
@@ -221,3 +228,86 @@ def test_bad_keywords_are_one_clear_error(keywords: Any, message: str):
 def test_a_level_that_a_task_does_not_have():
     with pytest.raises(DifficultyError, match="0 to 0"):
         made("acre", difficulty=1)
+
+
+@pytest.mark.parametrize(
+    ("task", "trick"),
+    [
+        ("number_sorting", None),  # NaN is never greater than the next one
+        ("complex_arithmetic", "nan"),
+        ("complex_arithmetic", "inf"),
+        ("countdown", "constants"),
+        ("puzzle24", "constants"),
+    ],
+)
+def test_what_scorers_can_be_fooled_by_is_worth_nothing(task: str, trick: str | None):
+    env = made(task, partial=True)
+    for seed in range(4):
+        env.reset(seed=seed)
+        assert env.task is not None
+        metadata = env.workspace[1]["metadata"]
+        if trick is None:
+            said = json.dumps(["nan"] * len(json.loads(env.task.answer.replace("'", '"'))))
+        elif trick == "constants":  # all numbers times nothing, and the goal out of quotients
+            ones = "+".join(["E/E"] * int(metadata.get("target", 24)))
+            said = f"({'+'.join(map(str, metadata['numbers']))})*(E-E)+{ones}"
+        else:
+            said = trick
+        assert paid(env, said, seed) == (0.0, False)
+        env.reset(seed=seed)
+        assert paid(env, env.task.answer, seed) == (1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("rush_hour", "A+99999999999"),
+        ("coin_flip", "1e999999999"),
+        ("coin_flip", "1e-9999_9999"),
+        ("rubiks_cube", "F99999999"),
+    ],
+)
+def test_numbers_that_a_scorer_would_count_for_hours_are_worth_nothing(task: str, said: str):
+    begun = time.process_time()
+    assert paid(made(task, partial=True), said) == (0.0, False)
+    assert time.process_time() - begun < 20
+
+
+def test_tasks_that_are_left_out_say_why():
+    assert not LEFT_OUT.keys() & set(task_names()) and LEFT_OUT.keys() <= DATASETS.keys()
+    task = Task("it", "reasoning_gym", 0, "train", "?", "", {"task": "ransom_note", "seed": 0, "config": {}})
+    with pytest.raises(ConfigError, match="ransom_note is no task here: it goes through a set of words"):
+        question_of(task)
+
+
+def test_a_task_whose_seed_is_another_question_here_is_not_judged():
+    env = made("chain_sum")
+    env.reset(seed=5)
+    assert env.task is not None
+    with pytest.raises(ConfigError, match="makes another question of its seed here"):
+        question_of(replace(env.task, question="What is 1 + 1?"))
+
+
+QUESTIONS = """
+import sys, gymnasium as gym, pixelis
+for task in sys.argv[1:]:
+    env = gym.make("Pixelis/ReasoningGym-v0", task=task).unwrapped
+    print([env.reset(seed=seed)[0]["text"] for seed in range(2)], env.task.answer)
+"""
+
+
+@pytest.mark.slow
+def test_a_seed_is_the_same_question_in_every_process():
+    names = [name for name in task_names() if name not in SLOW]
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", QUESTIONS, *names],
+            env={**os.environ, "PYTHONHASHSEED": number},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        for number in ("1", "2")
+    ]
+    assert len(told[0]) >= len(names)
+    assert told[0] == told[1]
