@@ -13,12 +13,20 @@ from pixelis.envs.tweet.reading.candidates import offers_candidates
 from pixelis.envs.tweet.reading.disguise import is_disguised_copy
 from pixelis.envs.tweet.reading.language import is_other_language
 from pixelis.envs.tweet.reading.reading import ReadText
-from pixelis.envs.tweet.reading.repetition import is_copy, is_repetitive, is_salad, shared_content
+from pixelis.envs.tweet.reading.repetition import (
+    copied_share,
+    is_copy,
+    is_repetitive,
+    is_salad,
+    shared_content,
+)
 from pixelis.envs.tweet.reading.weighted_length import MAX_WEIGHTED_LENGTH
 from pixelis.errors import ConfigError
 
 MOST_CHARACTERS = 4_000
 """Code points beyond which a text is too long whatever the platform counts (one link may hide them)."""
+_QUOTED_RUN, _LONG_QUOTE = 4, 7
+"""Words in a row that are a quote, and words of quotes that are not a remark's beginning."""
 _PUNCTUATION_RUN = regex.compile(r"[!?]{6,}|[.]{8,}|(?:[!?.,*~_=-]\s?){10,}")
 
 
@@ -54,6 +62,8 @@ class GateLimits:
         cosine: of reply and tweet; nearer is a paraphrase.
         shared_cosine: the same where the reply's content words are mostly the tweet's.
         shared_content: least share in [0, 1] of them for that.
+        quoted: share in [0, 1] of the reply's words that stand in the tweet, four or more in a row, where
+            they are seven or more.
         emoji: emoji.
         emoji_share: emoji by words, from four emoji on.
         hashtags: hashtags that the tweet does not have.
@@ -66,6 +76,7 @@ class GateLimits:
     cosine: float = 0.88
     shared_cosine: float = 0.75
     shared_content: float = 0.6
+    quoted: float = 0.37
     emoji: int = 5
     emoji_share: float = 0.6
     hashtags: int = 2
@@ -89,6 +100,9 @@ def _copy(pair: ReplyPair, limits: GateLimits) -> bool:
     if pair.cosine >= limits.cosine or is_copy(pair.tweet, pair.reply):
         return True
     if is_disguised_copy(pair.tweet, pair.reply):
+        return True
+    quoted = copied_share(pair.tweet.words, pair.reply.words, _QUOTED_RUN)
+    if quoted > limits.quoted and quoted * len(pair.reply.words) >= _LONG_QUOTE:
         return True
     near = pair.cosine >= limits.shared_cosine and len(pair.reply.content_words) >= 3
     return near and shared_content(pair.tweet, pair.reply) >= limits.shared_content

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 
+from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.reading.reading import ReadText
 from pixelis.envs.tweet.reading.repetition import copied_share, repeated_share
 from pixelis.envs.tweet.reading.slurs import digest, is_slur
@@ -270,3 +274,18 @@ def test_slurs_are_found_through_disguises():
     assert is_slur(word) and is_slur(word.upper() + "s!") and is_slur(word.replace("a", "@"))
     assert digest("baaaad") == digest("baad")
     assert not any(map(is_slur, ["library", "librarian", "tardy", "retreat", "spice", "raccoon"]))
+
+
+def test_half_of_the_tweet_and_a_tail_is_a_copy_and_a_quote_in_a_longer_reply_is_none():
+    tail = ", says my grandmother every winter. Her neighbour still laughs. Does yours?"
+    rows = [json.loads(line) for line in SEED_TWEETS.read_text(encoding="utf-8").splitlines()]
+    pairs = [(row["tweet"], row["reply"], row["tweet"].split()) for row in rows]
+    halves = [" ".join(words[: len(words) // 2]) + tail for _, _, words in pairs]
+    long = [len(words) > 20 for _, _, words in pairs]
+    stopped = ["copy" in gates(half, tweet) for half, (tweet, _, _) in zip(halves, pairs, strict=True)]
+    assert np.mean(stopped) > 0.7 and np.mean(np.array(stopped)[long]) > 0.95
+    assert not any("copy" in gates(reply, tweet) for tweet, reply, _ in pairs)
+    seven = "Our village library closes on Saturday after"
+    quoted = f'"{seven}…" {tail[2:]} It was where I read my first book about eels.'
+    assert gates(quoted) == ()
+    assert "copy" in gates(quoted, quoted=0.1)
