@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pixelis.errors import OutputError
 
@@ -24,6 +26,19 @@ def write_atomically(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise
+
+
+def json_line(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """Return a value as a line of JSON, as people read it.
+
+    Half a surrogate pair, which a text may hold and no file in UTF-8, is escaped.
+    """
+    line = json.dumps(value, ensure_ascii=False, default=default) + "\n"
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, default=default) + "\n"
+    return line
 
 
 @contextlib.contextmanager

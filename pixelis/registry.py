@@ -60,10 +60,10 @@ class Registry(dict[str, F]):
         """Return the function registered as ``name``; for ``module:name`` import the module first.
 
         Raises:
-            ConfigError: there is none, or the module cannot be imported.
+            ConfigError: there is none, the module cannot be imported, or another package has that name.
         """
         module, _, own = name.rpartition(":")
-        if module and own not in self:
+        if module:
             try:
                 import_module(module)
             except Exception as error:  # a stranger's module may fail in any way
@@ -73,6 +73,12 @@ class Registry(dict[str, F]):
                 ) from error
         if own not in self:
             raise ConfigError(f"no {self.choice} is registered as {own!r}.{suggest(own, self)}")
+        origin = self[own].__module__
+        if module and origin.partition(".")[0] != module.partition(".")[0]:
+            raise ConfigError(
+                f"{self.choice} {shown(name)}: {module} registers none of that name, which is {origin}'s; "
+                "choose another name"
+            )
         return self[own]
 
 

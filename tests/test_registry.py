@@ -89,3 +89,13 @@ def test_a_module_that_registers_something_else(sauces, module):
     module("empty_kitchen", "")
     with pytest.raises(ConfigError, match="no sauce is registered as 'gravy'"):
         sauces.find("empty_kitchen:gravy")
+
+
+def test_a_module_is_imported_also_where_its_name_is_taken(sauces, module):
+    with pytest.raises(ConfigError, match="cannot import module 'nomodule'"):
+        sauces.find("nomodule:pesto")
+    module("empty_pantry", "")
+    with pytest.raises(
+        ConfigError, match=r"empty_pantry registers none of that name, which is \S+'s; choose"
+    ):
+        sauces.find("empty_pantry:pesto")

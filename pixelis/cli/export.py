@@ -54,6 +54,8 @@ def _export(words: Sequence[str]) -> int:
 
     if settings.episodes and settings.adapter_only:
         raise ConfigError("--episodes is a dataset and --adapter-only a model; give one of them")
+    if settings.dtype != "auto" and (settings.episodes or settings.adapter_only):
+        raise ConfigError("--dtype is that of a merged model; leave out --episodes and --adapter-only, or it")
     if settings.public and settings.push_to_hub is None:
         raise ConfigError("--public is read with --push-to-hub only")
     if settings.episodes:

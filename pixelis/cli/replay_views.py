@@ -115,7 +115,11 @@ def _chosen(
             of = "" if settings.seed is None else f" of seed {settings.seed}"
             raise RecordingError(f"there is no episode{of}{kind} in {name}")
         return "list", found[: settings.episodes]
-    members = group_of(episodes, settings.group)
+    members = _filtered(settings, group_of(episodes, settings.group))
+    if not members:
+        raise RecordingError(
+            f"the group of seed {settings.group} has no episode that {settings.only} in {name}"
+        )
     if settings.members:
         known = {each.member: each for each in members}
         missing = [member for member in settings.members if member not in known]

@@ -75,13 +75,14 @@ class Results:
     def take(self, episodes: Sequence[Episode]) -> None:
         """Keep episodes of the open row."""
         from pixelis.agents.runs.transcripts import episode_row
+        from pixelis.files import json_line
 
         assert self._open is not None  # row() is open
         self._episodes += episodes
         who = {"agent": self._open.agent, "mode": self._open.mode}
-        lines = [json.dumps(who | episode_row(each), ensure_ascii=False, default=str) for each in episodes]
+        lines = [json_line(who | episode_row(each), default=str) for each in episodes]
         with _writing(self.transcripts), self._aside.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
+            file.writelines(lines)
         for tell in self.also:
             tell(episodes)
         if time.monotonic() - self._written > _EVERY_SECONDS:

@@ -199,6 +199,8 @@ def test_mistakes_are_told_in_one_line(words, message):
         ("extends: settings.yaml", "in a circle: settings.yaml -> settings.yaml"),
         ("extends: [a]", "must name one YAML file"),
         ("lr: [1", "is not YAML"),
+        ("output: 2025-31-12", "is not YAML: month must be in 1..12"),
+        ("lr: " + "[" * 9000, "is not YAML"),
         ("- 1", "must hold settings as 'name: value' lines"),
         ("", "must hold settings"),
         ("\x00", "is not YAML"),
@@ -244,3 +246,7 @@ def test_no_value_is_null_for_flags_and_files_as_messages_say(file):
         parse("--minutes", "none")
     with pytest.raises(ConfigError, match="minutes must be a finite number above 0 or null, got 'none'"):
         parse("--config", file("minutes: none"))
+
+
+def test_a_name_that_looks_like_a_date_and_is_none_is_a_name():
+    assert parse("--output", "2025-31-12").output == "2025-31-12"

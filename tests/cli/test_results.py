@@ -140,3 +140,11 @@ def test_a_table_that_nobody_named_goes_over_one_of_the_same_settings_alone(tmp_
         (tmp_path / file).write_text(json.dumps(saved))
     made_by = {"settings": {"agent": "a", "mix": {0: 1}}}  # whose keys are text in JSON
     assert free_path(tmp_path / "one.json", made_by) == tmp_path / name
+
+
+def test_half_a_surrogate_in_a_text_is_kept_as_it_is(tmp_path):
+    path = tmp_path / "one.json"
+    with Results(path, {}) as results, results.row(planned()) as row:
+        row.played([replace(each, asked="half \ud83d of it, and é") for each in episodes(3)])
+    lines = [json.loads(line) for line in results.transcripts.read_text(encoding="utf-8").splitlines()]
+    assert [line["asked"] for line in lines] == ["half \ud83d of it, and é"] * 3

@@ -17,6 +17,7 @@ from pixelis.agents.episodes.behaviour import call_metrics
 from pixelis.errors import MissingDependencyError
 
 RESAMPLES = 9_999
+_AT_ONCE = 100  # of these, in memory
 LEAST_PAIRS = 2
 """Tasks in common below which nothing is compared."""
 
@@ -169,7 +170,12 @@ def _difference(stats: Any, name: str, values: np.ndarray, seed: int) -> Measure
     if np.ptp(gains) == 0 and gains[0] == 0:  # nothing differs on any task
         return MeasureDifference(name, len(values), mean_a, mean_b, 0.0, 0.0, 0.0, 1.0)
     resampled = stats.bootstrap(
-        (gains,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(seed)
+        (gains,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        method="percentile",
+        batch=_AT_ONCE,
+        rng=np.random.default_rng(seed),
     )
     test = stats.permutation_test(
         (gains,),
@@ -177,6 +183,7 @@ def _difference(stats: Any, name: str, values: np.ndarray, seed: int) -> Measure
         permutation_type="samples",
         n_resamples=RESAMPLES,
         vectorized=True,
+        batch=_AT_ONCE,
         rng=np.random.default_rng(seed),
     )
     low, high = resampled.confidence_interval

@@ -34,11 +34,15 @@ def outcomes_of(episodes: Sequence[StoredEpisode]) -> dict[str, Any]:
 
 
 def success_of(episodes: Sequence[StoredEpisode]) -> dict[str, Any] | None:
-    """Return count, rate and Wilson's 95 % interval; None where no environment said."""
+    """Return count, rate and Wilson's 95 % interval; None where no environment said.
+
+    A task that was played more than once counts once in the interval, as in an evaluation.
+    """
     told = [episode.success for episode in episodes if episode.success is not None]
     if not told:
         return None
-    low, high = wilson_interval(sum(told), len(told))
+    tasks = len({episode.same_task for episode in episodes if episode.success is not None})
+    low, high = wilson_interval(sum(told) * tasks / len(told), tasks)
     return {"told": len(told), "rate": sum(told) / len(told), "low": low, "high": high}
 
 

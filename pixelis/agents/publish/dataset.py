@@ -18,6 +18,7 @@ from pixelis.agents.publish.language_stepper import CARD
 from pixelis.agents.publish.model_card import shown_model
 from pixelis.agents.run_files.run_folder import RunFolder
 from pixelis.errors import RecordingError
+from pixelis.files import json_line
 from pixelis.wrappers.recording.images import FOLDER as IMAGES
 
 SPLITS = ("train", "test")
@@ -54,7 +55,7 @@ def export_dataset(run: str | Path, output: str | Path) -> dict[str, int]:
             chosen = [each for each in files if each.evaluation == evaluation]
             rows = [row for each in chosen for row in _rows(each, place)]
             counts[split] = len(rows)
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
+            lines = [json_line(row) for row in rows]
             if lines:
                 (place / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
         if not any(counts.values()):

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import re
 import shlex
@@ -22,7 +21,7 @@ import numpy as np
 import yaml
 
 from pixelis.errors import CheckpointError, ConfigError, UserCodeError
-from pixelis.files import one_line, write_atomically, writing
+from pixelis.files import json_line, one_line, write_atomically, writing
 from pixelis.wrappers.recording.images import FOLDER as IMAGES
 from pixelis.wrappers.recording.images import ImageFolder
 from pixelis.wrappers.recording.values import encode, is_picture
@@ -143,7 +142,7 @@ class RunFolder:
                 return encode(value, limit=0, keep=images.save)
             return str(value)
 
-        text = "".join(json.dumps(row, ensure_ascii=False, default=plain) + "\n" for row in rows)
+        text = "".join(json_line(row, default=plain) for row in rows)
         path = self.trajectories / f"{name}.jsonl"
         with writing(path):
             write_atomically(path, text)

@@ -19,7 +19,18 @@ def evaluation_to_row(evaluation: Evaluation) -> dict[str, Any]:
     """Return an evaluation as JSON-able values."""
     row = evaluation.to_json()
     row["interval"] = row["interval"] if not any(map(math.isnan, row["interval"])) else None
-    return row | {name: None for name in _MEANS if row[name] is None or math.isnan(row[name])}
+    return {name: _known(value) for name, value in row.items()}
+
+
+def _known(value: Any) -> Any:
+    """Return a value with null for each number that is none, such as the mean of a tool's odd scores."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _known(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_known(each) for each in value]
+    return value
 
 
 def row_to_evaluation(row: Mapping[str, Any]) -> Evaluation:

@@ -31,7 +31,10 @@ def loaded(text: str) -> Any:
     Raises:
         yaml.YAMLError: nothing.
     """
-    return yaml.load(text, _Loader)
+    try:
+        return yaml.load(text, _Loader)
+    except (ValueError, RecursionError) as error:  # what looks like a date and is none, a thousand brackets
+        raise yaml.YAMLError(str(error)) from error
 
 
 def read_yaml(path: str | Path, named_by: str, holds: str = "settings") -> Any:

@@ -17,7 +17,7 @@ from pixelis.agents.settings.alarms import AlarmThresholds
 from pixelis.agents.viewing.visible import in_plain
 from pixelis.monitor.reading.folders import MOST_RUNS, Root
 from pixelis.monitor.reading.series import RunSeries
-from pixelis.monitor.reading.state import State, holder_of, read_end, read_json, state_of
+from pixelis.monitor.reading.state import State, ended_after, holder_of, read_end, read_json, state_of
 from pixelis.monitor.reading.stored_settings import read_settings, thresholds_of
 from pixelis.monitor.reading.tail import CHUNK, Tail, sampled
 
@@ -97,7 +97,8 @@ class FollowedRun:
             if self._is_new("log.txt"):
                 self._log = read_end(self.root, *self.parts, "log.txt")
             holder = holder_of(self.root, self.parts)
-            self.state = state_of(holder, self._log, "after" in self.evaluations, self.settings.get("steps"))
+            evaluated = ended_after(self.evaluations)
+            self.state = state_of(holder, self._log, evaluated, self.settings.get("steps"))
         self.problems = tuple(self._troubles())
         self.revision += before != (self.state, self.problems, self.is_gone)
 

@@ -274,10 +274,11 @@ def _fold(array: np.ndarray, merge: np.ufunc, empty: float) -> None:
 
 
 def _moving(values: np.ndarray, width: int) -> np.ndarray:
-    """Return the sum of each value and the ``width - 1`` before it."""
-    summed = np.cumsum(values)
-    summed[width:] -= summed[:-width].copy()
-    return summed
+    """Return the sum of each value and the ``width - 1`` before it.
+
+    Of these values alone: one huge value in a running sum would leave its rounding for ever.
+    """
+    return np.convolve(values, np.ones(width))[: len(values)]
 
 
 def _divided(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:

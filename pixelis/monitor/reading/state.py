@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -37,13 +37,14 @@ class State:
     detail: str
 
 
-def state_of(holder: int | None, log: str, evaluated: bool, steps: Any = None) -> State:
+def state_of(holder: int | None, log: str, evaluated: Collection[Any], steps: Any = None) -> State:
     """Return how a run stands.
 
     Args:
         holder: see `holder_of`.
         log: the end of its log.
-        evaluated: whether it was evaluated after training.
+        evaluated: the steps after which it was evaluated at the end of training; None is one that is not
+            told.
         steps: with which it ends, as its settings say; without an evaluation it is done after these.
     """
     if holder:
@@ -54,11 +55,20 @@ def state_of(holder: int | None, log: str, evaluated: bool, steps: Any = None) -
         return State("failed", failed[-1][1][:500])
     stopped = [found for found in _STOPPED.finditer(log) if found.start() > started]
     if stopped:
-        is_done = evaluated or stopped[-1][1] == str(steps)
+        is_done = None in evaluated or stopped[-1][1] in {str(steps), *map(str, evaluated)}
         return State("done" if is_done else "stopped", f"after step {stopped[-1][1]}{stopped[-1][2][:200]}")
     if holder is not None:
         return State("killed", "its process is gone and did not say why; --resume goes on")
     return State("unknown", "its files do not say whether it goes on")
+
+
+def ended_after(evaluations: Mapping[str, Any]) -> list[int | None]:
+    """Return the steps of the evaluations at the end of a training; nothing where there is none."""
+    rows = evaluations.get("after")
+    if not isinstance(rows, list):
+        return []
+    steps = [row.get("step") for row in rows if isinstance(row, Mapping)]
+    return [step if isinstance(step, int) else None for step in steps]
 
 
 def holder_of(root: Root, parts: tuple[str, ...]) -> int | None:

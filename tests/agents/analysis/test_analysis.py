@@ -20,6 +20,7 @@ from pixelis.agents.analysis.tables import episode_rows, subject_rows
 from pixelis.agents.episode_files.stored import StoredEpisode, StoredTurn
 from pixelis.agents.rl.run import train
 from pixelis.agents.run_files.about import ABOUT
+from pixelis.agents.runs.evaluate import wilson_interval
 from pixelis.agents.viewing.visible import csv_of
 from pixelis.rewards.terms.traits import RewardTraits, ToolTraits
 
@@ -85,6 +86,8 @@ def test_outcomes_by_hand():
     ]
     found = outcomes_of(episodes)
     assert found["success"]["rate"] == pytest.approx(1 / 3) and found["tasks"] == 2
+    # of two tasks: what members of a group say of one task is one thing
+    assert (found["success"]["low"], found["success"]["high"]) == wilson_interval(2 / 3, 2)
     assert [(row["value"], row["success"]["rate"]) for row in found["by"]["difficulty"]] == [
         (1, 0.5),
         (2, 0.0),

@@ -100,6 +100,8 @@ def test_a_push_that_fails_leaves_the_folder_whole(hub, tmp_path, monkeypatch, r
     "words, told",
     [
         (["--episodes", "--adapter-only"], "give one of them"),
+        (["--episodes", "--dtype", "float16"], "--dtype is that of a merged model"),
+        (["--adapter-only", "--dtype", "float16"], "--dtype is that of a merged model"),
         (["--public"], "is read with --push-to-hub only"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -50,3 +51,12 @@ def test_a_place_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match="cannot write to"):
         write_evaluations(tmp_path / "file" / "evaluation.json", {"rows": [GOOD]})
+
+
+def test_a_mean_of_odd_scores_is_null_wherever_it_stands(tmp_path):
+    path = tmp_path / "evaluation.json"
+    odd = replace(GOOD, tool_scores={"ZOOM": math.nan}, reward_terms={"task": math.inf, "good": 0.5})
+    write_evaluations(path, {"rows": [odd]})
+    saved = json.loads(path.read_text(), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert saved["rows"][0]["tool_scores"] == {"ZOOM": None}
+    assert saved["rows"][0]["reward_terms"] == {"task": None, "good": 0.5}

@@ -118,3 +118,12 @@ def test_a_part_of_the_rows_has_no_sums():
 def test_nothing_yet():
     assert filled(0).line("a").x.tolist() == []
     assert RunSeries().best("a") is None
+
+
+def test_one_huge_value_spoils_no_later_mean():
+    series = RunSeries()
+    values = [1e18 if step == 50 else 1.0 + step % 2 for step in range(300)]
+    series.add([{"step": step, "a": value} for step, value in enumerate(values, start=1)])
+    line = series.line("a", window=10)
+    assert line.mean[100:].tolist() == [1.5] * 200
+    assert line.band[100:] == pytest.approx(np.full(200, 1.959964 * math.sqrt(2.5 / 9 / 10)), rel=1e-6)

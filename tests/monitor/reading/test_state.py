@@ -12,6 +12,7 @@ import pytest
 from pixelis.monitor.reading.folders import Root
 from pixelis.monitor.reading.state import (
     State,
+    ended_after,
     holder_of,
     read_end,
     read_json,
@@ -33,7 +34,7 @@ with claim(Path(sys.argv[1])):
 
 def standing(folder: Path) -> State:
     root = Root(folder)
-    evaluated = "after" in read_json(root, "evaluation.json")
+    evaluated = ended_after(read_json(root, "evaluation.json"))
     return state_of(holder_of(root, ()), read_end(root, "log.txt"), evaluated)
 
 
@@ -52,17 +53,17 @@ def standing(folder: Path) -> State:
 )
 def test_the_log_says_how_it_ended(tmp_path: Path, log: str, evaluated: bool, expected: str):
     (tmp_path / "log.txt").write_text(log)
-    (tmp_path / "evaluation.json").write_text(json.dumps({"after": []} if evaluated else {}))
+    (tmp_path / "evaluation.json").write_text(json.dumps({"after": [{"step": 12}]} if evaluated else {}))
     assert standing(tmp_path).name == expected
 
 
 def test_why_it_stopped_is_told():
     log = STARTED + STOPPED.rstrip() + ": its 9.5 minutes are over\n"
-    assert state_of(0, log, False) == State("stopped", "after step 12: its 9.5 minutes are over")
+    assert state_of(0, log, []) == State("stopped", "after step 12: its 9.5 minutes are over")
 
 
 def test_a_run_that_took_its_steps_is_done_without_an_evaluation():
-    assert [state_of(0, STARTED + STOPPED, False, steps).name for steps in (12, 13, None, "12", [12])] == [
+    assert [state_of(0, STARTED + STOPPED, [], steps).name for steps in (12, 13, None, "12", [12])] == [
         "done",
         "stopped",
         "stopped",
@@ -97,3 +98,11 @@ def test_a_lock_says_who_trains_and_that_it_was_killed(tmp_path: Path):
 def test_damaged_files_are_as_if_empty(tmp_path: Path, text: str):
     (tmp_path / "evaluation.json").write_text(text)
     assert read_json(Root(tmp_path), "evaluation.json") == {}
+
+
+def test_a_run_that_goes_on_and_is_interrupted_is_not_done_by_an_earlier_evaluation():
+    log = STARTED + STOPPED
+    assert state_of(0, log, ended_after({"after": [{"step": 4}]}), 400).name == "stopped"
+    assert state_of(0, log, ended_after({"after": [{"step": 12}]}), 400).name == "done"
+    assert state_of(0, log, ended_after({"after": [{}]}), 400).name == "done"  # it does not say of which step
+    assert ended_after({}) == ended_after({"after": "soon"}) == []
