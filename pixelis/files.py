@@ -13,12 +13,15 @@ from typing import Any
 from pixelis.errors import OutputError
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file so that a reader, or a kill, never meets half of it; what was there stays so long."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write a file so that a reader, or a kill, never meets half of it; what was there stays so long.
+
+    A text is written as UTF-8.
+    """
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with unfinished.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

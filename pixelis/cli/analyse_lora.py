@@ -130,6 +130,8 @@ def draw(reports: Mapping[str, Sequence[LayerReport]], path: Path) -> None:
     _require_matplotlib()
     from matplotlib.figure import Figure
 
+    from pixelis.files import write_atomically
+
     names = list(dict.fromkeys(layer.name for layers in reports.values() for layer in layers))
     figure = Figure(figsize=(max(7.0, 0.16 * len(names)), 9.0), dpi=120, layout="constrained")
     panels = figure.subplots(len(_MEASURES), 1, sharex=True)
@@ -142,7 +144,9 @@ def draw(reports: Mapping[str, Sequence[LayerReport]], path: Path) -> None:
         axes.grid(alpha=0.25)
     panels[0].legend(fontsize=8)
     panels[-1].set_xticks(range(len(names)), short_names(names), rotation=90, fontsize=6)
-    figure.savefig(path)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    write_atomically(path, picture.getvalue())
 
 
 def _leading(words: Sequence[str]) -> list[str]:

@@ -163,6 +163,6 @@ def _write(analysis: Analysis, stages: dict, settings: AnalyzeSettings, places: 
         ):
             write_atomically(folder / f"{name}.csv", csv_of(rows))
         if picture is not None:
-            (folder / "analysis.png").write_bytes(picture)
+            write_atomically(folder / "analysis.png", picture)
         write_atomically(folder / "report.html", page)
     return analysis

@@ -6,6 +6,7 @@ plugins; ``gym.make("pixelis:Pixelis/ZoomRead-v0")`` does both with no import.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -66,16 +67,24 @@ def register_environments() -> None:
             gym.register(id=entry.id, entry_point=entry.entry_point)
 
 
+_PENDING: list[EntryPoint] = []
+
+
 def load_plugins() -> list[str]:
     """Call every entry point of the group ``pixelis.plugins``; return the names of those that loaded.
 
     A plugin is a callable without arguments that registers its environments with ``gymnasium.register``. One
-    that fails is reported as a ``PluginWarning`` naming it and never stops ``import pixelis``.
+    that fails is reported as a ``PluginWarning`` naming it and never stops ``import pixelis``. One whose own
+    module is just being imported, and has imported Pixelis, is called when an id is looked for that is not
+    known (`check_env_id`).
     """
     return [plugin.name for plugin in entry_points(group=PLUGIN_GROUP) if _load_plugin(plugin)]
 
 
 def _load_plugin(plugin: EntryPoint) -> bool:
+    if _is_half_imported(plugin.module):
+        _PENDING.append(plugin)
+        return False
     try:
         plugin.load()()
     except (Exception, SystemExit) as error:  # whatever a stranger's code raises must not end the import
@@ -88,6 +97,11 @@ def _load_plugin(plugin: EntryPoint) -> bool:
         )
         return False
     return True
+
+
+def _is_half_imported(module: str) -> bool:
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
 
 
 def check_env_id(env_id: str) -> str:
@@ -105,6 +119,8 @@ def check_env_id(env_id: str) -> str:
                 f"environment {shown(env_id)}: cannot import module {shown(module)} "
                 f"{import_hint(module, error)}"
             ) from None
+    while name not in gym.registry and _PENDING and not _is_half_imported(_PENDING[-1].module):
+        _load_plugin(_PENDING.pop())
     if name not in gym.registry:
         elsewhere = "" if module else " One of a module that is not installed as a plugin is module:Id-v0."
         raise UnknownEnvError(f"no environment is registered as {shown(name)}.{_suggest_id(name)}{elsewhere}")

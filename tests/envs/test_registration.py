@@ -109,6 +109,17 @@ def test_unknown_ids_are_one_clear_error(env_id, words):
         check_env_id(env_id)
 
 
+def test_a_plugin_that_is_imported_before_pixelis_is_found_by_its_id(tmp_path):
+    add_plugin(tmp_path, "good", "import pixelis\n" + GOOD)
+    done = run(
+        "import good_module\n"
+        "from pixelis.envs.registration import check_env_id\n"
+        "print(check_env_id('Good/Plugin-v0'))\n",
+        tmp_path,
+    )
+    assert (done.stdout, done.stderr) == ("Good/Plugin-v0\n", "")
+
+
 def test_the_ids_of_plugins_are_suggested_too():
     gym.register("Orchard/PickApples-v0", entry_point=gym.Env)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pixelis.agents.runs.evaluation_file import read_evaluations
 from pixelis.agents.runs.metrics import read_metrics
 from pixelis.agents.settings.files import SHIPPED, read_settings_file
 from pixelis.errors import ConfigError, suggest
-from pixelis.files import writing
+from pixelis.files import write_atomically, writing
 from pixelis.rewards.text.smollm2 import cache_folder
 
 _LESSONS = "lessons"
@@ -97,7 +98,7 @@ def publish(made: Exhibit) -> Path:
     if _draw_curve(made):
         card = made.published / CARD
         with writing(card):
-            card.write_text(f"{card.read_text('utf-8')}\n![success by step]({CURVE})\n", encoding="utf-8")
+            write_atomically(card, f"{card.read_text('utf-8')}\n![success by step]({CURVE})\n")
     return made.published
 
 
@@ -117,5 +118,8 @@ def _draw_curve(made: Exhibit) -> bool:
     panel.plot(*zip(*points, strict=True), "o", label="held out, greedy") if points else None
     panel.set(xlabel="step", ylabel="success", ylim=(-0.02, 1.02), title=made.name)
     panel.legend()
-    figure.savefig(made.published / CURVE, dpi=110)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=110)
+    with writing(made.published):
+        write_atomically(made.published / CURVE, picture.getvalue())
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from pixelis.errors import ConfigError, MissingDependencyError, RecordingError
-from pixelis.files import writing
+from pixelis.files import write_atomically, writing
 
 _NAME = "episode"
 
@@ -60,7 +61,9 @@ def _write_gif(frames: list[np.ndarray], path: Path, frames_per_second: float) -
 
     first, *rest = [Image.fromarray(frame) for frame in frames]
     duration = max(round(1000 / frames_per_second), 20)  # milliseconds; browsers show no shorter one
-    first.save(path, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
+    film = io.BytesIO()
+    first.save(film, "GIF", save_all=True, append_images=rest, duration=duration, loop=0)
+    write_atomically(path, film.getvalue())
 
 
 def _write_mp4(frames: list[np.ndarray], path: Path, frames_per_second: float) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import keyword
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -64,14 +65,18 @@ def write_package(kind: str, name: str, into: Path, *, image: bool = False) -> l
         f"{name}/module.py": _filled(own / "module.py.j2", given),
         f"tests/test_{name}.py": _filled(own / "test.py.j2", given),
     }
-    paths = {folder / place: text for place, text in texts.items()}
+    unfinished = folder.with_name(f".{name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
     try:
-        for path, text in paths.items():
+        for place, text in texts.items():
+            path = unfinished / place
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
+        unfinished.rename(folder)
     except OSError as error:
+        shutil.rmtree(unfinished, ignore_errors=True)
         raise OutputError(f"{folder} cannot be written: {error.strerror or error}") from error
-    return list(paths)
+    return [folder / place for place in texts]
 
 
 def _check_name(name: str) -> None:
