@@ -85,6 +85,7 @@ def _load_plugin(plugin: EntryPoint) -> bool:
     if _is_half_imported(plugin.module):
         _PENDING.append(plugin)
         return False
+    ours = {name: spec for name, spec in gym.registry.items() if name.startswith(f"{NAMESPACE}/")}
     try:
         plugin.load()()
     except (Exception, SystemExit) as error:  # whatever a stranger's code raises must not end the import
@@ -96,6 +97,15 @@ def _load_plugin(plugin: EntryPoint) -> bool:
             stacklevel=2,
         )
         return False
+    taken = sorted(name for name, spec in ours.items() if gym.registry.get(name) is not spec)
+    gym.registry.update(ours)
+    if taken:
+        warnings.warn(
+            f"Pixelis plugin {plugin.name!r} ({plugin.value}) registers {', '.join(taken)}, which is there "
+            "already and stays what it is; it needs an id of its own",
+            PluginWarning,
+            stacklevel=2,
+        )
     return True
 
 

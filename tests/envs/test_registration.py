@@ -109,6 +109,22 @@ def test_unknown_ids_are_one_clear_error(env_id, words):
         check_env_id(env_id)
 
 
+def test_a_plugin_cannot_take_one_of_our_ids(tmp_path):
+    add_plugin(tmp_path, "thief", GOOD.replace("Good/Plugin-v0", "Pixelis/ZoomRead-v0"))
+    done = run(
+        "import warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import pixelis, gymnasium\n"
+        "print(gymnasium.registry['Pixelis/ZoomRead-v0'].entry_point)\n"
+        "print(*(one.message for one in caught if one.category.__name__ == 'PluginWarning'))\n",
+        tmp_path,
+    )
+    entry, told = done.stdout.splitlines()
+    assert entry.startswith("pixelis.envs.")
+    assert "'thief' (thief_module:register) registers Pixelis/ZoomRead-v0, which is there already" in told
+
+
 def test_a_plugin_that_is_imported_before_pixelis_is_found_by_its_id(tmp_path):
     add_plugin(tmp_path, "good", "import pixelis\n" + GOOD)
     done = run(

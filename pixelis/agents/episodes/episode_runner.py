@@ -12,6 +12,7 @@ import numpy as np
 
 from pixelis.agents.episodes.episode import Episode, Exchange
 from pixelis.agents.episodes.timed_env import EnvTimeoutError
+from pixelis.envs.spaces import clean_text
 from pixelis.errors import PixelisError, RewardError, UserCodeError, shown
 from pixelis.rewards.stack.stack import EpisodeMemory, StepReward
 from pixelis.rewards.terms.weights import as_number
@@ -162,7 +163,7 @@ class EpisodeRunner:
     def seen(self) -> tuple[str, np.ndarray | None]:
         """Return the observation's text, and its image (uint8 [H, W, 3]) if that is a new one."""
         image = self.observation.get("image") if self.info.get("view_changed", True) else None
-        return self.observation["text"], image
+        return clean_text(self.observation["text"]), image
 
     def starts_like(self, other: EpisodeRunner) -> bool:
         """Whether both show the same text and image."""
@@ -225,7 +226,11 @@ class EpisodeRunner:
         if not isinstance(info, Mapping):
             self.info = {}
             raise TypeError(f"expected a dict, got {type(info).__name__}")
-        episode.tool_calls.extend(info.get("tool_calls", ()))
+        calls = info.get("tool_calls", ())
+        for call in calls:
+            if not isinstance(call, Mapping):
+                raise TypeError(f"tool_calls holds {shown(call, 60)}, expected a dict for each call")
+        episode.tool_calls.extend(calls)
         for name, value in info.get("reward_terms", {}).items():
             number = as_number(value)
             if number is None:
@@ -248,7 +253,7 @@ def _added(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str,
 
 def _text_of(observation: Any) -> str | None:
     text = observation.get("text") if isinstance(observation, Mapping) else None
-    return text if isinstance(text, str) else None
+    return clean_text(text) if isinstance(text, str) else None
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -156,6 +156,10 @@ class Answering(gym.Env):
         ),
         (Answering(later={"image": 1}), "step returned the observation a dict with ['image'], expected"),
         (Answering(success="no"), "the info of step cannot be read: success is 'no', expected true or false"),
+        (
+            Answering(tool_calls=["oops"]),
+            "the info of step cannot be read: TypeError: tool_calls holds 'oops'",
+        ),
     ],
 )
 def test_what_cannot_be_read_fails_the_episode_alone_and_names_the_line(env, reason):
@@ -166,6 +170,12 @@ def test_what_cannot_be_read_fails_the_episode_alone_and_names_the_line(env, rea
     assert runner.done and not runner.episode.valid_for_training
     assert runner.episode.failure_reason.startswith(reason)
     assert "test_failures.py:" in runner.episode.failure_place
+
+
+def test_half_a_surrogate_in_what_an_env_says_is_a_question_mark():
+    runner = EpisodeRunner(Answering(start={"text": "go \ud83d"}), EpisodeRequest(0))
+    runner.reset()
+    assert (runner.seen()[0], runner.episode.asked) == ("go ?", "go ?")
 
 
 @pytest.mark.parametrize("success", [None, True, 0])
