@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from pixelis.envs.actions import ParsedAction
 from pixelis.envs.interop.gymnasium.choices import answer_in
 from pixelis.envs.interop.reasoning.grading import worth
-from pixelis.envs.interop.reasoning.tasks import Questions, question_of, task_names
+from pixelis.envs.interop.reasoning.tasks import Questions, question_after, question_of, task_names
 from pixelis.envs.keywords import Difficulty, Expected, Flag, Names, Split, checked_keywords
 from pixelis.envs.players import AnswerPlayer, ScriptedPlayer
 from pixelis.envs.rendering import TextKeywords, text_keywords
@@ -118,8 +118,7 @@ class Blind:
         task = self.env.task
         if task is None:
             return ""
-        data = {**task.data, "seed": (int(task.data["seed"]) + 1) % 2**31}
-        _, entry = question_of(Task(**{**task.to_json(), "data": data}))
+        _, entry = question_after(task, 1)
         return f"<answer>{entry['answer']}</answer>"
 
 

@@ -103,14 +103,24 @@ def question_of(task: Task) -> tuple[Any, Mapping[str, Any]]:
         ConfigError: its configuration is refused, there is no such task, or another question comes of its
             seed, as by another version of reasoning-gym.
     """
-    data = task.data
-    made = _question(str(data["task"]), int(data["seed"]), task.difficulty, dict(data["config"]))
+    made = question_after(task, 0)
     if clean_text(str(made[1]["question"])) != task.question:
         raise ConfigError(
             f"task {task.id}: reasoning-gym makes another question of its seed here; play it with the "
             "version and the settings that it was drawn with"
         )
     return made
+
+
+def question_after(task: Task, count: int) -> tuple[Any, Mapping[str, Any]]:
+    """Return the dataset and the entry of the question that many seeds behind a task's own.
+
+    Raises:
+        ConfigError: its configuration is refused, or there is no such task.
+    """
+    data = task.data
+    seed = (int(data["seed"]) + count) % 2**31
+    return _question(str(data["task"]), seed, task.difficulty, dict(data["config"]))
 
 
 def _answer(dataset: Any, entry: Mapping[str, Any]) -> str:
