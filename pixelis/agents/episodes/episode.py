@@ -56,7 +56,7 @@ class Segment:
         weight: what each of its tokens counts in supervised training, >= 0.
         finish_reason: why a sampled turn ended, as whoever sampled it says; None where nobody sampled it.
         weights_version: of the weights that sampled it, see `Policy.weights_version`; likewise.
-        shown: the picture that its images are of, for whoever samples; kept in no file or message.
+        shown: the picture that its images are of, for whoever samples; the collector keeps none of it.
     """
 
     tokens: np.ndarray
@@ -96,6 +96,10 @@ class Segment:
     def sampled(self) -> bool:
         """Whether the policy wrote any token of this segment."""
         return bool(self.loss_mask.any())
+
+    def without_picture(self) -> Segment:
+        """Return the same without the picture that its images are of."""
+        return self if self.shown is None else replace(self, shown=None)
 
     @classmethod
     def given(

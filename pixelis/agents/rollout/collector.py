@@ -172,12 +172,12 @@ class Collector:
                 and leader.episode.group == runner.episode.group
                 and leader.starts_like(runner)
             ):
-                runner.episode.segments.append(prompts[-1])
+                runner.episode.segments.append(leader.episode.segments[0])
                 starts[-1].append(runner)
                 continue
             text, image = runner.seen()
             prompt = policy.chat.first(text, image, runner.tool_schemas())
-            runner.episode.segments.append(prompt)
+            runner.episode.segments.append(prompt.without_picture())
             if (unknown := _unknown_token(policy, prompt)) is not None:
                 runner.fail(unknown)
                 continue
@@ -208,7 +208,7 @@ class Collector:
             if _room(policy, runner.episode) <= len(segment):
                 runner.episode.truncated = runner.episode.cut_off = runner.done = True
                 continue
-            runner.episode.segments.append(segment)
+            runner.episode.segments.append(segment.without_picture())
             self.stats.forks += not policy.chat.append_only
             going.append((row, turn, segment))
         if going:
