@@ -161,8 +161,11 @@ def test_a_dead_address_is_left_out_and_another_model_is_refused(server, policy,
     with torch.no_grad():
         policy.base.get_input_embeddings().weight.add_(0.5 * torch.randn(1))
         policy.base.get_input_embeddings().weight.mul_(-1.0)
+    before, by = adapters(server), engine(server.url)
     with pytest.raises(SamplerError, match="its model is another one"):
-        collected(policy, engine(server.url))
+        collected(policy, by)
+    by.close()
+    assert adapters(server) == before
 
 
 @pytest.mark.vllm
@@ -334,9 +337,13 @@ def test_turns_say_why_they_ended_and_by_which_weights(policy, engine, reason):
 def test_turns_of_other_weights_or_broken_off_are_written_by_another_server(policy, engine, caplog, wrong):
     policy.weights_version = 3
     with replayed(policy, **wrong) as bad, replayed(policy) as good:
-        episodes, _ = collected(policy, engine(bad.url, good.url))
+        by = engine(bad.url, good.url)
+        episodes, _ = collected(policy, by)
         turns = [each for episode in episodes for each in episode.segments if each.sampled]
         assert bad.wrote and len(good.wrote) == len(turns)
+        assert bad.adapters and good.adapters
+        by.close()
+        assert not bad.adapters and not good.adapters
     assert all(each.valid_for_training for each in episodes)
     assert {(each.finish_reason, each.weights_version) for each in turns} == {("stop", 3)}
     told = {"answers_by": "by other weights: 'pixelis-0-1-step2'", "finish_reason": "broken off: 'abort'"}

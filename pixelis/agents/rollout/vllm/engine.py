@@ -49,6 +49,7 @@ class VllmEngine:
         self._checked: set[str] = set()  # addresses
         self._lost: dict[str, str] = {}  # address → why
         self._serving = ""  # the adapter
+        self._holds: dict[str, str] = {}  # address → the adapter that it was given last
         self._name = f"pixelis-{secrets.token_hex(4)}"  # servers may have other trainers' adapters too
         self._pushed = 0
         self._folder = Path(tempfile.mkdtemp(prefix="pixelis-adapters-"))
@@ -67,13 +68,14 @@ class VllmEngine:
         yield VllmRows(self, policy, stats)
 
     def close(self) -> None:
-        """Take the adapter from the servers, and end the one that was started here."""
+        """Take the adapters from the servers, and end the one that was started here."""
         if self._requests is not None:
             self._requests.shutdown(cancel_futures=True)
         for client in self._clients:
-            if self._serving and client.url not in self._lost and self._server is None:
+            name = self._holds.pop(client.url, None)
+            if name and self._server is None and (client.url not in self._lost or client.is_up()):
                 with contextlib.suppress(ServerFault):
-                    client.unload_adapter(self._serving)
+                    client.unload_adapter(name)
             client.close()
         self._clients, self._serving = [], ""
         if self._server is not None:
@@ -162,9 +164,10 @@ class VllmEngine:
         if is_new:
             check_context(client.facts(), policy)
         client.load_adapter(name, self._folder / name)
-        if self._serving:
+        before, self._holds[client.url] = self._holds.get(client.url), name
+        if before:
             try:
-                client.unload_adapter(self._serving)
+                client.unload_adapter(before)
             except ServerFault:  # it has been started since, by whatever words
                 is_new = True
                 check_context(client.facts(), policy)
@@ -178,6 +181,8 @@ class VllmEngine:
         self._checked.discard(client.url)
         with contextlib.suppress(ServerFault):
             client.unload_adapter(name)  # it may have it, and would refuse the name
+        if self._holds.get(client.url) == name:
+            del self._holds[client.url]
         try:
             self._give(client, name, policy)
         except ServerFault:
