@@ -67,9 +67,12 @@ def kill(server: VllmServer) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server of pixelis-mini."""
-    with mini_server(tmp_path_factory.mktemp("vllm")) as found:
+    """A server of pixelis-mini; one that has died tells its last words."""
+    folder = tmp_path_factory.mktemp("vllm")
+    with mini_server(folder) as found:
         yield found
+        last = (folder / "vllm.log").read_text(errors="replace").splitlines()[-40:]
+        assert httpx.get(f"{found.url}/health").status_code == 200, "\n".join(last)
 
 
 @pytest.fixture
@@ -204,11 +207,12 @@ def test_processes_that_share_out_weights_learn_from_what_a_server_says(server, 
 def test_a_server_of_ones_own_that_is_killed_ends_the_run_in_one_line(tmp_path):
     values = {**CODE, "steps": 50, "checkpoint_every": 50, "output": str(tmp_path / "run")}
     config = TrainConfig.from_mapping({**values, "sampler": "vllm"})
+    others = psutil.Process().children(recursive=True)  # the server that tests share may be among them
     with TrainingRun.start(config) as run:
 
         def kill_all(row) -> None:
             if row["step"] == 2:
-                for each in psutil.Process().children(recursive=True):
+                for each in set(psutil.Process().children(recursive=True)) - set(others):
                     with contextlib.suppress(psutil.Error):
                         if "vllm" in " ".join(each.cmdline()) or "VLLM" in each.name():
                             each.kill()
