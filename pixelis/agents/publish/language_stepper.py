@@ -12,7 +12,7 @@ from pixelis.agents.publish.model_card import model_card, read_facts
 from pixelis.agents.run_files.saved_run import trained_in
 from pixelis.agents.runs.stepper import Stepper
 from pixelis.agents.settings.run_settings import RunSettings
-from pixelis.files import writing
+from pixelis.files import write_atomically, writing
 
 C = TypeVar("C", bound=RunSettings)
 CARD = "README.md"
@@ -32,7 +32,14 @@ class LanguageStepper(Stepper[C]):
             model_class=type(self.policy.base).__name__,
             adapter_only=self.policy.has_adapter,
         )
-        (trained / CARD).write_text(model_card(facts), encoding="utf-8")
+        with writing(trained / CARD):
+            write_atomically(trained / CARD, model_card(facts))
+
+    def after_evaluation(self) -> None:
+        """Let the card of the weights in the run folder say who did how well."""
+        trained = trained_in(self.run.path)
+        if trained.is_dir():
+            self.describe(trained, {"step": self.finished_steps, "elapsed_seconds": self.elapsed_seconds})
 
     def after_save(self, checkpoint: Path) -> None:
         """Leave the newest weights in the run folder."""

@@ -63,6 +63,7 @@ def _keep(
 ) -> None:
     run.save_evaluation(phase, rows)
     run.folder.write_rows(f"evaluation-{phase}", transcripts)
+    run.trainer.after_evaluation()
 
 
 def _in_words(row: Evaluation, episodes: Sequence[Episode]) -> list[dict[str, Any]]:

@@ -154,6 +154,9 @@ class Stepper(ABC, Generic[C]):
             progress: ``step`` and ``elapsed_seconds`` after which they were trained.
         """
 
+    def after_evaluation(self) -> None:
+        """Do what is done once somebody has played the tasks for evaluation."""
+
     def after_save(self, checkpoint: Path) -> None:
         """Do what is done once a checkpoint is whole."""
 

@@ -170,6 +170,17 @@ def test_a_card_says_what_the_run_measured(toy_config, tmp_path):
     assert "not measured" not in (tmp_path / "out" / "README.md").read_text()
 
 
+def test_the_card_beside_a_run_s_own_weights_knows_the_last_evaluation(toy_config):
+    run = train(toy_config(steps=2, eval_episodes=5))
+    own = run.folder.path / "adapter"
+    assert [row[0] for row in table(own, "Evaluation")[1:]] == [
+        who for who in ("before training", "this model") for _ in ("greedy", "sampled")
+    ]
+    assert "not measured" not in (own / "README.md").read_text()
+    sealed, step = newest_adapter(run.folder.path)  # verified: what is sealed has not changed
+    assert f"This model, step {step}: not measured." in (sealed / "README.md").read_text()
+
+
 def test_what_was_not_measured_is_said(toy_config, tmp_path):
     run = train(toy_config(steps=1))
     run.folder.metrics.unlink()
