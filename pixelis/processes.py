@@ -19,6 +19,12 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 """The signals that end programs."""
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36  # prctl's numbers, of Linux
 _PARENT_IS_GONE = 130
+_WATCH = """read -r line && exit
+kill -TERM "-$0"
+for second in 1 2 3 4 5 6 7 8 9 10; do kill -0 "-$0" || exit; sleep 1; done
+kill -KILL "-$0"
+"""
+"""Of a `Guard`: a line says that there is nothing to end any more; where the input ends nobody says so."""
 _IS_LINUX = sys.platform == "linux"
 
 
@@ -57,6 +63,35 @@ def start(
             env=None if environment is None else dict(environment),
             preexec_fn=_ended_with_this(orphaned),
         )
+
+
+class Guard:
+    """Ends a group of processes where this process is gone, however it went.
+
+    A signal of `start` reaches one process, once: one that is still starting may lose it, and its children
+    may outlive it. This is a process of its own that waits for the end of a pipe.
+
+    Args:
+        group: id of the group, which is that of the process which `start` has returned.
+    """
+
+    def __init__(self, group: int) -> None:
+        self._group = group
+        with held():
+            self._watcher = subprocess.Popen(
+                ["/bin/sh", "-c", _WATCH, str(group)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def close(self) -> None:
+        """Kill what is left of the group, and end the watcher."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._group, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            self._watcher.communicate(b"\n")
 
 
 def adopt_orphans() -> None:

@@ -17,7 +17,7 @@ import psutil
 
 from pixelis.agents.rollout.vllm.client import VllmClient
 from pixelis.errors import ConfigError, SamplerError
-from pixelis.processes import held, start
+from pixelis.processes import Guard, held, start
 
 PYTHON = Path("~/.cache/pixelis/vllm/bin/python")
 """Where `make vllm` puts it."""
@@ -75,6 +75,7 @@ class VllmServer:
             self._process = start(
                 words, log, environment={**os.environ, **ENVIRONMENT, "OMP_NUM_THREADS": threads}
             )
+            self._guard = Guard(self._process.pid)
             atexit.register(self.close)
         try:
             self._wait()
@@ -95,6 +96,7 @@ class VllmServer:
                 with contextlib.suppress(psutil.Error):
                     each.send_signal(number)
             _, family = psutil.wait_procs(family, GRACE_SECONDS)
+        self._guard.close()  # a server that was just starting may have had children since
         self._process.wait()
 
     def _wait(self) -> None:
