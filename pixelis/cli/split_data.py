@@ -9,21 +9,23 @@ the package are split. docs/guide/tweet_data.md describes the columns and what i
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pixelis.cli import called_as, run_command
 from pixelis.envs.tweet.data.near_duplicates import NEAR
 from pixelis.envs.tweet.data.seed_data import SEED_TWEETS
 from pixelis.envs.tweet.data.split import PARTS, SplitSettings
 from pixelis.envs.tweet.data.split_folder import write_split
-from pixelis.errors import PixelisError
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line's parser."""
-    one = argparse.ArgumentParser(description="Split tweets into parts that share no tweet and no author.")
+    one = argparse.ArgumentParser(
+        prog=" ".join(called_as("scripts/split_data.py")),
+        description="Split tweets into parts that share no tweet and no author.",
+    )
     one.add_argument("source", nargs="?", type=Path, default=SEED_TWEETS, help="JSONL or CSV of tweets")
     one.add_argument("--output", type=Path, required=True, help="folder for the parts")
     one.add_argument("--sft", type=float, default=0.4, help="share for supervised fine-tuning (default 0.4)")
@@ -59,13 +61,13 @@ def report(manifest: dict[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
+    return run_command(_main, arguments)
+
+
+def _main(arguments: Sequence[str]) -> int:
     options = parser().parse_args(arguments)
-    try:
-        settings = SplitSettings(options.sft, options.grpo, options.seed, options.near)
-        manifest, written = write_split(options.source, options.output, settings, overwrite=options.overwrite)
-    except PixelisError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    settings = SplitSettings(options.sft, options.grpo, options.seed, options.near)
+    manifest, written = write_split(options.source, options.output, settings, overwrite=options.overwrite)
     print(report(manifest))
     print(f"{'written to' if written else 'already in'} {options.output}")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pixelis.cli import split_data
+from pixelis.cli import USER_MISTAKE, split_data
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +26,11 @@ def test_a_csv_is_split_and_the_sizes_are_reported(script, tmp_path, capsys):
     assert f"already in {tmp_path / 'out'}" in capsys.readouterr().out
 
 
-def test_mistakes_are_one_line_and_status_1(script, tmp_path, capsys):
+def test_mistakes_are_one_line_and_status_2(script, tmp_path, capsys):
     path = tmp_path / "mine.csv"
     path.write_text("text\nhello\n")
     for words in ([str(path)], [str(tmp_path / "none.csv")], ["--sft", "0.9"]):
-        assert script.main([*words, "--output", str(tmp_path / "out")]) == 1
+        assert script.main([*words, "--output", str(tmp_path / "out")]) == USER_MISTAKE
         said = capsys.readouterr()
         assert said.err.startswith("error: ")
         assert said.out == ""

@@ -14,7 +14,6 @@ import argparse
 import keyword
 import re
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
@@ -23,7 +22,8 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from pixelis.errors import ConfigError, OutputError, PixelisError, shown
+from pixelis.cli import run_command
+from pixelis.errors import ConfigError, OutputError, shown
 
 KINDS: Mapping[str, str] = {
     "env": "An environment for language models, with a tool.",
@@ -99,6 +99,10 @@ def _filled(template: Any, given: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; return the exit status."""
+    return run_command(_main, arguments)
+
+
+def _main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="pixelis new", description="Write a package of your own, complete and tested."
     )
@@ -107,11 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--image", action="store_true", help="of an environment: it shows a picture")
     parser.add_argument("--into", type=Path, default=Path(), help="folder to write it in (default: here)")
     options = parser.parse_args(arguments)
-    try:
-        written = write_package(options.kind, options.name, options.into, image=options.image)
-    except PixelisError as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 1
+    written = write_package(options.kind, options.name, options.into, image=options.image)
     for path in written:
         print(path)
     print(f"next: pip install -e {options.into / options.name} && pytest {options.into / options.name}")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pixelis.cli import USER_MISTAKE
 from pixelis.cli.main import main
 from pixelis.cli.scaffold.new import KINDS, write_package
 from pixelis.errors import ConfigError, OutputError
@@ -67,7 +68,7 @@ def test_an_environment_is_installed_checked_and_trained_on(image: bool, tmp_pat
     ],
 )
 def test_bad_names_are_one_clear_line(words, said, tmp_path, capsys):
-    assert main(["new", *words, "--into", str(tmp_path)]) == 1
+    assert main(["new", *words, "--into", str(tmp_path)]) == USER_MISTAKE
     printed = capsys.readouterr()
     assert said in printed.err and printed.err.count("\n") == 1 and not list(tmp_path.iterdir())
 
