@@ -127,6 +127,12 @@ def parse_action(text: str) -> ParsedAction:
     return ParsedAction(tuple(calls), None)
 
 
+def without_thought(text: str) -> str:
+    """Return a turn without the thought that it begins with; nothing is left of one that has no end."""
+    end = _opening_thought_end(text)
+    return "" if end < 0 else text[end:].removeprefix(_THOUGHT_CLOSE)
+
+
 def _opening_thought_end(text: str) -> int:
     """Return where the thought ends that a turn begins with: 0 without one, -1 if it has no end.
 

@@ -394,7 +394,6 @@ class ToolEnv(gym.Env[dict[str, Any], str], Generic[W]):
         assert self.task is not None  # step() has checked it
         self.verdict = verdict = self.verifier(self.task, self.answer, self.workspace)
         self._ended = True
-        if verdict.success is not None:
-            info["success"] = verdict.success
+        info |= {"unlabelled": True} if verdict.success is None else {"success": verdict.success}
         info["reward_terms"] = dict(verdict.terms)
         return verdict.reward

@@ -157,6 +157,22 @@ def test_from_run_goes_on_without_what_has_no_counterpart(earlier, toy_config, t
         assert "not its stored episodes (algorithm.replay is not set here)" in taken
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"env": SPELL}, f"not its stored episodes (they are of {ENV})"),
+        ({"rewards": {"vote": {}}}, "not its stored episodes (they were paid by labels)"),
+    ],
+)
+def test_from_run_leaves_episodes_of_another_task(earlier, toy_config, tmp_path, changed, words):
+    values = {"output": str(tmp_path / "next"), "from_run": str(earlier), **changed}
+    config = toy_config(**values, algorithm={"replay": {"ratio": 0.5}}).to_mapping()
+    config.pop("model")
+    with TrainingRun.start(TrainConfig.from_mapping(config)) as run:
+        assert not len(run.trainer._learner.replay)
+        assert words in (run.folder.path / "log.txt").read_text()
+
+
 def test_from_run_leaves_episodes_that_were_credited_otherwise(earlier, toy_config, tmp_path):
     algorithm = {"replay": {"ratio": 0.5}, "credit": "turn"}
     values = {"output": str(tmp_path / "next"), "from_run": str(earlier), "algorithm": algorithm}

@@ -228,6 +228,11 @@ class Episode:
     pictures: list[np.ndarray | None] = field(default_factory=list)
 
     @property
+    def is_unlabelled(self) -> bool:
+        """Whether the env says that nobody knows what is right here, which is no failure."""
+        return self.success is None and self.info.get("unlabelled") is True
+
+    @property
     def tokens(self) -> np.ndarray:
         """All token ids, int64 [T]."""
         return self._joined("tokens", np.int64)

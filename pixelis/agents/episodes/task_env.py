@@ -15,7 +15,7 @@ from pixelis.agents.episodes.scripted import scripted_names
 from pixelis.agents.episodes.timed_env import EnvTimeoutError, TimedEnv
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.tool_env import ToolEnv
-from pixelis.errors import ConfigError, PixelisError, suggest
+from pixelis.errors import ConfigError, PixelisError, TaskError, suggest
 from pixelis.rewards.terms.traits import RewardTraits
 from pixelis.user_code import RAISED, failed_code
 from pixelis.wrappers.scoring.traits import traits_of
@@ -108,6 +108,24 @@ class TaskEnv:
         """
         first = 0 if self.holds_out else 2**31
         return list(range(first, first + count))
+
+    def check_test(self) -> None:
+        """Check that there are tasks for evaluation.
+
+        Raises:
+            ConfigError: the split ``test`` has none.
+        """
+        if not self.has_splits:
+            return
+        env = self._made()
+        try:
+            env.reset(seed=0, options=self.options("test"))
+        except TaskError as error:
+            raise ConfigError(f"{error}; or evaluate nothing (--eval-episodes 0)") from error
+        except (EnvTimeoutError, *RAISED):
+            pass  # one seed says nothing of the others
+        finally:
+            env.close()
 
     def tasks_named(self, split: str) -> str:
         """Return what the tasks of a split are to be called: held out only where they are."""

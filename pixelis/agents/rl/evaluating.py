@@ -6,6 +6,7 @@ and the global generators are put back. A run has the same numbers with and with
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import time
@@ -27,6 +28,7 @@ from pixelis.agents.settings.rl import TrainConfig
 from pixelis.agents.settings.vote import read_vote
 from pixelis.files import writing
 
+_LOG = logging.getLogger(__name__)
 BEST, EVALUATION = "best", "evaluation.json"
 _BEFORE = f".{BEST}-before"
 
@@ -38,7 +40,8 @@ class Evaluating:
     sampled, and after the first step too, so that what a vote spoils is seen from where it began.
 
     The adapter with the highest success rate, of equals the highest mean reward, of these the earliest, is
-    kept as the folder ``best`` of the run, with its numbers as ``best/evaluation.json``.
+    kept as the folder ``best`` of the run, with its numbers as ``best/evaluation.json``. Where members vote
+    and the check set has no labels nothing is.
 
     Args:
         config: of the run, with ``eval_every`` of at least 1.
@@ -60,7 +63,7 @@ class Evaluating:
         self._describe = describe
         self._best: dict[str, float] | None = None
         self._saved: int | None = None  # the step that was the best when that was last written down
-        self._votes = read_vote(config.rewards) is not None
+        self._votes, self._warned = read_vote(config.rewards) is not None, False
 
     def after(self, step: int) -> Row:
         """Evaluate if it is time to; return the metrics under ``evaluation/``, none otherwise.
@@ -77,7 +80,9 @@ class Evaluating:
             row = self._play(step)
         finally:
             restore_random_state(generators)
-        if self._is_best(row):
+        if self._votes and not row.says_success:
+            self._warn_once()  # and nothing is the best by a reward that nobody knows
+        elif self._is_best(row):
             self._best = {"step": step, "key": self._key(row)[0], "reward": row.mean_reward}
             self._leave(row, step)
         known: Row = {"evaluation/reward": row.mean_reward, "evaluation/failed_share": _failed_share(row)}
@@ -139,6 +144,14 @@ class Evaluating:
         self._run.write_rows(f"evaluation-step-{step:08d}", [episode_row(episode) for episode in episodes])
         row = summarise(episodes, agent=f"step {step}", mode=mode)
         return replace(row, step=step, planned=config.eval_episodes, tasks=env.tasks_named("test"))
+
+    def _warn_once(self) -> None:
+        if not self._warned:
+            _LOG.warning(
+                "the check set has no labels, so nothing tells whether members are right, and no best/ is "
+                "left: give some tasks of the split 'test' labels, see docs/guide/without_labels.md"
+            )
+        self._warned = True
 
     def _key(self, row: Evaluation) -> tuple[float, float]:
         return row.success_rate if row.says_success else 0.0, row.mean_reward

@@ -28,6 +28,7 @@ from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
 from pixelis.agents.rl.update import Updater
 from pixelis.agents.rl.vote import vote_metrics
+from pixelis.agents.run_files.saved_run import settings_of
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
 from pixelis.agents.runs.metrics import Row
@@ -182,11 +183,20 @@ class GrpoLearner:
             self.replay.load_state_dict(read_tensors(folder / _REPLAY))
 
     def take_over(self, folder: Path, step: int) -> list[str]:
-        """Take the stored episodes of another run's checkpoint, if both store some and credit them alike."""
+        """Take the stored episodes of another run's checkpoint, where both store some.
+
+        They must be of this environment, and paid and credited as episodes are here.
+        """
         if not (folder / _REPLAY).is_file():
             return []
         if self.replay is None:
             return ["not its stored episodes (algorithm.replay is not set here)"]
+        there = settings_of(folder)
+        if there.get("env") != self._config.env:
+            return [f"not its stored episodes (they are of {there.get('env')})"]
+        votes = read_vote(there.get("rewards") or {}) is not None
+        if votes != (self._settings.vote is not None):
+            return [f"not its stored episodes (they were paid by {'a vote' if votes else 'labels'})"]
         by_turn = self._settings.credit == "turn"
         others = self.replay.take_over(read_tensors(folder / _REPLAY), step, by_turn=by_turn)
         credit = f"not {others} that were credited {'as wholes' if by_turn else 'by turn'}"

@@ -15,7 +15,7 @@ from pixelis.agents.episodes.answers import said_of
 from pixelis.agents.episodes.episode import Episode
 from pixelis.agents.runs.metrics import Row
 from pixelis.agents.settings.vote import VoteSettings, read_vote
-from pixelis.envs.actions import parse_action
+from pixelis.envs.actions import parse_action, without_thought
 from pixelis.errors import AnswerError, ConfigError, RewardError
 from pixelis.rewards.answers.agreement import AnswerForm, Ballot, form_from, vote
 
@@ -126,8 +126,8 @@ def given_answer(episode: Episode, form: AnswerForm, pattern: str | None = None)
     """Return what an episode answered in the end, None where it did not.
 
     That is ``info["final_answer"]`` where the env says so, unless it refused it; else what stands in
-    ``<answer>`` in the last turn. The whole last turn is the answer where the env's answers are not tagged,
-    and where a pattern finds the answer in it.
+    ``<answer>`` in the last turn. The whole last turn, without the thought that it begins with, is the answer
+    where the env's answers are not tagged, and where a pattern finds the answer in it.
     """
     said = said_of(episode)
     if said is not None:
@@ -137,10 +137,10 @@ def given_answer(episode: Episode, form: AnswerForm, pattern: str | None = None)
         turn = said_last if isinstance(said_last, str) else ""  # as the env heard it, without control tokens
         text = parse_action(turn).answer
         if text is None and (pattern is not None or not form.tagged):
-            text = turn
+            text = without_thought(turn)
     if text is None or pattern is None:
         return text
-    matches = list(re.finditer(pattern, text))
+    matches = list(re.finditer(pattern, without_thought(text)))
     return (matches[-1][1] if re.compile(pattern).groups else matches[-1][0]) if matches else None
 
 

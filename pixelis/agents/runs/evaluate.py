@@ -39,8 +39,9 @@ class Evaluation:
         mode: ``greedy``, ``sampled`` or ``scripted``.
         episodes: how many counted; episodes in which the infrastructure failed do not.
         failed: how many of those there were.
-        success_rate: share of the counted episodes that ended in success, in [0, 1]; NaN where the
-            environment does not say (no ``success`` in any last info), which is not the same as 0.
+        success_rate: share of the counted episodes that ended in success, in [0, 1], unlabelled ones left
+            out; NaN where the environment does not say (no ``success`` in any last info), which is not the
+            same as 0.
         interval: its Wilson 95 % confidence interval, in which a task that was played more than once counts
             once; two NaN likewise.
         mean_reward: mean episode reward.
@@ -54,6 +55,7 @@ class Evaluation:
         planned: how many episodes there were to be; None where that was not kept, more than ``episodes`` and
             ``failed`` together where the evaluation was cut off.
         different: how many different tasks the counted episodes are of; None where that was not kept.
+        unlabelled: how many of the counted episodes are of tasks for which nobody knows what is right.
         tasks: what was played in words, see `TaskEnv.tasks_named`; None where that was not kept.
         failure: why the first episode failed, None where none did.
         oracle_gap: the oracle's success rate on the same tasks minus this one's, see ``oracle_gaps``; None
@@ -80,6 +82,7 @@ class Evaluation:
     failure: str | None = None
     tasks: str | None = None
     different: int | None = None
+    unlabelled: int = 0
 
     @property
     def says_success(self) -> bool:
@@ -234,13 +237,15 @@ class Taken:
 def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluation:
     """Summarise played episodes; those that are not valid for training are counted as failed and left out.
 
-    Where some episodes say whether they succeeded, one that does not say counts as none.
+    Where some episodes say whether they succeeded, one that does not say counts as none, unless the env says
+    that nobody knows (``info["unlabelled"]``).
     """
     counted = [episode for episode in episodes if episode.valid_for_training]
     n, failed = len(counted), [episode for episode in episodes if not episode.valid_for_training]
-    ended = [episode for episode in counted if not episode.cut_off] or counted
+    judged = [episode for episode in counted if not episode.is_unlabelled]
+    ended = [episode for episode in judged if not episode.cut_off] or judged
     told = any(episode.success is not None or episode.cut_off for episode in ended)
-    successes, different = sum(bool(episode.success) for episode in counted), len(set(map(task_of, counted)))
+    successes, tasks = sum(bool(episode.success) for episode in judged), len(set(map(task_of, judged)))
     tools = Counter(call.get("tool") or "(none)" for episode in counted for call in episode.tool_calls)
     terms: Counter[str] = Counter()
     for episode in counted:
@@ -251,10 +256,8 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
         mode=mode,
         episodes=n,
         failed=len(episodes) - n,
-        success_rate=successes / n if told else math.nan,
-        interval=wilson_interval(successes * different / max(1, n), different)
-        if told
-        else (math.nan, math.nan),
+        success_rate=successes / len(judged) if told else math.nan,
+        interval=wilson_interval(successes * tasks / len(judged), tasks) if told else (math.nan, math.nan),
         mean_reward=sum(episode.reward for episode in counted) / n if n else math.nan,
         mean_turns=sum(episode.turns for episode in counted) / n if n else math.nan,
         tool_calls={tool: count / n for tool, count in sorted(tools.items())},
@@ -262,7 +265,8 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
         visual_episodes=_optional_float(behaviour_metrics(counted)["visual/episodes"]),
         tool_scores=tool_scores(counted),
         failure=reason_of(failed[0]) if failed else None,
-        different=different,
+        different=len(set(map(task_of, counted))),
+        unlabelled=n - len(judged),
     )
 
 
@@ -335,7 +339,9 @@ def counted_text(item: Evaluation) -> str:
         f" (+{item.failed} failed, {item.failed / (item.episodes + item.failed):.0%})" if item.failed else ""
     )
     again = item.different is not None and item.different < item.episodes
-    tasks = f" ({item.different} different)" if again else ""
+    notes = [f"{item.different} different"] if again else []
+    notes += [f"{item.unlabelled} without labels"] if item.unlabelled and item.says_success else []
+    tasks = f" ({', '.join(notes)})" if notes else ""
     return f"{item.episodes}{f' of {item.planned}' if item.is_partial else ''}{tasks}{failed}"
 
 

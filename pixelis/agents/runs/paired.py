@@ -76,20 +76,22 @@ def compare(a: Sequence[Episode], b: Sequence[Episode]) -> PairedComparison:
     if [each.seed for each in a] != [each.seed for each in b]:
         raise ConfigError("a paired comparison needs episodes of the same seeds in the same order")
     pairs = [(x, y) for x, y in zip(a, b, strict=True) if x.valid_for_training and y.valid_for_training]
-    counts = Counter((bool(x.success), bool(y.success)) for x, y in pairs)
+    judged = [(x, y) for x, y in pairs if not (x.is_unlabelled or y.is_unlabelled)]
+    counts = Counter((bool(x.success), bool(y.success)) for x, y in judged)
     table = counts[True, True], counts[True, False], counts[False, True], counts[False, False]
     gains: dict[Hashable, list[float]] = {}
     leads: Counter[Hashable] = Counter()
     for x, y in pairs:
         gains.setdefault(task_of(x), []).append(y.reward - x.reward)
+    for x, y in judged:
         leads[task_of(x)] += bool(y.success) - bool(x.success)
-    scale = len(gains) / len(pairs) if pairs else 1.0
-    silent = bool(pairs) and all(one.success is None for pair in pairs for one in pair)
+    scale = len(leads) / len(judged) if judged else 1.0
+    silent = bool(pairs) and all(one.success is None for pair in judged for one in pair)
     return PairedComparison(
         len(pairs),
         len(a) - len(pairs),
         *table,
-        difference=(table[2] - table[1]) / len(pairs) if pairs and not silent else math.nan,
+        difference=(table[2] - table[1]) / len(judged) if judged and not silent else math.nan,
         interval=(math.nan, math.nan) if silent else newcombe_interval(*(count * scale for count in table)),
         p_value=math.nan
         if silent

@@ -8,11 +8,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pixelis.agents.episodes.episode import Episode
+from pixelis.agents.episodes.task_env import TaskEnv
 from pixelis.agents.runs.evaluate import Evaluation, Listener, summarise
 from pixelis.agents.runs.transcripts import episode_row
 
 if TYPE_CHECKING:
     from pixelis.agents.runs.run import Run
+
+
+def evaluable(env: TaskEnv | None, config: Any) -> TaskEnv | None:
+    """Return an environment, which has tasks for evaluation if a run of these settings is to play some.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    if env is not None and config.eval_episodes > 0:
+        env.check_test()
+    return env
 
 
 def play_phase(run: Run[Any, Any], phase: str, agents: Sequence[tuple[str, str]]) -> list[Evaluation]:

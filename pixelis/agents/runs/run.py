@@ -27,7 +27,7 @@ from pixelis.agents.runs.evaluate import PICTURED, AtOnce, Evaluation, Listener,
 from pixelis.agents.runs.evaluation_file import read_evaluations, write_evaluations
 from pixelis.agents.runs.learning_rate import count_parameters, told_rate
 from pixelis.agents.runs.metrics import Row, read_metrics
-from pixelis.agents.runs.phases import play_phase, row_of
+from pixelis.agents.runs.phases import evaluable, play_phase, row_of
 from pixelis.agents.runs.run_policy import as_chosen, load_policy, settled
 from pixelis.agents.runs.sinks.board import write_final_success
 from pixelis.agents.runs.sinks.trackers import imported
@@ -98,7 +98,7 @@ class Run(ABC, Generic[C, T]):
             imported(name)
         torch.manual_seed(config.seed)  # for what a user's own parts draw when they are made
         with cls._logging_failure(config):
-            env = cls.open_env(config)
+            env = evaluable(cls.open_env(config), config)
             return env, cls.assemble(config, env)
 
     @classmethod

@@ -82,6 +82,8 @@ def _episode(chat: ChatFormat, row: Any, folder: Path, index: int) -> Episode:
     episode = Episode("", seed=index, group=index, member=0, info={"task": {"difficulty": difficulty}})
     whole = _weight(row)
     for turn in _turns(messages, folder):
+        if (product := whole * turn.weight) > MOST_WEIGHT:
+            raise ValueError(f"the weights of line and message make {product:g}; {MOST_WEIGHT:g} at most")
         add_observation(chat, episode, turn.text, turn.image, tools, system)
         add_turn(chat, episode, turn.answer, weight=whole * turn.weight)
     return episode

@@ -227,7 +227,7 @@ def sft(
     """
     useful = [episode for episode in episodes if episode.completion_length]
     if not useful:
-        raise ConfigError("SFT needs at least one demonstration with a turn in it")
+        raise ConfigError("SFT needs at least one demonstration with a turn in it whose weight is above 0")
     learner = SftLearner(policy, settings)
     total = settings.epochs * math.ceil(len(useful) / settings.batch_size)
     torch.manual_seed(settings.seed)

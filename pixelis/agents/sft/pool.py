@@ -47,7 +47,9 @@ class Pool:
             if episode.completion_length:
                 by_level.setdefault(difficulty_of(episode), []).append(episode)
         if not by_level:
-            raise ConfigError("SFT needs at least one demonstration with a turn in it")
+            raise ConfigError(
+                "SFT needs at least one demonstration with a turn in it whose weight is above 0"
+            )
         train: dict[int, list[Episode]] = {}
         held_out: dict[int, list[Episode]] = {}
         for level, found in sorted(by_level.items()):

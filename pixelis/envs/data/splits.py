@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from typing import Annotated
 
 from pixelis.envs.schema import OneOf
@@ -15,8 +16,11 @@ RowSplit = Annotated[str, OneOf(SPLITS, "leave it out to have it chosen")]
 
 
 def asked(text: str) -> str:
-    """Return a question as it is compared with those of the other split: without case and runs of spaces."""
-    return " ".join(text.split()).casefold()
+    """Return a question as it is compared with those of the other split.
+
+    Without case and runs of spaces, and in Unicode's form NFKC, as answers are compared.
+    """
+    return " ".join(unicodedata.normalize("NFKC", text).split()).casefold()
 
 
 def hashed_split(key: str) -> str:

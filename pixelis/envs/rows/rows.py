@@ -19,6 +19,7 @@ from pixelis.user_code import user_code
 
 LONGEST_PROMPT = 8_000
 FAMILY = "rows"
+_MAY_BE_BLANK = ("answer", "split")
 
 
 class Row(NamedTuple):
@@ -141,12 +142,14 @@ def _row(line: FileLine | _Numbered) -> Row:
         json.dumps(values)
     except (TypeError, ValueError, RecursionError) as error:
         raise DatasetError(f"a row must hold JSON values ({error}); leave other fields out") from None
-    split = values.get("split", hashed_split(asked(prompt)))
+    split = values["split"] if values.get("split") is not None else hashed_split(asked(prompt))
     if not isinstance(split, str) or split not in SPLITS:
         raise DatasetError(
             f"field 'split' must be 'train' or 'test', got {shown(split, 60)}; leave it out to have it chosen"
         )
-    return Row(line.number, dict(values), split)
+    return Row(
+        line.number, {name: each for name, each in values.items() if (name, each) != ("split", None)}, split
+    )
 
 
 def _csv_rows(path: Path) -> Iterator[_Numbered]:
@@ -157,6 +160,8 @@ def _csv_rows(path: Path) -> Iterator[_Numbered]:
             for values in reader:
                 bad = None in values or None in values.values()
                 problem = DatasetError(f"expected {len(reader.fieldnames or ())} columns; correct the line")
-                yield _Numbered(reader.line_num, problem if bad else values)
+                # A table cannot leave a column out of a row: its blank cells do.
+                kept = {n: v for n, v in values.items() if n not in _MAY_BE_BLANK or bad or v.strip()}
+                yield _Numbered(reader.line_num, problem if bad else kept)
     except (OSError, ValueError, csv.Error) as error:
         raise DatasetError(f"cannot read {path} ({error}); save it as CSV in UTF-8") from None

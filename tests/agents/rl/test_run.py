@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from pixelis.agents.models.policy import Policy
 from pixelis.agents.rl.evaluating import Evaluating
@@ -82,6 +84,36 @@ def test_a_run_that_goes_back_before_its_best_puts_that_aside(toy_config):
     best = json.loads((path / "best" / "evaluation.json").read_text())
     assert kept["step"] == later
     assert best["step"] == again.metrics[-1]["evaluation/best_step"] == 20
+
+
+def rows_of(folder: Path, *splits: str) -> str:
+    """Return a file of rows without answers, of these splits."""
+    path = folder / "rows.jsonl"
+    path.write_text("".join(f'{{"prompt": "{n}", "split": "{split}"}}\n' for n, split in enumerate(splits)))
+    return str(path)
+
+
+VOTES = {"env": "Pixelis/Rows-v0", "rewards": {"vote": {}}, "group_size": 3, "steps": 2, "max_new_tokens": 1}
+
+
+def test_a_check_set_without_labels_is_told_and_nothing_is_best(toy_config, tmp_path, caplog):
+    rows = rows_of(tmp_path, "train", "train", "test")
+    run = train(toy_config(**VOTES, env_kwargs={"rows": rows}, eval_every=1, eval_episodes=2))
+    assert caplog.text.count("the check set has no labels, so nothing tells whether members are right") == 1
+    assert [row["evaluation/best_step"] for row in run.metrics] == [None, None]
+    assert not (run.folder.path / "best").exists()
+
+
+def test_a_file_without_rows_to_test_is_refused_before_there_is_a_folder(toy_config, tmp_path):
+    path = tmp_path / "questions.jsonl"
+    Image.new("RGB", (64, 64), "white").save(tmp_path / "page.png")
+    row = {"image": "page.png", "question": "How many?", "answer_type": "number", "split": "train"}
+    path.write_text(json.dumps(row) + "\n")
+    values = {**VOTES, "env": "Pixelis/AskImage-v0", "env_kwargs": {"data": str(path)}}
+    config = toy_config(**values, eval_episodes=2)
+    with pytest.raises(ConfigError, match=r"no rows of split 'test'; give some rows .*--eval-episodes 0"):
+        TrainingRun.start(config)
+    assert not Path(config.output).exists()
 
 
 RATES = {1: 0.1, 2: 0.5, 3: 0.3, 4: 0.2, 5: 0.9, 6: 0.1}

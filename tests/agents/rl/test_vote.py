@@ -69,6 +69,10 @@ def test_what_an_env_says_must_be_a_form():
         ("1 or 2 or 3", AnswerForm(), r"\d", "3"),
         ("<answer>it is 7</answer> 8", AnswerForm(), r"\d", "7"),
         ("none", AnswerForm(tagged=False), r"\d", None),
+        ("<think>4 or 5</think>none", AnswerForm(tagged=False), r"\d", None),
+        ("<think>4 or 5</think>6", AnswerForm(tagged=False), r"\d", "6"),
+        ("4 or 5</think>six", AnswerForm(tagged=False), None, "six"),
+        ("<think>4 or 5", AnswerForm(tagged=False), r"\d", None),
     ],
 )
 def test_what_an_episode_answered(text, form, pattern, expected):

@@ -28,6 +28,7 @@ from pixelis.agents.runs.evaluate import (
     summarise,
     wilson_interval,
 )
+from pixelis.agents.runs.evaluation_file import evaluation_to_row, row_to_evaluation
 from pixelis.errors import ConfigError
 
 
@@ -75,6 +76,24 @@ def test_a_task_that_is_played_again_counts_once_in_the_interval():
     assert found.interval == pytest.approx(wilson_interval(3 * 67 / 200, 3))  # 0.06 to 0.79
     assert counted_text(found) == "200 (3 different)"
     assert counted_text(played("x", True, False)) == "2"
+
+
+def test_what_nobody_knows_is_no_failure():
+    """Two of four are labelled, of one of them the context was full: one success of two."""
+    unknown = {"unlabelled": True}
+    episodes = [
+        Episode("E-v0", 0, 0, 0, success=True),
+        Episode("E-v0", 1, 1, 0, cut_off=True),
+        Episode("E-v0", 2, 2, 0, info=unknown),
+        Episode("E-v0", 3, 3, 0, info=unknown),
+    ]
+    found = summarise(episodes, agent="x", mode="greedy")
+    assert (found.success_rate, found.interval) == (0.5, wilson_interval(1, 2))
+    assert (found.episodes, found.different, found.unlabelled) == (4, 4, 2)
+    assert counted_text(found) == "4 (2 without labels)"
+    assert row_to_evaluation(evaluation_to_row(found)) == found
+    nothing = summarise(episodes[2:], agent="x", mode="greedy")
+    assert not nothing.says_success and counted_text(nothing) == "2"
 
 
 def played(name, *successes, mode="greedy", **fields):

@@ -115,6 +115,20 @@ def test_a_task_that_is_played_again_counts_once():
     assert found.reward_interval == once.reward_interval
 
 
+def test_what_nobody_knows_is_in_no_table():
+    """Of three tasks the second is unlabelled: one is won of two, and the reward is compared in all three."""
+    unknown = {"unlabelled": True}
+    a = [Episode("E-v0", seed, seed, 0, success=False, reward=0.0) for seed in range(3)]
+    b = [Episode("E-v0", seed, seed, 0, success=True, reward=1.0) for seed in range(2)]
+    b.append(Episode("E-v0", 2, 2, 0, success=False, reward=0.5))
+    for each in (a[1], b[1]):
+        each.success, each.info = None, unknown
+    found = compare(a, b)
+    assert (found.pairs, found.difference, found.reward_difference) == (3, 0.5, pytest.approx(2.5 / 3))
+    assert found.interval == newcombe_interval(0, 0, 1, 1)
+    assert not compare(a[1:2], b[1:2]).says_success
+
+
 def test_what_cannot_be_compared():
     with pytest.raises(ConfigError, match="the same seeds"):
         compare(played("++"), played("+"))

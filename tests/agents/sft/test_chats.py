@@ -150,6 +150,7 @@ def test_a_line_tells_its_difficulty(read: Callable[..., Episode]):
         ({"messages": [user("a"), assistant("b", weight=True)]}, "a finite number of at least 0, got True"),
         ({"messages": [user("a"), assistant("b")], "weight": "2"}, "a finite number of at least 0, got '2'"),
         ({"messages": [user("a"), assistant("b")], "weight": float("inf")}, "a finite number of at least 0"),
+        ({"messages": [user("a"), assistant("b", weight=1e15)], "weight": 1e15}, "make 1e+30; 1e+15 at most"),
         ({"messages": [user("a"), assistant("b")], "weight": 10**400}, "a finite number of at least 0"),
         ({"messages": [user("a"), assistant(None, tool_calls=[{"function": {}}])]}, "'name' is missing"),
         ({"messages": [user("a"), assistant("b")], "difficulty": "hard"}, "difficulty must be an integer"),

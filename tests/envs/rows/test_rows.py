@@ -10,6 +10,7 @@ import pytest
 
 import pixelis  # noqa: F401
 from pixelis.envs import RowsEnv, check_env
+from pixelis.envs.rows.rows import read_rows
 from pixelis.errors import ConfigError, DatasetError, RewardError, UserCodeError
 
 ROWS = [{"prompt": f"{number} + 1 = ", "answer": str(number + 1)} for number in range(20)]
@@ -124,6 +125,36 @@ def test_rows_from_files_and_from_a_dataset(tmp_path):
 def test_wrong_rows(rows, message):
     with pytest.raises(ConfigError, match=message):
         RowsEnv(rows=rows, reward=equal)
+
+
+def labelled(row, text):
+    return None if row.get("answer") is None else float(text == row["answer"])
+
+
+def test_blank_cells_of_a_table_are_fields_that_are_left_out(tmp_path):
+    """As in JSONL: no label is not the label "", and no split is chosen."""
+    path = tmp_path / "rows.csv"
+    path.write_text("prompt,answer,split,note\na,,train,\nb, ,train,x\nc,d,test,\n")
+    env = RowsEnv(rows=path, reward=labelled)
+    seen = {}
+    for seed in range(20):
+        _, info = env.reset(seed=seed)
+        *_, info = env.step("d")
+        seen[info["task"]["id"]] = (info.get("success"), info.get("unlabelled"))
+    assert seen == {"rows-train-2": (None, True), "rows-train-3": (None, True)}
+    env.reset(seed=0, options={"split": "test"})
+    *_, info = env.step("d")
+    assert info["success"] is True and "unlabelled" not in info
+    path.write_text("prompt,split\na,\nb,train\n")
+    assert [row.values for row in read_rows(path)] == [{"prompt": "a"}, {"prompt": "b", "split": "train"}]
+    assert read_rows([{"prompt": "a", "split": None}])[0] == read_rows([{"prompt": "a"}])[0]
+
+
+def test_the_same_question_in_another_form_of_unicode_is_the_same():
+    composed, apart = "Say caf\u00e9", "say  CAFE\u0301"
+    with pytest.raises(DatasetError, match="in both splits"):
+        RowsEnv(rows=[{"prompt": composed, "split": "train"}, {"prompt": apart, "split": "test"}])
+    assert len({row.split for row in read_rows([{"prompt": composed}, {"prompt": apart}])}) == 1
 
 
 def test_wrong_files_name_the_line(tmp_path):

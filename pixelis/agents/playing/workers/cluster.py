@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pixelis.errors import ConfigError, MissingDependencyError, SamplerError
@@ -18,6 +18,7 @@ from pixelis.files import one_line
 
 CONNECT_SECONDS = 10.0
 HEALTH_SECONDS = 30.0
+_MODE, _TOKENS = "RAY_AUTH_MODE", ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
 def ray_module() -> Any:
@@ -51,7 +52,7 @@ class Cluster:
     """
 
     def __init__(self, address: str | None, processors: int) -> None:
-        self._token: list[str] = []  # variables that are set for it
+        self._token: dict[str, str | None] = {}  # variables that are set for it, and what they were
         self.ray = ray_module()
         self._is_own = not self.ray.is_initialized()
         if not self._is_own:  # by a program that uses this package
@@ -126,27 +127,33 @@ def check_answers(address: str) -> None:
         raise ConfigError(f"{where}: what answers there is no cluster that can be used ({why[:300]})")
 
 
-def _set_token() -> list[str]:
+def _set_token() -> dict[str, str | None]:
     """Let nobody else speak to a cluster that is started: Ray's ports are open on all addresses.
 
+    Whatever mode the environment asks for; a token that the user has chosen is that of the cluster.
+
     Returns:
-        The names of the variables of the environment that were set for it.
+        The variables of the environment that were changed for it, with what they were.
 
     Source: Ray's documentation, "Token authentication".
     """
-    if "RAY_AUTH_MODE" in os.environ:
-        return []
-    found = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    found = {_MODE: "token"}
+    if not any(name in os.environ for name in _TOKENS):
+        found[_TOKENS[0]] = secrets.token_hex(32)
+    before = {name: os.environ.get(name) for name in found}
     os.environ.update(found)
     _read_token_again()
-    return [*found]
+    return before
 
 
-def _unset(variables: list[str]) -> None:
+def _unset(before: Mapping[str, str | None]) -> None:
     """Forget the token of a cluster that has ended."""
-    for name in variables:
-        os.environ.pop(name, None)
-    if variables:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+    if before:
         _read_token_again()
 
 

@@ -41,6 +41,7 @@ _NEUTRAL = {
     "frequency_penalty": 0.0,
 }
 """What changes nothing; where it is not said, the generation_config.json of a server's model decides."""
+_NOT_FOUND = "it answers 404"
 _NO_PICTURES = ("it answers 403:", 'it answers 404: {"detail"')
 """How it begins to say that it has no way to send them: its own answer, and that of a server without it."""
 _NEVER = -100.0
@@ -100,9 +101,13 @@ class VllmClient:
         Raises:
             ServerFault: nobody answers, or something else than vLLM does.
         """
-        return checked_facts(
-            read_json(self._ask("GET", "/version")), read_json(self._ask("GET", "/v1/models"))
-        )
+        try:
+            version, models = self._ask("GET", "/version"), self._ask("GET", "/v1/models")
+        except ServerFault as fault:
+            if str(fault).startswith(_NOT_FOUND):
+                raise ServerFault(f"{_NOT_FOUND}: what answers there is no vLLM server") from None
+            raise
+        return checked_facts(read_json(version), read_json(models))
 
     def load_adapter(self, name: str, folder: Path) -> None:
         """Let it serve an adapter in a folder that it can read.

@@ -33,8 +33,8 @@ class ImageQuestions:
         count = self.questions.count(split)
         if count == 0:
             raise TaskError(
-                f"{self.questions.path} has no rows of split {shown(split)}; give some rows "
-                f'"split": "{split}", or play the other split'
+                f"{self.questions.path} has no rows of split {shown(split)}; "
+                f'give some rows "split": "{split}"'
             )
         line, row = self.questions.read(split, int(rng.integers(count)))
         return Task(

@@ -280,6 +280,18 @@ def test_one_process_uses_a_cluster_of_others_and_then_its_own_ones(cluster, mon
     assert {name for name in os.environ if "AUTH" in name} == {name for name in before if "AUTH" in name}
 
 
+@pytest.mark.parametrize("mode", ["disabled", "token"])
+def test_a_cluster_of_ones_own_is_closed_whatever_the_environment_asks_for(monkeypatch, mode):
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAY_AUTH_MODE", mode)
+    connected = Cluster(None, 1)
+    assert os.environ["RAY_AUTH_MODE"] == "token" and len(os.environ["RAY_AUTH_TOKEN"]) == 64
+    assert connected.ray.get(connected.put(b"weights")) == b"weights"
+    connected.close()
+    assert os.environ["RAY_AUTH_MODE"] == mode and "RAY_AUTH_TOKEN" not in os.environ
+
+
 def test_what_workers_cannot_play_is_told_in_one_line(cluster, start, toy_config, tmp_path, monkeypatch):
     def refused(name: str, **changes: object) -> str:
         config = toy_config(output=str(tmp_path / name), **{**PLAYED, **changes}, workers=1)
