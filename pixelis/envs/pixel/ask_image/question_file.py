@@ -41,7 +41,8 @@ class QuestionFile(RowFile[QuestionRow]):
             self._seen = row.image
         path = os.path.abspath(self.resolve(row.image))
         split = row.split or image_split(self._relative(path))
-        return RowKey(split, int.from_bytes(row.digest(path), "big"))
+        shown = os.path.realpath(path)  # a link is the picture that it leads to
+        return RowKey(split, int.from_bytes(row.digest(shown), "big"))
 
     def _relative(self, path: str) -> str:
         """Return the one way to write an image's absolute path, however the row writes it."""

@@ -87,7 +87,10 @@ def test_the_same_question_in_both_splits_is_refused(folder):
     with pytest.raises(DatasetError, match=r"lines 2 \(train\) and 4 \(test\) ask the same"):
         QuestionFile.open(path)
     assert QuestionFile.open(write(folder, ROW, ROW, {**other, "split": "test"})).count("train") == 2
-    for again in ({"question": " what? "}, {"image": str(folder / "a.png")}, {"image": "./a.png"}):
+    (folder / "link.png").symlink_to("a.png")
+    written = [{"question": text} for text in (" what? ", "What\uff1f")]
+    written += [{"image": name} for name in (str(folder / "a.png"), "./a.png", "link.png")]
+    for again in written:
         with pytest.raises(DatasetError, match="ask the same"):
             QuestionFile.open(write(folder, ROW, {**ROW, **again, "split": "test"}, name="again.jsonl"))
 
