@@ -19,9 +19,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     A text is written as UTF-8.
     """
     unfinished = path.with_name(f".{path.name}.unfinished")
+    data = content.encode() if isinstance(content, str) else content  # before there is a file
     try:
         with unfinished.open("wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

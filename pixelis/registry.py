@@ -11,8 +11,10 @@ and picked by its name, or as ``module:my_loss``, which imports ``module`` first
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pixelis.errors import ConfigError, import_hint, shown, suggest
@@ -31,6 +33,7 @@ class Registry(dict[str, F]):
     def __init__(self, choice: str) -> None:
         super().__init__()
         self.choice = choice
+        self._by: dict[str, str] = {}  # name → the module that registered it
 
     def register(self, name: str) -> Callable[[F], F]:
         """Return a decorator that puts a function under ``name``.
@@ -51,6 +54,7 @@ class Registry(dict[str, F]):
                 raise ConfigError(
                     f"a {self.choice} named {name!r} exists already ({_origin(known)}); choose another name"
                 )
+            self._by[name] = sys._getframe(1).f_globals.get("__name__", "")
             self[name] = guarded(f"{self.choice} {name!r}", function)
             return function
 
@@ -63,7 +67,8 @@ class Registry(dict[str, F]):
             ConfigError: there is none, the module cannot be imported, or another package has that name.
         """
         module, _, own = name.rpartition(":")
-        if module:
+        here = own in self and self._by.get(own) == "__main__" and _is_main(module)
+        if module and not here:
             try:
                 import_module(module)
             except Exception as error:  # a stranger's module may fail in any way
@@ -73,13 +78,20 @@ class Registry(dict[str, F]):
                 ) from error
         if own not in self:
             raise ConfigError(f"no {self.choice} is registered as {own!r}.{suggest(own, self)}")
-        origin = self[own].__module__
-        if module and origin.partition(".")[0] != module.partition(".")[0]:
+        origin = self._by.get(own, self[own].__module__)
+        if module and not here and origin.partition(".")[0] != module.partition(".")[0]:
             raise ConfigError(
                 f"{self.choice} {shown(name)}: {module} registers none of that name, which is {origin}'s; "
                 "choose another name"
             )
         return self[own]
+
+
+def _is_main(module: str) -> bool:
+    """Whether a module is the program that runs, which imported again would register everything again."""
+    main = sys.modules.get("__main__")
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    return module == (spec.name if spec else Path(file).stem if file else "")
 
 
 def _origin(function: Callable[..., Any]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from pixelis.errors import ConfigError
@@ -99,3 +102,35 @@ def test_a_module_is_imported_also_where_its_name_is_taken(sauces, module):
         ConfigError, match=r"empty_pantry registers none of that name, which is \S+'s; choose"
     ):
         sauces.find("empty_pantry:pesto")
+
+
+def test_a_module_may_register_what_others_defined(sauces, module, monkeypatch):
+    """A partial function, one of another library, one of ours under a name of its own."""
+    monkeypatch.setattr("pixelis.registry.SAUCES", sauces, raising=False)
+    module("shared_kitchen", "def boiled():\n    return 'hot'\n")
+    module(
+        "own_kitchen",
+        "import functools\nfrom shared_kitchen import boiled\nfrom pixelis.registry import SAUCES\n"
+        "SAUCES.register('part')(functools.partial(max, 1, 2))\n"
+        "SAUCES.register('boiled')(boiled)\n"
+        "SAUCES.register('green')(SAUCES['pesto'])\n",
+    )
+    assert sauces.find("own_kitchen:part")() == 2
+    assert sauces.find("own_kitchen:boiled")() == "hot"
+    assert sauces.find("own_kitchen:green")() == "green"
+    with pytest.raises(ConfigError, match="own_kitchen registers none of that name"):
+        sauces.find("own_kitchen:pesto")
+
+
+def test_a_program_finds_what_it_has_registered_itself(tmp_path):
+    """Without being imported a second time, under the name that other processes know it by."""
+    (tmp_path / "cook.py").write_text(
+        "from pixelis.registry import Registry\n"
+        "sauces = Registry('sauce')\n"
+        "@sauces.register('mine')\ndef mine():\n    return 'red'\n"
+        "print(sauces.find('cook:mine')())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "cook.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout, done.returncode) == ("red\n", 0), done.stderr

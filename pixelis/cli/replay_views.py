@@ -115,20 +115,26 @@ def _chosen(
             of = "" if settings.seed is None else f" of seed {settings.seed}"
             raise RecordingError(f"there is no episode{of}{kind} in {name}")
         return "list", found[: settings.episodes]
-    members = _filtered(settings, group_of(episodes, settings.group))
-    if not members:
-        raise RecordingError(
-            f"the group of seed {settings.group} has no episode that {settings.only} in {name}"
-        )
+    if settings.seed is not None:
+        raise ConfigError("--group names the seed of its episodes; leave --seed out")
+    whole = group_of(episodes, settings.group)
     if settings.members:
-        known = {each.member: each for each in members}
+        known = {each.member: each for each in whole}
         missing = [member for member in settings.members if member not in known]
         if missing:
             raise ConfigError(
                 f"the group of seed {settings.group} has members {sorted(known)}, not {missing}"
             )
-        members = [known[member] for member in settings.members]
-    return ("diff" if len(settings.members) == 2 else "group"), members[: max(settings.episodes, 2)]
+        whole = [known[member] for member in settings.members]
+    members = _filtered(settings, whole)
+    if not members:
+        of = " of these members" if settings.members else ""
+        raise RecordingError(
+            f"the group of seed {settings.group} has no episode{of} that {settings.only} in {name}"
+        )
+    return ("diff" if len(settings.members) == len(members) == 2 else "group"), members[
+        : max(settings.episodes, 2)
+    ]
 
 
 def _filtered(settings: ChoiceSettings, episodes: Sequence[StoredEpisode]) -> list[StoredEpisode]:

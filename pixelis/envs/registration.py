@@ -97,8 +97,9 @@ def _load_plugin(plugin: EntryPoint) -> bool:
             stacklevel=2,
         )
         return False
-    taken = sorted(name for name, spec in ours.items() if gym.registry.get(name) is not spec)
-    gym.registry.update(ours)
+    finally:
+        taken = sorted(name for name, spec in ours.items() if gym.registry.get(name) is not spec)
+        gym.registry.update(ours)
     if taken:
         warnings.warn(
             f"Pixelis plugin {plugin.name!r} ({plugin.value}) registers {', '.join(taken)}, which is there "

@@ -74,17 +74,7 @@ def test_mistakes_are_one_line(run, capsys):
     mistakes = {
         ("run", "--file", "aftr", "--terminal"): "Did you mean 'after'?",
         ("run", "--group", "8"): "no episode of seed 8",
-        (
-            "run",
-            "--file",
-            "step-1",
-            "--group",
-            "7",
-            "--only",
-            "failed",
-            "--members",
-            "[0, 1, 2]",
-        ): "has members",
+        ("run", "--file", "step-1", "--group", "7", "--seed", "7"): "names the seed of its episodes",
         ("run", "--file", "step-1", "--group", "7", "--members", "[0, 5]"): "has members [0, 1, 2], not [5]",
         ("run", "--diff", "run", "--group", "7"): "give one of them",
         ("run", "--members", "[0, 1]", "--terminal"): "give its seed with --group",

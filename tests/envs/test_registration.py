@@ -109,8 +109,9 @@ def test_unknown_ids_are_one_clear_error(env_id, words):
         check_env_id(env_id)
 
 
-def test_a_plugin_cannot_take_one_of_our_ids(tmp_path):
-    add_plugin(tmp_path, "thief", GOOD.replace("Good/Plugin-v0", "Pixelis/ZoomRead-v0"))
+@pytest.mark.parametrize("end", ["", "\n    raise RuntimeError('no licence')\n"])
+def test_a_plugin_cannot_take_one_of_our_ids(tmp_path, end):
+    add_plugin(tmp_path, "thief", GOOD.replace("Good/Plugin-v0", "Pixelis/ZoomRead-v0").rstrip() + end)
     done = run(
         "import warnings\n"
         "with warnings.catch_warnings(record=True) as caught:\n"
@@ -122,7 +123,10 @@ def test_a_plugin_cannot_take_one_of_our_ids(tmp_path):
     )
     entry, told = done.stdout.splitlines()
     assert entry.startswith("pixelis.envs.")
-    assert "'thief' (thief_module:register) registers Pixelis/ZoomRead-v0, which is there already" in told
+    said = "of thief-package (thief_module:register) failed to load and is left out: RuntimeError: no licence"
+    if not end:
+        said = "'thief' (thief_module:register) registers Pixelis/ZoomRead-v0, which is there already"
+    assert said in told
 
 
 def test_a_plugin_that_is_imported_before_pixelis_is_found_by_its_id(tmp_path):

@@ -28,6 +28,7 @@ from pixelis.agents.rl.reward_kl import RewardKL
 from pixelis.agents.rl.shaping import ShapingSettings, bonus_of
 from pixelis.agents.rl.update import Updater
 from pixelis.agents.rl.vote import vote_metrics
+from pixelis.agents.run_files.checkpoint import step_of
 from pixelis.agents.run_files.saved_run import settings_of
 from pixelis.agents.run_files.state_files import read_tensors, write_tensors
 from pixelis.agents.runs.learning_rate import rate_of
@@ -179,28 +180,28 @@ class GrpoLearner:
 
     def load_files(self, folder: Path) -> None:
         """Read the stored episodes, if episodes are stored."""
+        comparison = self._settings.comparison
+        if comparison is not None and step_of(folder):  # names were checked before: who earns nothing is none
+            comparison.known_parts.update(comparison.part_weights)
         if self.replay is not None:
             self.replay.load_state_dict(read_tensors(folder / _REPLAY))
 
     def take_over(self, folder: Path, step: int) -> list[str]:
-        """Take the stored episodes of another run's checkpoint, where both store some.
+        """Take the stored episodes of another run's checkpoint, if both store some and credit them alike.
 
-        They must be of this environment, and paid and credited as episodes are here.
+        They are what that run played and paid: of labels, say, where members vote here.
         """
         if not (folder / _REPLAY).is_file():
             return []
         if self.replay is None:
             return ["not its stored episodes (algorithm.replay is not set here)"]
         there = settings_of(folder)
-        if there.get("env") != self._config.env:
-            return [f"not its stored episodes (they are of {there.get('env')})"]
-        votes = read_vote(there.get("rewards") or {}) is not None
-        if votes != (self._settings.vote is not None):
-            return [f"not its stored episodes (they were paid by {'a vote' if votes else 'labels'})"]
         by_turn = self._settings.credit == "turn"
         others = self.replay.take_over(read_tensors(folder / _REPLAY), step, by_turn=by_turn)
         credit = f"not {others} that were credited {'as wholes' if by_turn else 'by turn'}"
-        return [f"{len(self.replay)} stored episodes", *([credit] if others else [])]
+        paid = "votes" if read_vote(there.get("rewards") or {}) is not None else "its rewards"
+        taken = f"{len(self.replay)} stored episodes (of {there.get('env')}, paid by {paid} there)"
+        return [taken, *([credit] if others else [])]
 
 
 def longest_completion(config: TrainConfig, env: TaskEnv) -> int:

@@ -245,6 +245,8 @@ def summarise(episodes: Sequence[Episode], *, agent: str, mode: str) -> Evaluati
     judged = [episode for episode in counted if not episode.is_unlabelled]
     ended = [episode for episode in judged if not episode.cut_off] or judged
     told = any(episode.success is not None or episode.cut_off for episode in ended)
+    if len(judged) < n and all(episode.success is None for episode in judged):
+        told = False  # of the labels of those that were cut off nothing is known
     successes, tasks = sum(bool(episode.success) for episode in judged), len(set(map(task_of, judged)))
     tools = Counter(call.get("tool") or "(none)" for episode in counted for call in episode.tool_calls)
     terms: Counter[str] = Counter()

@@ -14,7 +14,7 @@ from pixelis.envs.data.lines import FileLine, find_file, good_rows, json_object,
 from pixelis.envs.data.splits import asked, hashed_split
 from pixelis.envs.tasks import SPLITS, Task
 from pixelis.errors import DatasetError, PixelisError, shown
-from pixelis.files import write_atomically, writing
+from pixelis.files import json_line, write_atomically, writing
 from pixelis.user_code import user_code
 
 LONGEST_PROMPT = 8_000
@@ -64,7 +64,7 @@ def read_rows(rows: Any) -> list[Row]:
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as JSONL."""
-    text = "".join(json.dumps(row.values, ensure_ascii=False) + "\n" for row in rows)
+    text = "".join(json_line(row.values) for row in rows)
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, text)
@@ -98,8 +98,8 @@ class RowTasks:
         train, test = ({asked(row.values["prompt"]) for row in self._rows[split]} for split in self._rows)
         if train & test:
             raise DatasetError(
-                f"the prompt {shown(min(train & test), 60)} is in both splits, letter case and spaces apart; "
-                "train and test must not meet, so give both rows the same split"
+                f"the prompt {shown(min(train & test), 60)} is in both splits, letter case, spaces and "
+                "Unicode form apart; train and test must not meet, so give both rows the same split"
             )
         if not all(self._rows.values()):
             self._rows = {"train": list(rows), "test": list(rows)}
@@ -114,7 +114,7 @@ class RowTasks:
             difficulty=difficulty,
             split=split,
             question=row.values["prompt"],
-            answer=str(row.values.get("answer", "")),
+            answer="" if (known := row.values.get("answer")) is None else str(known),
             data={"row": dict(row.values)},
         )
 
@@ -139,7 +139,7 @@ def _row(line: FileLine | _Numbered) -> Row:
             f"field 'prompt' must be a text of 1 to {LONGEST_PROMPT:,} characters, got {shown(prompt, 60)}"
         )
     try:
-        json.dumps(values)
+        json.dumps(values, ensure_ascii=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise DatasetError(f"a row must hold JSON values ({error}); leave other fields out") from None
     split = values["split"] if values.get("split") is not None else hashed_split(asked(prompt))

@@ -15,6 +15,7 @@ from pixelis.agents.episodes.episode import Episode, Segment
 from pixelis.agents.losses.advantages import STD_EPSILON, group_advantages
 from pixelis.agents.rl.batch import BatchSettings, make_batch, reward_matrix, score
 from pixelis.agents.rl.comparison import GroupComparison, compared, member_scores, sets_of
+from pixelis.agents.rl.run import TrainingRun
 from pixelis.agents.settings.rl import TrainConfig
 from pixelis.errors import ConfigError, RewardError
 
@@ -99,6 +100,20 @@ def test_a_part_that_is_not_finite_is_told(bad):
         make_batch(
             episodes, groups=1, group_size=2, scale="batch", max_completion_length=1, settings=settings
         )
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning")  # peft's own
+def test_a_run_that_goes_on_has_checked_its_parts(toy_config):
+    """A part that nobody earns in the step after it is no mistake then, as it was none before."""
+    parts = {"type": "per_part", "weights": {"task": 1.0, "style": 1.0}}
+    config = toy_config(steps=0, algorithm={"advantage": parts, "scale": "batch"})
+    with TrainingRun.start(config) as run:
+        run.train()
+        assert not run.trainer._learner._settings.comparison.known_parts
+        run.trainer.finished_steps = 1
+        run.trainer.save()
+    with TrainingRun.resume(config.output, config) as again:
+        assert again.trainer._learner._settings.comparison.known_parts == {"task", "style"}
 
 
 def test_a_part_that_is_not_there():

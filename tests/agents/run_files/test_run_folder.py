@@ -103,7 +103,7 @@ def test_atomic_writes_leave_the_old_text_when_they_fail(tmp_path):
     write_atomically(path, "old")
     with pytest.raises(UnicodeEncodeError):
         write_atomically(path, "\udc80")
-    assert path.read_text() == "old"
+    assert path.read_text() == "old" and [*tmp_path.iterdir()] == [path]
     write_atomically(path, "new")
     assert path.read_text() == "new"
 

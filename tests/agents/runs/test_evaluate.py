@@ -92,8 +92,9 @@ def test_what_nobody_knows_is_no_failure():
     assert (found.episodes, found.different, found.unlabelled) == (4, 4, 2)
     assert counted_text(found) == "4 (2 without labels)"
     assert row_to_evaluation(evaluation_to_row(found)) == found
-    nothing = summarise(episodes[2:], agent="x", mode="greedy")
-    assert not nothing.says_success and counted_text(nothing) == "2"
+    for unjudged in (episodes[2:], episodes[1:]):  # nobody knows what was asked of the one that was cut off
+        nothing = summarise(unjudged, agent="x", mode="greedy")
+        assert not nothing.says_success and counted_text(nothing) == str(len(unjudged))
 
 
 def played(name, *successes, mode="greedy", **fields):

@@ -6,11 +6,12 @@ import json
 import math
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 import pixelis  # noqa: F401
 from pixelis.envs import RowsEnv, check_env
-from pixelis.envs.rows.rows import read_rows
+from pixelis.envs.rows.rows import RowTasks, read_rows
 from pixelis.errors import ConfigError, DatasetError, RewardError, UserCodeError
 
 ROWS = [{"prompt": f"{number} + 1 = ", "answer": str(number + 1)} for number in range(20)]
@@ -155,6 +156,31 @@ def test_the_same_question_in_another_form_of_unicode_is_the_same():
     with pytest.raises(DatasetError, match="in both splits"):
         RowsEnv(rows=[{"prompt": composed, "split": "train"}, {"prompt": apart, "split": "test"}])
     assert len({row.split for row in read_rows([{"prompt": composed}, {"prompt": apart}])}) == 1
+
+
+def test_other_numbers_are_other_questions():
+    rows = [{"prompt": f"What is {n}?", "split": split} for n, split in (("3²", "train"), ("32", "test"))]
+    rows += [
+        {"prompt": "What is ½ of it?", "split": "train"},
+        {"prompt": "What is 1⁄2 of it?", "split": "test"},
+    ]
+    assert len(RowsEnv(rows=rows).rows.sample(np.random.default_rng(0), 0, "test").question) > 0
+
+
+def test_a_row_without_an_answer_has_no_text_for_it():
+    tasks = RowTasks(read_rows([{"prompt": "a", "answer": None}, {"prompt": "b", "answer": 3}]))
+    drawn = [tasks.sample(np.random.default_rng(seed), 0, "train") for seed in range(20)]
+    assert {(task.question, task.answer) for task in drawn} == {("a", ""), ("b", "3")}
+
+
+@pytest.mark.parametrize("row", [{"prompt": "\ud800 hi"}, {"prompt": "hi", "note": "\udfff"}])
+def test_half_a_surrogate_pair_is_told_with_its_row(row, tmp_path):
+    with pytest.raises(DatasetError, match=r"row 2: a row must hold JSON values \(.*surrogates not allowed"):
+        RowsEnv(rows=[{"prompt": "whole"}, row])
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({"prompt": "whole"}) + "\n" + json.dumps(row) + "\n")
+    with pytest.raises(DatasetError, match=r"line 2: a row must hold JSON values"):
+        RowsEnv(rows=path)
 
 
 def test_wrong_files_name_the_line(tmp_path):

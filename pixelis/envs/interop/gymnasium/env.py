@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import copy
+import contextlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from pixelis.envs.interop.gymnasium.words import (
     said,
     success_in,
 )
+from pixelis.envs.interop.randomness import GlobalRandomness
 from pixelis.envs.keywords import Turns, checked_keywords
 from pixelis.envs.registration import check_env_id
 from pixelis.envs.spaces import Utf8Text, clean_text, truncate_text
@@ -94,7 +96,7 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
         limit = spec.max_episode_steps or getattr(self.inner.unwrapped, "max_steps", None)  # MiniGrid's own
         self.max_turns = max_turns or limit or MOST_TURNS
         self._seen: Any = None
-        self.silence = min(0.0, _random_reward(self.inner))
+        self.silence = min(0.0, _random_reward(env, env_kwargs or {}))
         self._turns, self._total, self._over = 0, 0.0, True
         self.action_space = Utf8Text(TURN_LENGTH)
         self._shape = self._rendered_shape() if picture else picture_shape(self.inner.observation_space)
@@ -179,20 +181,26 @@ class GymnasiumEnv(gym.Env[dict[str, Any], str]):
         return self._total > 0 if self._threshold is None else self._total >= self._threshold
 
 
-def _random_reward(env: gym.Env[Any, Any]) -> float:
-    """Return the mean reward of `TRIED_STEPS` steps of random play, rounded to what can be read."""
-    space, rewards = copy.deepcopy(env.action_space), []
-    space.seed(0)
-    env.reset(seed=0)
-    try:
+def _random_reward(env_id: str, keywords: Mapping[str, Any]) -> float:
+    """Return the mean reward of `TRIED_STEPS` steps of random play, rounded down to what can be read.
+
+    Another instance plays, and the process's generators are put back. 0 where it cannot be played so.
+    """
+    rewards: list[float] = []
+    with (
+        contextlib.suppress(*RAISED),  # a stranger's code
+        GlobalRandomness(0).lent(),
+        contextlib.closing(gym.make(env_id, **keywords)) as env,
+    ):
+        env.action_space.seed(0)
+        env.reset(seed=0)
         for _ in range(TRIED_STEPS):
-            _, reward, terminated, truncated, _ = env.step(space.sample())
+            _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             rewards.append(float(reward))
             if terminated or truncated:
                 env.reset()
-    except RAISED:  # a stranger's code; what was paid until then is known
-        env.reset(seed=0)
-    return round(sum(rewards) / max(1, len(rewards)), 2)
+    mean = sum(rewards) / max(1, len(rewards))
+    return math.floor(round(100 * mean, 6)) / 100 if math.isfinite(mean) else 0.0
 
 
 def _made(env_id: str, keywords: Mapping[str, Any]) -> gym.Env[Any, Any]:

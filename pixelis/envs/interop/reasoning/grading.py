@@ -17,15 +17,18 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
-from pixelis.envs.interop.reasoning.numeric import CONSTANTS, FUNCTIONS, may_be_integral
+from pixelis.envs.interop.reasoning.numeric import CONSTANTS, FUNCTIONS, may_be_integral, value_of
 from pixelis.user_code import RAISED
 
 _MOST_NODES = 2000
 """Parts of an expression that SymPy is given."""
 _MOST_BITS = 1024
 _ARITHMETIC = re.compile(r"[0-9+\-*/() \n]*")
+_NOTHING, _NEAR, _COIN_TOLERANCE = 1e-6, 1e-4, 1e-4
+"""What rounding makes; a share of a target that its scorer may take for it; what the coin's scorer allows."""
 _RUNS = re.compile(r"(?<![\w.])eval\(|\bparse_expr\b|\bsympify\b")
 
 
@@ -72,9 +75,9 @@ def _is_an_answer(entry: Mapping[str, Any], answer: str) -> bool:
     """Whether an answer can be right, for tasks whose scorers (0.1.25) pay or cost too much.
 
     That of ``game_of_life_halting`` takes any text for True, that of ``puzzle24`` any four numbers that make
-    24 (it and ``countdown`` also what constants make), those of sorted and of complex numbers NaN. Those of
-    integrals simplify wrong answers for minutes, those of moves and of a coin work out large numbers for
-    longer.
+    24 or a little more (it and ``countdown`` also what constants make, the latter what comes near), that of a
+    coin the first digit of the truth, those of sorted and of complex numbers NaN. Those of integrals simplify
+    wrong answers for minutes, those of moves and of a coin work out large numbers for longer.
     """
     metadata = entry["metadata"]
     match metadata.get("source_dataset"):
@@ -82,19 +85,34 @@ def _is_an_answer(entry: Mapping[str, Any], answer: str) -> bool:
             return answer.strip().lower() == str(entry["answer"]).strip().lower()
         case "puzzle24":
             numbers = sorted(map(int, re.findall(r"\d+", answer)[:8]))
-            return _ARITHMETIC.fullmatch(answer) is not None and numbers == sorted(metadata["numbers"])
+            return numbers == sorted(metadata["numbers"]) and _off(answer, 24) < _NOTHING
         case "countdown":
-            return _ARITHMETIC.fullmatch(answer) is not None
+            off = _off(answer, metadata["target"])
+            return off < _NOTHING or off > _NEAR * abs(metadata["target"])
         case "number_sorting" | "complex_arithmetic":
             return re.search("nan|inf", answer, re.IGNORECASE) is None
         case "coin_flip":
-            return re.search(r"e[+-]?\d{4}", answer.replace("_", ""), re.IGNORECASE) is None
+            if re.search(r"e[+-]?\d{4}", answer.replace("_", ""), re.IGNORECASE):
+                return False
+            return abs(float(Fraction(answer.replace(",", ""))) - float(entry["answer"])) <= _COIN_TOLERANCE
         case "rush_hour" | "rubiks_cube":
             return re.search(r"\d{2}", answer) is None
         case "simple_integration" | "intermediate_integration":
             return may_be_integral(answer, metadata["integrand"], metadata["variable"])
         case _:
             return True
+
+
+def _off(answer: str, number: int) -> float:
+    """Return how far an expression's value is from a number.
+
+    Raises:
+        ValueError, ArithmeticError: it is none of plain arithmetic.
+    """
+    tree = _tree(answer.strip()) if _ARITHMETIC.fullmatch(answer) else None
+    if tree is None:
+        raise ValueError("no arithmetic")
+    return abs(value_of(tree, {}) - number)
 
 
 @functools.cache

@@ -291,9 +291,10 @@ class AskImageEnv(PixelEnv):
         return {**super().players(), **ask_image_players()}
 
     def build_info(self, results: list[Any]) -> dict[str, Any]:
-        """Return the info; without its image an episode is not valid for training."""
+        """Return the info; without its image an episode is not valid, and without an answer not judged."""
         failed = {"valid_for_training": False, "failure_reason": self._failure} if self._failure else {}
-        return {**super().build_info(results), **failed}
+        unknown = {"unlabelled": True} if self.task is not None and not self.task.answer else {}
+        return {**super().build_info(results), **failed, **unknown}
 
 
 def _coordinates(numbers: tuple[float, ...], decimals: int) -> str:

@@ -204,6 +204,41 @@ def test_silence_is_no_better_than_random_play_where_steps_cost(env_id: str):
     assert totals["I would rather not."] == pytest.approx(env.silence * env.max_turns)
 
 
+class Costs(gym.Env[int, int]):
+    """Each step costs a little, by the process's own generator; ``reset`` needs a level."""
+
+    observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
+
+    def __init__(self, render_mode=None, level=None, cost=0.004):
+        self.level, self.cost = level, cost
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        if self.level is None:
+            self.level = options["level"]
+        return 0, {}
+
+    def step(self, action):
+        return 0, -self.cost - 0.001 * np.random.random(), False, False, {}
+
+
+def test_who_is_asked_what_random_play_pays_is_another_instance():
+    gym.register("Costs-v0", Costs, max_episode_steps=5)
+    try:
+        np.random.seed(3)
+        expected = np.random.RandomState(3).random(2)
+        found = [made("Costs-v0", env_kwargs={"level": 1}).silence for _ in range(2)]
+        assert found == [-0.01, -0.01]  # and not 0: a turn that says nothing is no better than one that plays
+        np.testing.assert_array_equal(np.random.random(2), expected)
+        asks = made("Costs-v0")  # whose random play cannot begin
+        assert asks.silence == 0.0
+        asks.reset(seed=0, options={"level": 2})
+        assert asks.inner.unwrapped.level == 2
+        assert made("Costs-v0", env_kwargs={"level": 1, "cost": float("inf")}).silence == 0.0
+    finally:
+        del gym.registry["Costs-v0"]
+
+
 def test_silence_is_no_success_where_that_is_a_sum_below_zero():
     env = made("Pendulum-v1", success_at=-200.0)
     env.reset(seed=0)

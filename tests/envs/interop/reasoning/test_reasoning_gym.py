@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,16 @@ def test_the_contract():
     assert failed == {"bad_actions_are_observations", "the_end"}  # every turn is an answer, as of own rows
 
 
-@pytest.mark.parametrize("task", ["string_insertion", "n_queens", "game_of_life_halting", "puzzle24", "maze"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "string_insertion",
+        "n_queens",
+        "game_of_life_halting",
+        pytest.param("puzzle24", marks=pytest.mark.slow),
+        "maze",
+    ],
+)
 def test_floors(task: str):
     env = made(task, partial=task != "puzzle24", difficulty=1)
     found = {}
@@ -256,6 +266,39 @@ def test_what_scorers_can_be_fooled_by_is_worth_nothing(task: str, trick: str | 
         assert paid(env, said, seed) == (0.0, False)
         env.reset(seed=seed)
         assert paid(env, env.task.answer, seed) == (1.0, True)
+
+
+@pytest.mark.parametrize("said", ["0", "0.", "0.1", "1", "0.5", "1/2"])
+def test_the_first_digits_of_a_chance_are_not_the_chance(said: str):
+    """Their scorer pays any beginning of the truth, or of the answer, as the whole."""
+    env, right = made("coin_flip", partial=True), 0
+    for seed in range(12):
+        env.reset(seed=seed)
+        assert env.task is not None
+        near = abs(float(Fraction(said.rstrip("."))) - float(env.task.answer)) <= 1e-4
+        assert paid(env, said, seed) == (float(near), near)
+        right += near
+    assert right < 12
+
+
+@pytest.mark.parametrize(
+    ("task", "numbers", "target", "said", "right"),
+    [
+        ("puzzle24", [5, 3, 4, 5], 24, "5*5-3/4", False),  # 24.25, behind whose point the scorer cuts
+        ("puzzle24", [5, 3, 4, 5], 24, "5*5-4+3", True),
+        ("puzzle24", [5, 5, 1, 5], 24, "5*(5-1/5)", True),
+        ("countdown", [900, 1, 500], 900, "900+1/500", False),  # within the scorer's hundred-thousandth
+        ("countdown", [900, 1, 500], 1401, "(900 + 1) + 500", True),
+    ],
+)
+def test_a_little_more_than_the_number_is_not_the_number(
+    task: str, numbers: list[int], target: int, said: str, right: bool
+):
+    env = made(task, partial=True)
+    env.reset(seed=0)
+    metadata = {"source_dataset": task, "numbers": numbers, "target": target}
+    found = worth(env.workspace[0], {"answer": "", "metadata": metadata}, said)
+    assert found == (1.0 if right else 0.0)
 
 
 @pytest.mark.parametrize(
