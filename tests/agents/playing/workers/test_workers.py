@@ -281,15 +281,27 @@ def test_one_process_uses_a_cluster_of_others_and_then_its_own_ones(cluster, mon
 
 
 @pytest.mark.parametrize("mode", ["disabled", "token"])
-def test_a_cluster_of_ones_own_is_closed_whatever_the_environment_asks_for(monkeypatch, mode):
-    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RAY_AUTH_MODE", mode)
-    connected = Cluster(None, 1)
-    assert os.environ["RAY_AUTH_MODE"] == "token" and len(os.environ["RAY_AUTH_TOKEN"]) == 64
-    assert connected.ray.get(connected.put(b"weights")) == b"weights"
-    connected.close()
-    assert os.environ["RAY_AUTH_MODE"] == mode and "RAY_AUTH_TOKEN" not in os.environ
+def test_a_cluster_of_ones_own_is_closed_whatever_the_environment_asks_for(mode):
+    """In a process of its own: what Ray has read of the environment it keeps."""
+    script = (
+        "import os\n"
+        "from pixelis.agents.playing.workers.cluster import Cluster\n"
+        "connected = Cluster(None, 1)\n"
+        "print(os.environ['RAY_AUTH_MODE'], len(os.environ['RAY_AUTH_TOKEN']))\n"
+        "assert connected.ray.get(connected.put(b'weights')) == b'weights'\n"
+        "connected.close()\n"
+        "print(os.environ['RAY_AUTH_MODE'], 'RAY_AUTH_TOKEN' in os.environ)\n"
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**kept, "RAY_AUTH_MODE": mode},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.stdout.split() == ["token", "64", mode, "False"], done.stderr
 
 
 def test_what_workers_cannot_play_is_told_in_one_line(cluster, start, toy_config, tmp_path, monkeypatch):
