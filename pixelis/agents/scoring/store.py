@@ -59,8 +59,11 @@ class PrefixStore:
         self._columns = 0  # of the longest row
         rows, dtype = len(owners), _own_dtype(next(iter(read.values()))[0])
         self._layers = {
-            index: _Layer(pair, (_empty(pair[0], rows, 0, dtype), _empty(pair[1], rows, 0, dtype)))
-            for index, pair in read.items()
+            index: _Layer(
+                (keys.contiguous(), values.contiguous()),  # as views every step would copy them
+                (_empty(keys, rows, 0, dtype), _empty(values, rows, 0, dtype)),
+            )
+            for index, (keys, values) in read.items()
         }
         self._grid = self._group()
 
